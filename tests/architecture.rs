@@ -138,10 +138,6 @@ fn a_crate_has_one_error() {
     }
 }
 
-/// Modules at the top of a crate that use each other, directly or through others. A change that ends a circle removes
-/// its line here; no line is ever added.
-const CIRCLES: [(&str, &str); 1] = [("audit", "check checks rules waiver")];
-
 #[test]
 fn modules_of_a_crate_have_no_circles() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -150,6 +146,5 @@ fn modules_of_a_crate_have_no_circles() {
         found.into_iter().map(|circle| (name.clone(), circle)).collect::<Vec<_>>()
     };
     let found: BTreeSet<(String, String)> = workspace_crates().keys().flat_map(circles).collect();
-    let listed = CIRCLES.iter().map(|(name, circle)| ((*name).to_owned(), (*circle).to_owned())).collect();
-    assert_eq!(found, listed, "left: the circles that are there, right: the list");
+    assert!(found.is_empty(), "modules that use each other, directly or through others: {found:?}");
 }

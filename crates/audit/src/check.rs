@@ -40,7 +40,7 @@ pub struct Check {
     /// How certain it is that enforced TLS would cut off the clients that a failure names; `None` if it would not.
     pub locked_out: Option<LockedOut>,
     /// The judgement.
-    pub judge: fn(&Context<'_>) -> Observed<Verdict>,
+    pub judge: fn(&Context<'_>) -> Observed<CheckResults>,
 }
 
 /// Input of a check.
@@ -64,15 +64,15 @@ pub struct Context<'a> {
     pub baseline: Option<(&'a Facts, &'a [Finding])>,
 }
 
-/// Result of a check by artefact, before id, title and standards are added.
+/// Results of a check, before its id, title and standards are added: see [`Finding`].
 #[derive(Debug, Default)]
-pub struct Verdict {
-    results: Vec<Ruling>,
+pub struct CheckResults {
+    list: Vec<CheckResult>,
 }
 
-/// One result of a check.
+/// One result of a check: its judgement of one artefact.
 #[derive(Debug)]
-pub struct Ruling {
+pub struct CheckResult {
     status: Status,
     severity: Option<Severity>,
     artefact: String,
@@ -82,8 +82,8 @@ pub struct Ruling {
     remedy: Option<Remedy>,
 }
 
-impl Verdict {
-    /// An empty verdict, which becomes UNKNOWN unless something is added.
+impl CheckResults {
+    /// No results yet, which becomes UNKNOWN unless something is added.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -92,54 +92,54 @@ impl Verdict {
     /// The check does not apply to this server, for this reason.
     #[must_use]
     pub fn not_applicable(why: impl Into<String>) -> Self {
-        Self { results: vec![Ruling::new(Status::NotApplicable, "server", None, why)] }
+        Self { list: vec![CheckResult::new(Status::NotApplicable, "server", None, why)] }
     }
 
-    /// A verdict with one ruling.
+    /// One result.
     #[must_use]
-    pub fn one(ruling: Ruling) -> Self {
-        Self { results: vec![ruling] }
+    pub fn one(result: CheckResult) -> Self {
+        Self { list: vec![result] }
     }
 
-    /// Adds a ruling.
-    pub fn push(&mut self, ruling: Ruling) {
-        self.results.push(ruling);
+    /// Adds a result.
+    pub fn push(&mut self, result: CheckResult) {
+        self.list.push(result);
     }
 
     /// Adds UNKNOWN for `artefact`.
     pub fn push_unknown(&mut self, artefact: impl Into<String>, unavailable: Unavailable) {
-        self.results.push(Ruling::unknown(artefact, unavailable));
+        self.list.push(CheckResult::unknown(artefact, unavailable));
     }
 
     /// Adds `pass` if nothing failed or is unknown so far.
-    pub fn pass_if_clean(&mut self, pass: Ruling) {
-        if self.results.iter().all(|ruling| matches!(ruling.status, Status::Pass | Status::NotApplicable)) {
-            self.results.push(pass);
+    pub fn pass_if_clean(&mut self, pass: CheckResult) {
+        if self.list.iter().all(|result| matches!(result.status, Status::Pass | Status::NotApplicable)) {
+            self.list.push(pass);
         }
     }
 
     /// Replaces a pass for the whole server by UNKNOWN: not everything could be examined.
     #[must_use]
     pub fn or_unknown(mut self, artefact: impl Into<String>, unavailable: Unavailable) -> Self {
-        self.results.retain(|ruling| ruling.status != Status::Pass || ruling.artefact != "server");
+        self.list.retain(|result| result.status != Status::Pass || result.artefact != "server");
         self.push_unknown(artefact, unavailable);
         self
     }
 
-    /// Whether a ruling is a failure.
+    /// Whether a result is a failure.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        self.results.iter().any(|ruling| ruling.status == Status::Fail)
+        self.list.iter().any(|result| result.status == Status::Fail)
     }
 
-    /// Whether there are no rulings.
+    /// Whether there are no results.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.results.is_empty()
+        self.list.is_empty()
     }
 }
 
-impl Ruling {
+impl CheckResult {
     fn new(
         status: Status,
         artefact: impl Into<String>,
@@ -172,10 +172,10 @@ impl Ruling {
     /// The evidence is not available.
     #[must_use]
     pub fn unknown(artefact: impl Into<String>, unavailable: Unavailable) -> Self {
-        let mut ruling =
+        let mut result =
             Self::new(Status::Unknown, artefact, None, format!("{}: {}", unavailable.what, unavailable.why));
-        ruling.remedy = Some(unavailable.into_remedy());
-        ruling
+        result.remedy = Some(unavailable.into_remedy());
+        result
     }
 
     /// Sets a severity other than the check's.
@@ -201,38 +201,38 @@ impl Ruling {
 }
 
 impl Check {
-    /// Judges, and converts the rulings to findings. Returns at least one.
+    /// Judges, and converts the results to findings. Returns at least one.
     #[must_use]
     pub fn findings(&self, cx: &Context<'_>) -> Vec<Finding> {
-        let verdict =
-            (self.judge)(cx).unwrap_or_else(|unavailable| Verdict::one(Ruling::unknown("server", unavailable)));
-        if verdict.is_empty() {
+        let results = (self.judge)(cx)
+            .unwrap_or_else(|unavailable| CheckResults::one(CheckResult::unknown("server", unavailable)));
+        if results.is_empty() {
             let nothing = Unavailable {
                 what: self.title.to_owned(),
                 why: "no evidence for or against was found".to_owned(),
                 remedy: format!("{}, as a user who can read its data directory", access::RUNNING),
             };
-            return vec![self.to_finding(Ruling::unknown("server", nothing), cx)];
+            return vec![self.to_finding(CheckResult::unknown("server", nothing), cx)];
         }
-        verdict.results.into_iter().map(|ruling| self.to_finding(ruling, cx)).collect()
+        results.list.into_iter().map(|result| self.to_finding(result, cx)).collect()
     }
 
-    fn to_finding(self, ruling: Ruling, cx: &Context<'_>) -> Finding {
-        let failed = ruling.status == Status::Fail;
-        let remedy = ruling.remedy.or_else(|| failed.then(|| self.fix.into()));
+    fn to_finding(self, result: CheckResult, cx: &Context<'_>) -> Finding {
+        let failed = result.status == Status::Fail;
+        let remedy = result.remedy.or_else(|| failed.then(|| self.fix.into()));
         let remedy = remedy.map(|remedy| if failed { (cx.in_order)(cx.facts, self.id, remedy) } else { remedy });
         let version = cx.facts.sql.as_ref().map(|sql| sql.identity.version.to_string());
         let cost = failed.then_some(self.cost);
         Finding {
             id: self.id.to_owned(),
-            status: ruling.status,
-            severity: ruling.severity.unwrap_or(self.severity),
+            status: result.status,
+            severity: result.severity.unwrap_or(self.severity),
             server: cx.facts.target.clone(),
-            fingerprint: format!("{}|{}|{}", self.id, cx.facts.target, ruling.artefact),
-            artefact: ruling.artefact,
-            grade: ruling.grade,
-            message: ruling.message,
-            evidence: ruling.evidence,
+            fingerprint: format!("{}|{}|{}", self.id, cx.facts.target, result.artefact),
+            artefact: result.artefact,
+            grade: result.grade,
+            message: result.message,
+            evidence: result.evidence,
             remediation: remedy.as_ref().map(ToString::to_string),
             remedies: remedy.map(|remedy| remedy.into_steps(version, cost)).unwrap_or_default(),
             cost: cost.map(str::to_owned),

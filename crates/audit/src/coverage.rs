@@ -117,7 +117,7 @@ pub fn map(facts: &Facts, artefacts: &Artefacts<'_>) -> Vec<Coverage> {
 
 /// Counts of the artefacts of one kind.
 #[derive(Default)]
-struct Tally {
+struct StateCounts {
     tde: u64,
     disk: u64,
     clear: u64,
@@ -128,27 +128,27 @@ struct Tally {
 }
 
 fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) -> Coverage {
-    let mut tally = Tally::default();
-    let counts = |artefact: &&Artefact<'_>| !artefact.is_public() && !artefact.is_system_table();
-    for artefact in artefacts.with_kind(kind).filter(counts) {
+    let mut counts = StateCounts::default();
+    let included = |artefact: &&Artefact<'_>| !artefact.is_public() && !artefact.is_system_table();
+    for artefact in artefacts.with_kind(kind).filter(included) {
         if kind == Kind::SystemTablespace && is_without_rows(facts, artefacts, artefact) {
-            tally.without_rows(artefact);
+            counts.without_rows(artefact);
         } else {
-            tally.count(artefact);
+            counts.count(artefact);
         }
     }
     if kind == Kind::Doublewrite {
-        artefacts.with_kind(Kind::SystemTablespace).for_each(|artefact| tally.page_copies(artefact));
+        artefacts.with_kind(Kind::SystemTablespace).for_each(|artefact| counts.page_copies(artefact));
     }
     if kind == Kind::TemporaryTablespace {
-        tally.predict_temporary_tables(facts, artefacts.with_kind(kind).all(|space| is_protected_by_disk(space)));
+        counts.predict_temporary_tables(facts, artefacts.with_kind(kind).all(|space| is_protected_by_disk(space)));
     }
     if kind == Kind::Spill {
-        tally.count_temporary_files(facts);
-        tally.predict_temporary_files(facts);
+        counts.count_temporary_files(facts);
+        counts.predict_temporary_files(facts);
     }
-    let (state, layer) = tally.state(facts.files.is_none() && facts.sql.is_none());
-    let grade = if matches!(state, CoverageState::Unknown | CoverageState::Absent) { None } else { tally.grade };
+    let (state, layer) = counts.state(facts.files.is_none() && facts.sql.is_none());
+    let grade = if matches!(state, CoverageState::Unknown | CoverageState::Absent) { None } else { counts.grade };
     Coverage {
         server: facts.target.clone(),
         location: DataState::AtRest,
@@ -156,10 +156,10 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) 
         state,
         layer,
         grade,
-        encrypted: tally.tde + tally.disk,
-        clear: tally.clear + tally.partly,
-        unknown: tally.unknown,
-        detail: tally.detail(),
+        encrypted: counts.tde + counts.disk,
+        clear: counts.clear + counts.partly,
+        unknown: counts.unknown,
+        detail: counts.detail(),
     }
 }
 
@@ -182,7 +182,7 @@ fn switched_on(sql: &SqlFacts, what: Encrypts) -> Option<bool> {
     (!known.is_empty()).then(|| known.into_iter().all(|on| on))
 }
 
-impl Tally {
+impl StateCounts {
     fn count(&mut self, artefact: &Artefact<'_>) {
         let Some((state, grade)) = artefact.state() else {
             self.unknown += 1;

@@ -75,7 +75,7 @@ pub struct Member {
 }
 
 /// Settings common to all servers of a fleet.
-pub struct Common<'c> {
+pub struct FleetOptions<'c> {
     /// What to examine.
     pub source: &'c Source,
     /// Login options.
@@ -152,7 +152,7 @@ impl Fleet {
     }
 
     /// Audits every member; one that fails is in the outcome and does not stop the others.
-    pub fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
+    pub fn audit(&self, common: &FleetOptions<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
         let done = AtomicUsize::new(0);
         let parts = self.each(&|member| {
             let outcome = member.audit(common, tell);
@@ -188,7 +188,7 @@ impl Fleet {
 }
 
 impl Member {
-    fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
+    fn audit(&self, common: &FleetOptions<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
         let warn = |odd: &Warning| tell(Event::OptionFile(odd));
         match self.facts(common.source, common.login, common.prompt, &warn) {
             Ok(mut facts) => {

@@ -15,7 +15,7 @@ pub const SCHEMA: &str = "sealant.cert-check/1";
 
 /// What to check.
 #[derive(Debug)]
-pub enum Subject<'s> {
+pub enum CheckTarget<'s> {
     /// A certificate, and its key if that is given.
     File {
         /// Path of the certificate.
@@ -86,13 +86,13 @@ impl Criteria {
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
-    pub fn check(&self, subject: Subject<'_>, ca: Option<&Path>) -> Result<Report, Error> {
+    pub fn check(&self, subject: CheckTarget<'_>, ca: Option<&Path>) -> Result<Report, Error> {
         let checked = match subject {
-            Subject::Authority(directory) => self.authority(directory)?,
-            Subject::File { certificate, key } => {
+            CheckTarget::Authority(directory) => self.authority(directory)?,
+            CheckTarget::File { certificate, key } => {
                 vec![self.checked(certificate, &Credentials::read(certificate, key, ca)?)]
             }
-            Subject::Served { address, chain } => {
+            CheckTarget::Served { address, chain } => {
                 vec![self.checked(address, &Credentials::served(address, chain, ca)?)]
             }
         };
@@ -183,7 +183,7 @@ mod tests {
     fn the_level_of_a_directory_is_that_of_its_worst_certificate() {
         let dir = tempfile::tempdir().unwrap();
         let authority = authority(dir.path());
-        let check = |criteria: Criteria| criteria.check(Subject::Authority(dir.path()), None).unwrap();
+        let check = |criteria: Criteria| criteria.check(CheckTarget::Authority(dir.path()), None).unwrap();
         issue(&authority, "db1", 300);
         assert_eq!(check(criteria()).level(), None);
         issue(&authority, "db2", 20);

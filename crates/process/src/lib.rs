@@ -7,6 +7,7 @@ mod log;
 mod output;
 mod program;
 mod running;
+mod shell;
 
 pub use child::{kill_group, signal, wait};
 pub use find::{ADMIN_DIRECTORIES, USER_DIRECTORIES, admin_path, find, find_admin};
@@ -14,3 +15,4 @@ pub use log::last_error;
 pub use output::Output;
 pub use program::{EndSignal, Program, Unguarded, version_text};
 pub use running::{Running, Stopper};
+pub use shell::shell_word;

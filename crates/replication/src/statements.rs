@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use server::{
     Endpoint, Password, ServerVersion, Target,
     dialect::{
+        channel::{Channel, GROUP_RECOVERY},
         setting::setting,
         statement::{
             START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, end_channel, position_by_gtid, replication_terms,
@@ -73,9 +74,8 @@ pub fn end_channels(version: &ServerVersion, channels: &[String]) -> Statements 
 /// must leave the group first.
 #[must_use]
 pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> Statements {
-    let terms = replication_terms(version);
+    let prefix = replication_terms(version).prefix;
     let password = shown(source);
-    let (change, prefix) = (terms.change, terms.prefix);
     // Later recoveries verify as well.
     let set = |name, value: &str| setting(version, name, value).statement;
     let verified = source.ca.iter().flat_map(|ca| {
@@ -85,11 +85,11 @@ pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> S
         ]
     });
     let join = [
-        format!(
-            "{change} TO {prefix}_USER={}, {prefix}_PASSWORD={} FOR CHANNEL 'group_replication_recovery'",
+        Channel::named(version, GROUP_RECOVERY).change(&Zeroizing::new(format!(
+            "{prefix}_USER={}, {prefix}_PASSWORD={}",
             text(&source.user),
             *password
-        ),
+        ))),
         START_GROUP_REPLICATION.to_owned(),
     ];
     let left = failed.then(|| STOP_GROUP_REPLICATION.to_owned());

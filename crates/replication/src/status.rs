@@ -2,14 +2,18 @@
 //!
 //! Sources: "SHOW REPLICA STATUS" of the MySQL manual, "SHOW ALL SLAVES STATUS" of the MariaDB documentation.
 
-use server::{Rows, ServerVersion, dialect::statement::channel_column, switch::is_on};
+use server::{
+    Rows, ServerVersion,
+    dialect::{channel::GROUP_CHANNELS, statement::channel_column},
+    switch::is_on,
+};
 
 /// Names of the replica's channels, from the result of [`replica_status`](server::dialect::statement::replica_status).
 /// The channels of group replication are omitted: the group manages them.
 #[must_use]
 pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
     let names = ChannelStatus::all(version, status).into_iter().map(|channel| channel.name);
-    names.filter(|name| !name.starts_with("group_replication_")).collect()
+    names.filter(|name| !GROUP_CHANNELS.contains(&name.as_str())).collect()
 }
 
 /// State of a channel: a row of the result of [`replica_status`](server::dialect::statement::replica_status).

@@ -1,7 +1,7 @@
 //! Adds a check in a test: every format renders it from its definition alone.
 
 use audit::artefact::Artefacts;
-use audit::check::{Check, Context, Ruling, Verdict};
+use audit::check::{Check, CheckResult, CheckResults, Context};
 use audit::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
 use audit::facts::{Facts, Observed};
 use audit::finding::{EvidenceGrade, Finding};
@@ -27,10 +27,10 @@ pub(crate) static CHECK: Check = Check {
     judge,
 };
 
-fn judge(_: &Context<'_>) -> Observed<Verdict> {
+fn judge(_: &Context<'_>) -> Observed<CheckResults> {
     let remedy = Remedy::statement("SET GLOBAL newcomer = ON").and(Remedy::option_file("mysqld", ["newcomer = ON"]));
-    Ok(Verdict::one(
-        Ruling::fail("main port", EvidenceGrade::Wire, "main port has no newcomer").fix(remedy.then_restart()),
+    Ok(CheckResults::one(
+        CheckResult::fail("main port", EvidenceGrade::Wire, "main port has no newcomer").fix(remedy.then_restart()),
     ))
 }
 

@@ -5,7 +5,7 @@ use std::{io::Write, path::Path};
 use files::quantity::size;
 use innodb::file_kind::report_name;
 use innodb::tablespace::TablespaceKind;
-use innodb::verify::{Check, Finding, RequiredKey, Verdict};
+use innodb::verify::{Check, Finding, Verdict};
 use verify::{FileResult, Report, Summary};
 
 use crate::text::{count, pad, visible};
@@ -108,7 +108,7 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     let asked =
         matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::BadKeyInfo | Verdict::Unverifiable);
     if let Some(key) = file.key.as_ref().filter(|_| asked) {
-        writeln!(out, "    asks for {}", visible(&key_text(key)))?;
+        writeln!(out, "    asks for {}", visible(&key.to_string()))?;
     }
     let shown = if options.verbose { file.findings.len() } else { FINDINGS };
     for finding in file.findings.iter().take(shown) {
@@ -140,21 +140,6 @@ fn finding_text(finding: &Finding, unit_name: &str) -> String {
 
 fn check_name(check: Check) -> String {
     serde_json::to_value(check).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
-fn key_text(key: &RequiredKey) -> String {
-    match key {
-        RequiredKey::MySql { name, .. } if name.is_empty() => "the public key of bootstrap".to_owned(),
-        RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name } => format!("key {name}"),
-        RequiredKey::ExportFile => "the key of its .cfp file".to_owned(),
-        RequiredKey::MariaDb { key_id, versions } => {
-            let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
-            match versions.as_slice() {
-                [] => format!("key {key_id}"),
-                versions => format!("key {key_id}, version {}", versions.join(", ")),
-            }
-        }
-    }
 }
 
 fn path(path: &Path) -> String {

@@ -14,8 +14,14 @@ pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
 pub const CLEAR_PASSWORD: &str = "mysql_clear_password";
 /// MariaDB's Ed25519, as clients call it.
 pub const CLIENT_ED25519: &str = "client_ed25519";
+/// The same, as servers call it.
+pub const ED25519: &str = "ed25519";
 /// MariaDB 11.6 and newer.
 pub const PARSEC: &str = "parsec";
+/// No login at all, for accounts that only own views and routines.
+pub const NO_LOGIN: &str = "mysql_no_login";
+/// PAM, on MariaDB.
+pub const PAM: &str = "pam";
 /// MariaDB's PAM: questions and answers.
 pub const DIALOG: &str = "dialog";
 /// The user of the operating system, on MySQL.

@@ -70,6 +70,16 @@ pub const RELEASE_LINES: [ReleaseLine; 40] = [
     mariadb(12, 1, (2026, 2, 13)),
 ];
 
+/// The lines to upgrade to, as people write them: those that get fixes longest.
+#[must_use]
+pub const fn upgrade_targets(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MariaDb => "MariaDB 11.8, or 11.4",
+        Flavor::Percona => "Percona Server 8.4",
+        Flavor::MySql => "MySQL 9.7, or 8.4",
+    }
+}
+
 /// Servers of the compatibility matrix, in its order: the name, and how tests call the build that they run or whose
 /// files they read; `None` if there is none, so that everything about it is from documents.
 pub const TESTED_SERVERS: [(&str, Option<&str>); 11] = [
@@ -97,6 +107,17 @@ pub fn release_line(flavor: Flavor, major: u16, minor: u16) -> Option<&'static R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lines_to_upgrade_to_are_those_maintained_longest() {
+        for flavor in [Flavor::MySql, Flavor::MariaDb] {
+            let mut lines: Vec<_> = RELEASE_LINES.iter().filter(|line| line.flavor == flavor).collect();
+            lines.sort_by_key(|line| std::cmp::Reverse(line.last_day));
+            for line in lines.iter().take(2) {
+                assert!(upgrade_targets(flavor).contains(&format!("{}.{}", line.major, line.minor)), "{line:?}");
+            }
+        }
+    }
 
     #[test]
     fn each_line_stands_once() {

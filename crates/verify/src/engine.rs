@@ -4,15 +4,14 @@
 //! compute; the others wait for the disk meanwhile.
 
 use std::{
-    collections::VecDeque,
-    fmt, io,
+    io,
     num::NonZeroUsize,
+    path::Path,
     sync::{
-        Arc, Condvar, Mutex,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, Instant},
 };
 
 use files::{
@@ -23,6 +22,7 @@ use files::{
 use innodb::{
     PageNo, ScanError,
     file_kind::FileKind,
+    file_suffix,
     keys::KeySource,
     page::layout::MAX_PAGE_BYTES,
     server_file,
@@ -36,15 +36,18 @@ use innodb::{
     },
 };
 
-use innodb::file_suffix;
-
 use crate::{
+    file_prefix::FilePrefix,
     keys::Keys,
     live::OpenFiles,
-    logs::{self, Logs},
-    misplaced, pending_redo,
-    plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
+    logs, misplaced, pending_redo,
+    permits::Permits,
+    plan::{DetectedKind, Plan, PlannedFile, data_directory, name, reason},
+    progress::Progress,
+    queue::{Task, Work},
+    redo_logs::RedoLogs,
     report::{FileResult, Report, Unread},
+    shared_tablespace::{CHUNK_BYTES, SharedTablespace},
     verified_tablespaces::VerifiedTablespaces,
 };
 
@@ -70,52 +73,6 @@ pub enum Depth {
     FirstPages,
 }
 
-/// Progress of a run.
-#[derive(Debug)]
-pub struct Progress {
-    started: Instant,
-    bytes: AtomicU64,
-    files: AtomicU64,
-    /// Bytes of all files.
-    pub total_bytes: u64,
-    /// Number of files.
-    pub total_files: u64,
-}
-
-impl Progress {
-    fn new(total_bytes: u64, total_files: u64) -> Self {
-        Self { started: Instant::now(), bytes: AtomicU64::new(0), files: AtomicU64::new(0), total_bytes, total_files }
-    }
-
-    /// Bytes verified so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Time since the start.
-    pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    /// Files verified so far.
-    pub fn files(&self) -> u64 {
-        self.files.load(Ordering::Relaxed)
-    }
-}
-
-/// One line: bytes done, rate and, once a hundredth is done, the remaining time.
-impl fmt::Display for Progress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (done, total) = (self.bytes().min(self.total_bytes), self.total_bytes);
-        let rate = rate(done, self.elapsed());
-        let (files, of) = (self.files(), self.total_files);
-        write!(f, "{} of {}  {:.2} GB/s  {files} of {of} files", size(done), size(total), rate / 1e9)?;
-        f.write_str(&eta(done, total, rate))
-    }
-}
-
-/// Bytes that are read and verified at a time: few enough to stay in a core's cache in between.
-const CHUNK_BYTES: usize = 1 << 20;
 /// Additional threads, which wait for the disk while others compute.
 const EXTRA_THREADS: usize = 2;
 const EMPTY: &str = "the file is empty";
@@ -138,44 +95,11 @@ pub(crate) struct Run<'a> {
     settings: &'a Settings<'a>,
     progress: Progress,
     open_files: OpenFiles,
-    logs: Logs,
+    redo_logs: RedoLogs,
     verified_tablespaces: VerifiedTablespaces,
     permits: Permits,
     results: Mutex<Vec<FileResult>>,
     errors: Mutex<Vec<Unread>>,
-}
-
-/// A thread's next task.
-enum Task<'a> {
-    /// Open a file; small ones are verified at once.
-    File(usize),
-    /// A run of pages of a large tablespace, from this page on.
-    Pages(Arc<SharedTablespace<'a>>, u64),
-}
-
-/// A large tablespace that several threads verify.
-pub(crate) struct SharedTablespace<'a> {
-    index: usize,
-    pub(crate) reader: Reader,
-    pub(crate) verifier: TablespaceVerifier<'a>,
-    pub(crate) part: Mutex<Part>,
-    /// Number of pages that are not verified yet.
-    left: AtomicU64,
-    next: AtomicU64,
-}
-
-/// Remaining work. A large tablespace stays at the front until its last page is taken.
-struct Queue<'a> {
-    files: VecDeque<usize>,
-    shared: VecDeque<Arc<SharedTablespace<'a>>>,
-    /// Number of files being opened, which may add pages to the queue.
-    beginning: usize,
-}
-
-/// The queue, and a signal that it changed.
-struct Work<'a> {
-    queue: Mutex<Queue<'a>>,
-    changed: Condvar,
 }
 
 impl<'a> Run<'a> {
@@ -186,7 +110,7 @@ impl<'a> Run<'a> {
             settings,
             progress: Progress::new(plan.bytes(), as_u64(plan.files.len())),
             open_files: OpenFiles::now(),
-            logs: Logs::read(plan),
+            redo_logs: RedoLogs::read(plan),
             verified_tablespaces: VerifiedTablespaces::new(keys.has_mysql()),
             permits: Permits::new(settings.jobs.get()),
             results: Mutex::default(),
@@ -215,9 +139,9 @@ impl<'a> Run<'a> {
         largest_first.sort_by_key(|index| std::cmp::Reverse(self.file(*index).map_or(0, |file| file.bytes)));
         let mut phases = <[Vec<usize>; 3]>::default();
         for index in largest_first {
-            let phase = match self.file(index).map(|file| file.subject) {
-                Some(Subject::Known(FileKind::Doublewrite)) => &mut phases[2],
-                Some(Subject::Known(FileKind::Tablespace)) if self.is_system(index) => &mut phases[1],
+            let phase = match self.file(index).map(|file| file.kind) {
+                Some(DetectedKind::Known(FileKind::Doublewrite)) => &mut phases[2],
+                Some(DetectedKind::Known(FileKind::Tablespace)) if self.is_system(index) => &mut phases[1],
                 _ => &mut phases[0],
             };
             phase.push(index);
@@ -235,8 +159,7 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn work(&'a self, files: Vec<usize>) {
-        let queue = Queue { files: files.into(), shared: VecDeque::new(), beginning: 0 };
-        let work = Work { queue: Mutex::new(queue), changed: Condvar::new() };
+        let work = Work::new(files);
         let threads = self.settings.jobs.get().saturating_add(EXTRA_THREADS);
         thread::scope(|scope| {
             for _ in 0..threads {
@@ -274,18 +197,20 @@ impl<'a> Run<'a> {
                 return None;
             }
         };
-        match file.subject {
-            Subject::Known(FileKind::Tablespace) => return self.tablespace(index, file, reader, buffer, page_buffers),
-            Subject::TablespaceWithoutHeader => {
+        match file.kind {
+            DetectedKind::Known(FileKind::Tablespace) => {
+                return self.tablespace(index, file, reader, buffer, page_buffers);
+            }
+            DetectedKind::TablespaceWithoutHeader => {
                 let live = self.open_files.has(reader.file());
-                let checkpoint = self.logs.checkpoint(&file.path);
+                let checkpoint = self.redo_logs.checkpoint(&file.path);
                 let temporary = server_file::is_temporary(name(&file.path));
                 match unreadable_page0::verify(&reader, FileState { live, checkpoint, temporary }).transpose() {
                     Some(report) => self.finish(file, Some(FileKind::Tablespace), None, report),
                     None => return self.tablespace(index, file, reader, buffer, page_buffers),
                 }
             }
-            Subject::Unidentified => {
+            DetectedKind::Unidentified => {
                 let why = match server_file::is_incremental(name(&file.path)) {
                     true => "pages of an incremental backup, which can be verified after they are applied",
                     false if file.bytes == 0 => EMPTY,
@@ -293,11 +218,11 @@ impl<'a> Run<'a> {
                 };
                 self.finish(file, None, None, Ok(FileReport::unidentified(why)));
             }
-            Subject::Known(kind) => {
+            DetectedKind::Known(kind) => {
                 let live = self.open_files.has(reader.file());
                 let permit = self.permits.take();
                 let mut report =
-                    logs::verify(kind, file, &reader, self.keys, &self.logs, &self.verified_tablespaces, live);
+                    logs::verify(kind, file, &reader, self.keys, &self.redo_logs, &self.verified_tablespaces, live);
                 drop(permit);
                 if let (Ok(report), Some(detail)) = (&mut report, misplaced::why_file(kind, &file.path)) {
                     report.misplace(detail);
@@ -396,7 +321,7 @@ impl<'a> Run<'a> {
             export_key: export_key(&file.path.with_extension(file_suffix::EXPORT_KEY)),
             continues,
             pages_in_other_files,
-            checkpoint: self.logs.checkpoint(&file.path),
+            checkpoint: self.redo_logs.checkpoint(&file.path),
             live: self.open_files.has(reader.file()),
             owners: &self.verified_tablespaces,
         }
@@ -404,7 +329,7 @@ impl<'a> Run<'a> {
 
     /// For a file of a system tablespace with several files: page 0 of the first, and the number of pages in the
     /// others.
-    fn continuation(&self, index: usize, directory: &std::path::Path) -> (Option<(Continuation, Vec<u8>)>, u64) {
+    fn continuation(&self, index: usize, directory: &Path) -> (Option<(Continuation, Vec<u8>)>, u64) {
         let alone = (None, 0);
         let Some(group) = self.plan.groups.get(directory).filter(|group| group.system.contains(&index)) else {
             return alone;
@@ -483,7 +408,7 @@ impl<'a> Run<'a> {
     /// Whether the file belongs to a MariaDB server that is running or has redo to apply.
     fn has_pending_redo(&self, file: &PlannedFile, family: Family, reader: &Reader) -> bool {
         let mariadb = matches!(family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy);
-        mariadb && (self.open_files.has(reader.file()) || self.logs.has_newer_changes(self.plan, &file.path))
+        mariadb && (self.open_files.has(reader.file()) || self.redo_logs.has_newer_changes(self.plan, &file.path))
     }
 
     fn finish(
@@ -511,7 +436,7 @@ impl<'a> Run<'a> {
         if let Ok(mut results) = self.results.lock() {
             results.push(result);
         }
-        self.progress.files.fetch_add(1, Ordering::Relaxed);
+        self.progress.add_file();
         (self.settings.progress)(&self.progress);
     }
 
@@ -522,86 +447,18 @@ impl<'a> Run<'a> {
         {
             errors.push(Unread { path: file.path.clone(), reason: reason(error) });
         }
-        self.progress.files.fetch_add(1, Ordering::Relaxed);
+        self.progress.add_file();
         self.advance(file.bytes);
     }
 
     pub(crate) fn advance(&self, bytes: u64) {
-        self.progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.progress.add_bytes(bytes);
         (self.settings.progress)(&self.progress);
     }
 }
 
-impl<'a> Work<'a> {
-    /// The next task; `None` when no more can arrive.
-    fn next(&self) -> Option<Task<'a>> {
-        let mut queue = self.queue.lock().ok()?;
-        loop {
-            if let Some(task) = queue.next() {
-                return Some(task);
-            }
-            if queue.beginning == 0 {
-                return None;
-            }
-            queue = self.changed.wait(queue).ok()?;
-        }
-    }
-
-    /// Records that a file was opened. The pages of a large file become tasks.
-    fn begun(&self, large: Option<Arc<SharedTablespace<'a>>>) {
-        if let Ok(mut queue) = self.queue.lock() {
-            queue.shared.extend(large);
-            queue.beginning = queue.beginning.saturating_sub(1);
-        }
-        self.changed.notify_all();
-    }
-}
-
-impl<'a> Queue<'a> {
-    fn next(&mut self) -> Option<Task<'a>> {
-        while let Some(shared) = self.shared.front() {
-            let first = shared.next.fetch_add(shared.chunk_pages(), Ordering::Relaxed);
-            if first < shared.verifier.pages() {
-                return Some(Task::Pages(Arc::clone(shared), first));
-            }
-            self.shared.pop_front();
-        }
-        let file = self.files.pop_front()?;
-        self.beginning = self.beginning.saturating_add(1);
-        Some(Task::File(file))
-    }
-}
-
-impl SharedTablespace<'_> {
-    fn chunk_pages(&self) -> u64 {
-        as_u64(CHUNK_BYTES.checked_div(self.verifier.page_bytes()).unwrap_or(0)).max(1)
-    }
-}
-
-/// The first bytes of a file, presented as the whole file.
-struct FilePrefix<'a> {
-    reader: &'a Reader,
-    bytes: u64,
-}
-
-impl ReadAt for FilePrefix<'_> {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let length = buf.len().min(left);
-        self.reader.read_at(offset, buf.get_mut(..length).unwrap_or_default())
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.reader.len().map(|bytes| bytes.min(self.bytes))
-    }
-
-    fn pause(&self, time: Duration) {
-        self.reader.pause(time);
-    }
-}
-
 /// The key of an exported tablespace, from the `.cfp` file next to it.
-fn export_key(path: &std::path::Path) -> Option<innodb::crypt::mysql::TablespaceKey> {
+fn export_key(path: &Path) -> Option<innodb::crypt::mysql::TablespaceKey> {
     /// A `.cfp` file has some hundred bytes.
     const MAX_BYTES: u64 = 4096;
     let bytes = regular::read(path, Links::Refused, MAX_BYTES).ok()?;
@@ -615,40 +472,6 @@ fn read_page0(file: &PlannedFile) -> Option<(Page0, Vec<u8>)> {
     let read = reader.read_at(0, &mut head).ok()?;
     head.truncate(read);
     Some((Page0::parse(&head).ok()?, head))
-}
-
-/// Limits the number of threads that compute at the same time.
-struct Permits {
-    free: Mutex<usize>,
-    freed: Condvar,
-}
-
-struct Permit<'p> {
-    permits: &'p Permits,
-}
-
-impl Permits {
-    const fn new(count: usize) -> Self {
-        Self { free: Mutex::new(count), freed: Condvar::new() }
-    }
-
-    fn take(&self) -> Permit<'_> {
-        if let Ok(free) = self.free.lock()
-            && let Ok(mut free) = self.freed.wait_while(free, |free| *free == 0)
-        {
-            *free = free.saturating_sub(1);
-        }
-        Permit { permits: self }
-    }
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        if let Ok(mut free) = self.permits.free.lock() {
-            *free = free.saturating_add(1);
-        }
-        self.permits.freed.notify_one();
-    }
 }
 
 fn as_u64(value: usize) -> u64 {

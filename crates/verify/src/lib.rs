@@ -10,20 +10,27 @@
 
 mod engine;
 mod error;
-mod judge;
+mod file_prefix;
 mod keys;
 mod live;
 mod logs;
 mod misplaced;
+mod page_verifier;
 mod pending_redo;
+mod permits;
 mod plan;
+mod progress;
+mod queue;
 mod redo_file_set;
+mod redo_logs;
 mod report;
+mod shared_tablespace;
 mod verified_tablespaces;
 
-pub use engine::{Depth, Progress, Settings, run};
+pub use engine::{Depth, Settings, run};
 pub use error::Error;
-pub use judge::{Judge, Judged, Tablespace};
 pub use keys::{DamagedStore, KeyStores, Keys};
-pub use plan::{Group, Plan, PlannedFile, Subject, check_paths};
+pub use page_verifier::{PageResults, PageVerifier, Tablespace};
+pub use plan::{DetectedKind, Group, Plan, PlannedFile, check_paths};
+pub use progress::Progress;
 pub use report::{Conclusion, FileResult, Report, SCHEMA, Summary, Unread};

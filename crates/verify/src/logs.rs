@@ -1,152 +1,38 @@
 //! Verifies everything except tablespaces: redo and binary logs, doublewrite files, Aria.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use files::{ReadAt, Reader};
 use innodb::{
-    Lsn, ScanError, doublewrite,
-    file_kind::{self, FileKind},
-    keys::NoKeys,
+    ScanError, doublewrite,
+    file_kind::FileKind,
+    file_suffix,
     randomness::looks_random,
-    redo::{RedoFormat, checkpoint_lsn, mysql_start_lsn},
-    server_file::{is_batch_doublewrite, is_redo_with_header, older_redo_number, redo_name, redo_number},
-    tablespace::Page0,
+    redo::RedoFormat,
+    server_file::{is_batch_doublewrite, is_redo_with_header, redo_name, redo_number},
     verify::{
         self, Check, FileReport, Tally, Verdict,
         aria::AriaHeader,
-        redo::{self, RedoKeyInfo, RedoReport},
+        redo::{self, RedoReport},
         tablespace::TablespaceLookup,
     },
 };
 
-use innodb::file_suffix;
-
 use crate::{
     keys::Keys,
-    plan::{Plan, PlannedFile, data_directory, name as file_name},
-    redo_file_set::RedoFileSet,
+    plan::{PlannedFile, data_directory, name as file_name},
+    redo_logs::{RedoLogs, SystemLsns, has_mini_transactions, is_spare},
 };
-
-/// Keys and checkpoints from the redo logs of each directory, read before everything else.
-#[derive(Debug, Default)]
-pub(crate) struct Logs {
-    keys: BTreeMap<PathBuf, RedoKeyInfo>,
-    checkpoints: BTreeMap<PathBuf, Lsn>,
-    /// Start LSNs of MySQL's redo files that are in use.
-    starts: BTreeMap<PathBuf, Vec<Lsn>>,
-    /// Files whose header does not give their start.
-    without_start: BTreeSet<PathBuf>,
-    /// Files `ib_logfileN`.
-    redo_file_sets: BTreeMap<PathBuf, RedoFileSet>,
-    /// System tablespaces next to an empty file of the log.
-    systems: BTreeMap<PathBuf, SystemLsns>,
-}
-
-/// LSNs in the first pages of a system tablespace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SystemLsns {
-    /// LSN up to which everything was written; 0 if it is not recorded.
-    flushed: Lsn,
-    newest: Lsn,
-}
 
 /// How often a file is verified again before it counts as changing.
 const REREADS: usize = 4;
-/// Number of mini-transactions after the checkpoint of a MariaDB that was shut down: the one that completes the
-/// checkpoint.
-const MINI_TRANSACTIONS_AT_REST: u64 = 1;
-
-impl Logs {
-    pub(crate) fn read(plan: &Plan) -> Self {
-        let mut logs = Self::default();
-        for (directory, group) in &plan.groups {
-            for file in group.redo.iter().filter_map(|index| plan.files.get(*index)) {
-                logs.add_file(directory, file);
-                if file.bytes == 0
-                    && let Some(system) = group.system.first().and_then(|first| plan.files.get(*first))
-                    && let Some(lsns) = SystemLsns::read(&system.path)
-                {
-                    logs.systems.insert(directory.clone(), lsns);
-                }
-            }
-        }
-        logs
-    }
-
-    fn add_file(&mut self, directory: &Path, file: &PlannedFile) {
-        let Ok(reader) = Reader::open(&file.path) else { return };
-        let mut head = vec![0; redo::HEAD_BYTES];
-        let Ok(read) = reader.read_at(0, &mut head) else { return };
-        head.truncate(read);
-        if let Some(number) =
-            older_redo_number(file_name(&file.path)).filter(|_| !is_of_another_kind(&reader, file.bytes))
-        {
-            let checkpoint = checkpoint_lsn(&head).is_some();
-            self.redo_file_sets.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
-        }
-        match mysql_start_lsn(&head) {
-            _ if is_spare(&file.path) => {}
-            Some(start) => self.starts.entry(directory.to_path_buf()).or_default().push(start),
-            None => _ = self.without_start.insert(file.path.clone()),
-        }
-        if let Some(lsn) = checkpoint_lsn(&head) {
-            let newest = self.checkpoints.entry(directory.to_path_buf()).or_insert(lsn);
-            *newest = (*newest).max(lsn);
-        }
-        if let Some(info) = redo::key_info(&head) {
-            let newer = self.keys.get(directory).is_none_or(|known| known.checkpoint_lsn < info.checkpoint_lsn);
-            if newer {
-                self.keys.insert(directory.to_path_buf(), info);
-            }
-        }
-    }
-
-    /// Newest checkpoint of the server that a tablespace belongs to. Its redo log is in the same directory or, for
-    /// schemas and partitions, in a parent.
-    pub(crate) fn checkpoint(&self, tablespace: &Path) -> Option<Lsn> {
-        tablespace.ancestors().skip(1).take(3).find_map(|directory| self.checkpoints.get(directory).copied())
-    }
-
-    /// Whether MariaDB's redo log has changes newer than its checkpoint, which means that the server runs or was
-    /// killed. Reads the log, which is searched as in [`Self::checkpoint`].
-    pub(crate) fn has_newer_changes(&self, plan: &Plan, tablespace: &Path) -> bool {
-        let mut directories = tablespace.ancestors().skip(1).take(3).filter_map(|directory| plan.groups.get(directory));
-        let Some(group) = directories.find(|group| !group.redo.is_empty()) else { return false };
-        let mut logs = group.redo.iter().filter_map(|index| plan.files.get(*index));
-        logs.any(|log| {
-            let report = Reader::open(&log.path).ok().and_then(|reader| redo::verify(&reader, &NoKeys, None).ok());
-            report.is_some_and(|report| {
-                has_mini_transactions(report.format) && report.file.units.total > MINI_TRANSACTIONS_AT_REST
-            })
-        })
-    }
-
-    /// Start LSN of the redo file after the one that starts at `start`.
-    fn next_start(&self, redo: &Path, start: Lsn) -> Option<Lsn> {
-        let starts = self.starts.get(&data_directory(redo))?;
-        starts.iter().copied().filter(|next| *next > start).min()
-    }
-
-    fn key(&self, redo: &Path) -> Option<&RedoKeyInfo> {
-        self.keys.get(&data_directory(redo))
-    }
-
-    fn redo_file_set(&self, redo: &Path) -> Option<(&RedoFileSet, u32)> {
-        let number = older_redo_number(file_name(redo))?;
-        Some((self.redo_file_sets.get(&data_directory(redo))?, number))
-    }
-}
-
 /// Verifies one file. Repeats if it looks damaged while a server may be writing it.
 pub(crate) fn verify(
     kind: FileKind,
     file: &PlannedFile,
     reader: &Reader,
     keys: &Keys,
-    logs: &Logs,
+    logs: &RedoLogs,
     owners: &dyn TablespaceLookup,
     live: bool,
 ) -> Result<FileReport, ScanError> {
@@ -171,7 +57,7 @@ fn once(
     file: &PlannedFile,
     reader: &Reader,
     keys: &Keys,
-    logs: &Logs,
+    logs: &RedoLogs,
     owners: &dyn TablespaceLookup,
 ) -> Result<FileReport, ScanError> {
     match kind {
@@ -187,7 +73,7 @@ fn once(
     }
 }
 
-fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result<FileReport, ScanError> {
+fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &RedoLogs) -> Result<FileReport, ScanError> {
     let redo_file_set = logs.redo_file_set(&file.path);
     match redo::verify(reader, keys, logs.key(&file.path)) {
         Err(ScanError::EmptyFile) if is_spare(&file.path) => Ok(FileReport::without_units()),
@@ -250,27 +136,8 @@ fn empty_log(system: Option<SystemLsns>) -> FileReport {
     tally.finish(None)
 }
 
-impl SystemLsns {
-    /// Source: `fil0fil.h` (`FIL_PAGE_FILE_FLUSH_LSN`). Only page 0 has this LSN; every page has its own at offset 16.
-    fn read(path: &Path) -> Option<Self> {
-        const READ_BYTES: usize = 1 << 20;
-        const PAGE_LSN: usize = 16;
-        const FLUSHED: usize = 26;
-        let mut bytes = vec![0; READ_BYTES];
-        let read = Reader::open(path).ok()?.read_at(0, &mut bytes).ok()?;
-        bytes.truncate(read);
-        let page_bytes = usize::try_from(Page0::parse(&bytes).ok()?.physical_page_bytes).ok()?;
-        let lsn = |page: &[u8], at: usize| {
-            let field = page.get(at..)?.first_chunk::<8>()?;
-            Some(Lsn(u64::from_be_bytes(*field)))
-        };
-        let newest = bytes.chunks_exact(page_bytes.max(1)).filter_map(|page| lsn(page, PAGE_LSN)).max()?;
-        Some(Self { flushed: lsn(&bytes, FLUSHED)?, newest })
-    }
-}
-
 /// Checks the length of a file. MySQL's redo files are contiguous, so the start of the next one shows it.
-fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
+fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &RedoLogs) {
     let Some(start) = report.start_lsn else { return };
     let Some(next) = logs.next_start(&file.path, start) else { return };
     let (needed, log_bytes) =
@@ -283,19 +150,10 @@ fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
 
 /// Whether the next file of the log, by its number, exists without a header that gives its start. Then that file is
 /// damaged, and the one before it is not too short.
-fn is_followed_by_another(redo: &Path, logs: &Logs) -> bool {
+fn is_followed_by_another(redo: &Path, logs: &RedoLogs) -> bool {
     let follower = redo_number(file_name(redo)).and_then(|number| number.checked_add(1));
     let path = follower.map(|number| redo.with_file_name(redo_name(number)));
     path.is_some_and(|path| logs.without_start.contains(&path))
-}
-
-const fn has_mini_transactions(format: RedoFormat) -> bool {
-    matches!(format, RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted)
-}
-
-/// Whether the file is a spare, which keeps the header of its earlier use.
-fn is_spare(path: &Path) -> bool {
-    file_name(path).ends_with("_tmp")
 }
 
 /// Verifies a file of Aria. A data file can be read only with the header of its index file. If the key decrypts nothing
@@ -334,14 +192,6 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
         Err(error) if of_index => Err(error),
         Err(error) => Ok(unread_aria(&other_path, &error.to_string())),
     }
-}
-
-/// Whether a file begins like one of another kind. Then its length cannot be compared with that of a log.
-fn is_of_another_kind(reader: &Reader, file_bytes: u64) -> bool {
-    let mut head = vec![0; 64 << 10];
-    let read = reader.read_at(0, &mut head).unwrap_or(0);
-    head.truncate(read);
-    file_kind::recognise(&head, "", file_bytes).is_some_and(|kind| kind != FileKind::Redo)
 }
 
 fn unread_aria(index: &Path, why: &str) -> FileReport {
@@ -392,7 +242,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::plan::Subject;
+    use crate::plan::{DetectedKind, Plan};
 
     fn redo_file(start: u64) -> Vec<u8> {
         let mut bytes = vec![0; 4096];
@@ -414,9 +264,9 @@ mod tests {
             let log = directory.path().join("ib_logfile0");
             fs::write(&log, b"").expect("written");
             let plan = Plan::scan(&[directory.path().to_owned()]);
-            let file = PlannedFile { path: log.clone(), subject: Subject::Known(FileKind::Redo), bytes: 0 };
+            let file = PlannedFile { path: log.clone(), kind: DetectedKind::Known(FileKind::Redo), bytes: 0 };
             let reader = Reader::open(&log).expect("there");
-            redo(&file, &reader, &Keys::default(), &Logs::read(&plan)).expect("read").verdict
+            redo(&file, &reader, &Keys::default(), &RedoLogs::read(&plan)).expect("read").verdict
         };
         assert_eq!(verdict(5000, 4000), Verdict::Clear);
         assert_eq!(verdict(5000, 6000), Verdict::Truncated);
@@ -432,11 +282,11 @@ mod tests {
         let log = |number: u32| directory.path().join(format!("ib_logfile{number}"));
         fs::write(log(0), &tablespace).expect("written");
         fs::write(log(1), vec![0; tablespace.len() / 2]).expect("written");
-        let logs = Logs::read(&Plan::scan(&[directory.path().to_owned()]));
+        let logs = RedoLogs::read(&Plan::scan(&[directory.path().to_owned()]));
         let (redo_file_set, number) = logs.redo_file_set(&log(1)).expect("a log");
         assert!(redo_file_set.is_one_file() && number == 1);
         fs::write(log(0), vec![0; tablespace.len()]).expect("written");
-        let logs = Logs::read(&Plan::scan(&[directory.path().to_owned()]));
+        let logs = RedoLogs::read(&Plan::scan(&[directory.path().to_owned()]));
         assert!(!logs.redo_file_set(&log(1)).expect("a log").0.is_one_file());
     }
 
@@ -452,7 +302,7 @@ mod tests {
         fs::write(path("MAI"), index).expect("written");
         let verdict = |rows: &str| {
             fs::write(path("MAD"), sample(rows)).expect("written");
-            let file = PlannedFile { path: path("MAD"), subject: Subject::Known(FileKind::AriaData), bytes: 1 };
+            let file = PlannedFile { path: path("MAD"), kind: DetectedKind::Known(FileKind::AriaData), bytes: 1 };
             let reader = Reader::open(&file.path).expect("there");
             aria_file(FileKind::AriaData, &file, &reader, &Keys::default()).expect("read").verdict
         };
@@ -467,9 +317,9 @@ mod tests {
         let verdict = |name: &str| {
             let path = directory.path().join(name);
             fs::write(&path, vec![0; 8192]).expect("written");
-            let file = PlannedFile { path: path.clone(), subject: Subject::Known(FileKind::Redo), bytes: 8192 };
+            let file = PlannedFile { path: path.clone(), kind: DetectedKind::Known(FileKind::Redo), bytes: 8192 };
             let reader = Reader::open(&path).expect("there");
-            redo(&file, &reader, &Keys::default(), &Logs::default()).expect("read").verdict
+            redo(&file, &reader, &Keys::default(), &RedoLogs::default()).expect("read").verdict
         };
         assert_eq!(verdict(&redo_name(7)), Verdict::Unverifiable);
         assert_eq!(verdict(&format!("{}_tmp", redo_name(8))), Verdict::Clear);
@@ -485,7 +335,8 @@ mod tests {
         for (number, start) in [(7, 2048), (8, 4096), (9, 6144)] {
             fs::write(path(number), redo_file(start)).expect("written");
         }
-        let followed = || is_followed_by_another(&path(7), &Logs::read(&Plan::scan(&[directory.path().to_owned()])));
+        let followed =
+            || is_followed_by_another(&path(7), &RedoLogs::read(&Plan::scan(&[directory.path().to_owned()])));
         assert!(!followed());
         for damaged in [vec![], vec![0; 4096]] {
             fs::write(path(8), damaged).expect("written");

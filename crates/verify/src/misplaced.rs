@@ -12,7 +12,7 @@ use innodb::{
     tablespace::{Family, Page0, TablespaceKind},
 };
 
-use crate::plan::{Group, Plan, Subject, name};
+use crate::plan::{DetectedKind, Group, Plan, name};
 
 /// Reason why this tablespace cannot belong to its file name. `None` if nothing contradicts the name, and for a damaged
 /// page 0, whose space id may be wrong.
@@ -57,7 +57,7 @@ pub(crate) fn why_file(kind: FileKind, path: &Path) -> Option<String> {
 fn is_among_logs(plan: &Plan, path: &Path) -> bool {
     let Some(base) = log_base(name(path)) else { return false };
     plan.files.iter().any(|file| {
-        matches!(file.subject, Subject::Known(FileKind::Binlog | FileKind::BinlogEncrypted))
+        matches!(file.kind, DetectedKind::Known(FileKind::Binlog | FileKind::BinlogEncrypted))
             && file.path.parent() == path.parent()
             && log_base(name(&file.path)) == Some(base)
     })

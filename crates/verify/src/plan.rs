@@ -21,14 +21,14 @@ pub struct PlannedFile {
     /// The given path, or a path below a given directory; for a link, its target.
     pub path: PathBuf,
     /// Kind of the file.
-    pub subject: Subject,
+    pub kind: DetectedKind,
     /// Length in bytes at the time of the scan.
     pub bytes: u64,
 }
 
 /// Kind of a file to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum DetectedKind {
     /// A file of a known kind.
     Known(FileKind),
     /// Named like a tablespace, but its first page is not one.
@@ -202,8 +202,8 @@ impl Plan {
     }
 
     fn inspect(&mut self, path: &Path, named: bool, bytes: u64) {
-        match subject(path, named, bytes) {
-            Ok(Some(subject)) => self.files.push(PlannedFile { path: path.to_path_buf(), subject, bytes }),
+        match detect(path, named, bytes) {
+            Ok(Some(kind)) => self.files.push(PlannedFile { path: path.to_path_buf(), kind, bytes }),
             Ok(None) => self.others = self.others.saturating_add(1),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !named => {}
             Err(error) => self.fail(path, &error),
@@ -217,9 +217,11 @@ impl Plan {
     fn group(&mut self) {
         for (index, file) in self.files.iter().enumerate() {
             let directory = data_directory(&file.path);
-            match file.subject {
-                Subject::Known(FileKind::Redo) => self.groups.entry(directory).or_default().redo.push(index),
-                Subject::Known(FileKind::Tablespace) | Subject::TablespaceWithoutHeader if is_system(&file.path) => {
+            match file.kind {
+                DetectedKind::Known(FileKind::Redo) => self.groups.entry(directory).or_default().redo.push(index),
+                DetectedKind::Known(FileKind::Tablespace) | DetectedKind::TablespaceWithoutHeader
+                    if is_system(&file.path) =>
+                {
                     self.groups.entry(directory).or_default().system.push(index);
                 }
                 _ => {}
@@ -235,11 +237,11 @@ impl Plan {
 /// Only the first file of a system tablespace has a page 0; the others continue it.
 fn continue_first(system: &[usize], files: &mut [PlannedFile]) {
     let Some((first, others)) = system.split_first() else { return };
-    let tablespace = Subject::Known(FileKind::Tablespace);
-    if files.get(*first).is_some_and(|file| file.subject == tablespace) {
+    let tablespace = DetectedKind::Known(FileKind::Tablespace);
+    if files.get(*first).is_some_and(|file| file.kind == tablespace) {
         for index in others {
             if let Some(file) = files.get_mut(*index) {
-                file.subject = tablespace;
+                file.kind = tablespace;
             }
         }
     }
@@ -281,25 +283,25 @@ pub(crate) fn name(path: &Path) -> &str {
 }
 
 /// The kind of a file; `None` if it has nothing to verify. A file named on the command line always has a kind.
-fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> {
+fn detect(path: &Path, named: bool, bytes: u64) -> io::Result<Option<DetectedKind>> {
     let file = regular::open(path, Links::Refused)?;
     let head = files::read_bytes(&file, 0, MAX_PAGE_BYTES.min(usize::try_from(bytes).unwrap_or(MAX_PAGE_BYTES)))?;
     Ok(classify(&head, name(path), named, bytes))
 }
 
-fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject> {
+fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<DetectedKind> {
     let kind = file_kind::recognise(head, name, bytes);
     match kind {
         Some(FileKind::Tablespace) if innodb::tablespace::Page0::parse(head).is_err() => {
             // An empty file is being created.
-            Some(if bytes == 0 { Subject::Unidentified } else { Subject::TablespaceWithoutHeader })
+            Some(if bytes == 0 { DetectedKind::Unidentified } else { DetectedKind::TablespaceWithoutHeader })
         }
         Some(FileKind::Definition | FileKind::ExportMeta | FileKind::CsvMeta | FileKind::MyisamIndex) if !named => None,
         // Tablespaces, also `.ibu` ones, are recognised by name above; a key file has no data.
         Some(FileKind::ExportKey) if !named => None,
-        Some(kind) => Some(Subject::Known(kind)),
+        Some(kind) => Some(DetectedKind::Known(kind)),
         None if named || server_file::log_base(name).is_some() || server_file::is_changed_pages(name) => {
-            Some(Subject::Unidentified)
+            Some(DetectedKind::Unidentified)
         }
         None => None,
     }
@@ -328,18 +330,18 @@ mod tests {
 
     #[test]
     fn later_files_of_a_system_tablespace_continue_the_first() {
-        let file = |name: &str, subject| PlannedFile { path: Path::new("/d").join(name), subject, bytes: 1 << 20 };
-        let tablespace = Subject::Known(FileKind::Tablespace);
+        let file = |name: &str, kind| PlannedFile { path: Path::new("/d").join(name), kind, bytes: 1 << 20 };
+        let tablespace = DetectedKind::Known(FileKind::Tablespace);
         let names = ["ibdata1", "ibdata10", "ibdata2"];
-        let files = names.map(|name| file(name, Subject::TablespaceWithoutHeader));
+        let files = names.map(|name| file(name, DetectedKind::TablespaceWithoutHeader));
         let mut plan = Plan { files: files.to_vec(), ..Plan::default() };
         plan.group();
-        assert_eq!(plan.files[1].subject, Subject::TablespaceWithoutHeader, "without a first page 0 they are lost");
+        assert_eq!(plan.files[1].kind, DetectedKind::TablespaceWithoutHeader, "without a first page 0 they are lost");
         plan.groups.clear();
-        plan.files[0].subject = tablespace;
+        plan.files[0].kind = tablespace;
         plan.group();
         assert_eq!(plan.groups[Path::new("/d")].system, [0, 2, 1]);
-        assert!(plan.files.iter().all(|file| file.subject == tablespace));
+        assert!(plan.files.iter().all(|file| file.kind == tablespace));
     }
 
     #[test]
@@ -351,10 +353,10 @@ mod tests {
 
     #[test]
     fn a_file_named_by_the_user_always_has_a_kind() {
-        assert_eq!(classify(b"text", "notes.txt", true, 4), Some(Subject::Unidentified));
+        assert_eq!(classify(b"text", "notes.txt", true, 4), Some(DetectedKind::Unidentified));
         assert_eq!(classify(b"text", "notes.txt", false, 4), None);
-        assert_eq!(classify(&[7; 4096], "t.ibd", false, 4096), Some(Subject::TablespaceWithoutHeader));
-        assert_eq!(classify(&[7; 64], "binlog.000001", false, 64), Some(Subject::Unidentified));
-        assert_eq!(classify(&[7; 4096], "undo_001", false, 4096), Some(Subject::TablespaceWithoutHeader));
+        assert_eq!(classify(&[7; 4096], "t.ibd", false, 4096), Some(DetectedKind::TablespaceWithoutHeader));
+        assert_eq!(classify(&[7; 64], "binlog.000001", false, 64), Some(DetectedKind::Unidentified));
+        assert_eq!(classify(&[7; 4096], "undo_001", false, 4096), Some(DetectedKind::TablespaceWithoutHeader));
     }
 }

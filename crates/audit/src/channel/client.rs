@@ -204,7 +204,7 @@ fn without_port(host: &str) -> &str {
 /// about connections.
 pub fn connections(sql: &SqlFacts) -> Observed<Vec<Connection<'_>>> {
     let unseen = |why: String, remedy: String| Unavailable { what: "live connections".to_owned(), why, remedy };
-    if sql.variable_or_none("performance_schema").is_some_and(|value| !is_on(value)) {
+    if sql.variable_or_none(variable::PERFORMANCE_SCHEMA).is_some_and(|value| !is_on(value)) {
         return Err(unseen(
             "performance_schema = OFF, so performance_schema.threads is empty whoever is connected".to_owned(),
             "performance_schema = ON below [mysqld] in the option file, then restart".to_owned(),

@@ -1,5 +1,6 @@
 //! Galera replication and incremental state transfer, which share one set of options.
 
+use server::dialect::variable;
 use server::{ProviderOptions, switch::is_on};
 
 use crate::facts::sql::SqlFacts;
@@ -23,9 +24,9 @@ pub fn galera(sql: &SqlFacts) -> Option<Galera<'_>> {
         return None;
     }
     Some(Galera {
-        options: ProviderOptions::parse(sql.variable_or_none("wsrep_provider_options").unwrap_or_default()),
-        pxc_encrypt: sql.variable_or_none("pxc_encrypt_cluster_traffic").map(is_on),
-        sst_method: sql.variable_or_none("wsrep_sst_method").unwrap_or_default(),
+        options: ProviderOptions::parse(sql.variable_or_none(variable::WSREP_PROVIDER_OPTIONS).unwrap_or_default()),
+        pxc_encrypt: sql.variable_or_none(variable::PXC_ENCRYPT_CLUSTER_TRAFFIC).map(is_on),
+        sst_method: sql.variable_or_none(variable::WSREP_SST_METHOD).unwrap_or_default(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Group Replication's TLS settings.
 
+use server::SslMode;
 use server::dialect::variable;
 use server::switch::is_on;
 
@@ -21,13 +22,13 @@ impl Group<'_> {
     /// Whether messages between members are in clear text.
     #[must_use]
     pub fn messages_clear(&self) -> Option<bool> {
-        self.mode.map(|mode| mode.eq_ignore_ascii_case("DISABLED"))
+        self.mode.map(|mode| SslMode::parse(mode) == Some(SslMode::Disabled))
     }
 
     /// Whether members verify each other's certificates.
     #[must_use]
     pub fn messages_verified(&self) -> Option<bool> {
-        self.mode.map(|mode| mode.to_ascii_uppercase().starts_with("VERIFY_"))
+        self.mode.map(|mode| SslMode::parse(mode).is_some_and(SslMode::verifies))
     }
 }
 
@@ -46,7 +47,7 @@ pub fn members(sql: &SqlFacts) -> Observed<Option<usize>> {
 /// Without the privilege to list plug-ins its variables show it: they exist only while it is loaded.
 #[must_use]
 pub fn group(sql: &SqlFacts) -> Option<Group<'_>> {
-    let mode = sql.variable_or_none("group_replication_ssl_mode");
+    let mode = sql.variable_or_none(variable::GROUP_REPLICATION_SSL_MODE);
     let loaded = match sql.active_plugins() {
         Ok(plugins) => plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("group_replication")),
         Err(_) => mode.is_some(),
@@ -54,7 +55,7 @@ pub fn group(sql: &SqlFacts) -> Option<Group<'_>> {
     let switch = |name: &str| sql.variable_or_none(name).map(is_on);
     loaded.then(|| Group {
         mode,
-        recovery_tls: switch("group_replication_recovery_use_ssl"),
+        recovery_tls: switch(variable::GROUP_REPLICATION_RECOVERY_USE_SSL),
         recovery_verified: switch(variable::GROUP_REPLICATION_RECOVERY_SSL_VERIFY_SERVER_CERT),
     })
 }

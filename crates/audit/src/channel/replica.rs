@@ -2,6 +2,8 @@
 
 use server::Capability;
 use server::address;
+use server::dialect::channel::GROUP_CHANNELS;
+use server::dialect::variable;
 use server::switch::{is_on, is_switched_on};
 
 use crate::facts::sql::{Answer, QueryOutcome, Row, SqlFacts};
@@ -83,7 +85,7 @@ pub fn channels(sql: &SqlFacts) -> Observed<Vec<Channel<'_>>> {
             remedy: format!("GRANT REPLICATION CLIENT ON *.* TO {} and read SHOW REPLICA STATUS", sql.session.account),
         });
     }
-    let ours = |channel: &Channel<'_>| !channel.host.is_empty() && !channel.name.starts_with("group_replication_");
+    let ours = |channel: &Channel<'_>| !channel.host.is_empty() && !GROUP_CHANNELS.contains(&channel.name);
     Ok(rows.iter().map(Channel::from_row).filter(ours).collect())
 }
 
@@ -94,5 +96,5 @@ fn empty_is_an_answer(sql: &SqlFacts) -> bool {
             && answer.sql.trim_start().to_ascii_uppercase().starts_with("SHOW")
     };
     sql.answers.get("replica_channels").is_some_and(asked)
-        || sql.variable_or_none("performance_schema").is_some_and(is_on)
+        || sql.variable_or_none(variable::PERFORMANCE_SCHEMA).is_some_and(is_on)
 }

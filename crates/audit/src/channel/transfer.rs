@@ -3,6 +3,7 @@
 //! Source: `wsrep_sst_common`, `wsrep_sst_mariabackup` and `wsrep_sst_rsync` of MariaDB 10.11.19;
 //! Percona's `wsrep_sst_xtrabackup-v2`.
 
+use server::SslMode;
 use server::option_group;
 
 use super::galera::Galera;
@@ -119,7 +120,7 @@ impl<'a> Script<'a> {
 
     fn backup(mut self) -> Transfer<'a> {
         let encrypt = self.value("encrypt").and_then(|value| value.parse::<u8>().ok()).unwrap_or(0);
-        let mode = self.value("ssl_mode").unwrap_or("DISABLED").to_ascii_uppercase();
+        let mode = self.value("ssl_mode").unwrap_or(SslMode::Disabled.name()).to_ascii_uppercase();
         let (certificate, ca) = self.certificates();
         match encrypt {
             1 => self.ends(
@@ -128,7 +129,7 @@ impl<'a> Script<'a> {
             ),
             3 if !ca => self.ends(Security::Unverified, "encrypt=3 without an authority: verify=0"),
             2..=4 => self.ends(Security::Chain, format!("encrypt={encrypt}")),
-            _ if mode == "DISABLED" => {
+            _ if mode == SslMode::Disabled.name() => {
                 self.ends(Security::Clear, "encrypt=0 and ssl-mode=DISABLED, which are the defaults")
             }
             _ if !certificate => self.ends(
@@ -147,15 +148,16 @@ impl<'a> Script<'a> {
         let (certificate, ca) = self.certificates();
         let mode = mode.unwrap_or_else(|| {
             if ca {
-                "VERIFY_CA"
+                SslMode::VerifyCa
             } else if certificate {
-                "REQUIRED"
+                SslMode::Required
             } else {
-                "DISABLED"
+                SslMode::Disabled
             }
+            .name()
             .to_owned()
         });
-        if mode == "DISABLED" {
+        if mode == SslMode::Disabled.name() {
             return self.ends(Security::Clear, "neither ssl-mode nor certificates are set for rsync");
         }
         if self.host.stunnel == Some(false) {
@@ -170,9 +172,9 @@ impl<'a> Script<'a> {
 }
 
 fn security_of_mode(mode: &str) -> Security {
-    match mode {
-        "VERIFY_IDENTITY" => Security::Identity,
-        "VERIFY_CA" => Security::Chain,
+    match SslMode::parse(mode) {
+        Some(SslMode::VerifyIdentity) => Security::Identity,
+        Some(SslMode::VerifyCa) => Security::Chain,
         _ => Security::Unverified,
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use findings::Remedy;
+use process::shell_word;
 use server::dialect::setting::{Setting, setting};
 use server::dialect::variable;
 use server::quote;
@@ -49,21 +50,12 @@ pub(super) fn server_user(cx: &Context<'_>) -> String {
 /// A path next to the data directory, quoted for a shell.
 pub(super) fn beside_datadir(sql: &SqlFacts, name: &str) -> String {
     let datadir = Path::new(sql.identity.datadir.trim_end_matches('/'));
-    word(&datadir.with_file_name(name).to_string_lossy())
+    shell_word(&datadir.with_file_name(name).to_string_lossy())
 }
 
 /// The option group that this server reads and others may not.
 pub(super) fn group(sql: &SqlFacts) -> &'static str {
     if sql.is_mariadb() { "mariadb" } else { "mysqld" }
-}
-
-/// A path or other word for a shell; quoted if it has special characters.
-pub(super) fn word(text: &str) -> String {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(harmless) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Path of the server's own CA file; a relative path is below the data directory.
@@ -99,11 +91,5 @@ mod tests {
         assert!(set_variable(sql(&mariadb()), "innodb_encryption_threads", "4").to_string().contains("threads = 4;"));
         let mode = set_variable(sql(&mysql()), "block_encryption_mode", "'aes-256-cbc'");
         assert_eq!(mode.to_string(), "SET PERSIST block_encryption_mode = 'aes-256-cbc'");
-    }
-
-    #[test]
-    fn paths_cannot_break_out() {
-        assert_eq!(word("/var/lib/mysql/ib_1"), "/var/lib/mysql/ib_1");
-        assert_eq!(word("/my keys/o'brien;$x"), r"'/my keys/o'\''brien;$x'");
     }
 }

@@ -4,6 +4,7 @@ use findings::Remedy;
 use server::Flavor;
 use server::dialect::encryption::all_switches;
 use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
+use server::dialect::variable;
 
 use super::key::not_loaded;
 use super::tls;
@@ -30,7 +31,7 @@ fn needs_keys(facts: &Facts, remedy: &Remedy) -> bool {
 
 /// Clients that must use TLS cannot log in if it is not offered.
 fn needs_tls(facts: &Facts, remedy: &Remedy) -> bool {
-    let asks = remedy.asks_for(&["REQUIRE SSL", "REQUIRE X509", "require_secure_transport"]);
+    let asks = remedy.asks_for(&["REQUIRE SSL", "REQUIRE X509", variable::REQUIRE_SECURE_TRANSPORT]);
     asks && offers_tls(facts).is_ok_and(|offer| !offer.value)
 }
 

@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(files.proof.unwrap().count(Verdict::Ok), 1);
         let copy = files.copy_proof.unwrap();
         assert_eq!((copy.locked, copy.count(Verdict::MissingKey), copy.every_page), (1, 1, false));
-        assert!(copy.unsound[0].key_text().starts_with("INNODBKey-"), "{copy:?}");
+        assert!(copy.unsound[0].key_text().starts_with("key INNODBKey-"), "{copy:?}");
 
         let files = proven(&encrypted(), None, Some(&keyring()));
         let (proof, copy) = (files.proof.unwrap(), files.copy_proof.unwrap());

@@ -145,7 +145,7 @@ impl<'v> NamedPaths<'_, 'v> {
             let prefix = format!("{}.", file.to_string_lossy());
             roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
         }
-        let provider = ProviderOptions::parse(self.value("wsrep_provider_options").unwrap_or_default());
+        let provider = ProviderOptions::parse(self.value(variable::WSREP_PROVIDER_OPTIONS).unwrap_or_default());
         if let Some(cache) = provider.get("gcache.dir").filter(|cache| !cache.is_empty()) {
             let prefixes = [server_file::GALERA_CACHE, server_file::GALERA_PAGE].map(str::to_owned).into();
             roots.push(ScanRoot::new(self.absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
@@ -276,7 +276,7 @@ pub(super) const TLS_FILES: &[&str] = &[
     variable::GROUP_REPLICATION_RECOVERY_SSL_CA,
     "group_replication_recovery_ssl_cert",
     "group_replication_recovery_ssl_key",
-    "clone_ssl_ca",
+    variable::CLONE_SSL_CA,
     "clone_ssl_cert",
     "clone_ssl_key",
 ];

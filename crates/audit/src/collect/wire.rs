@@ -108,10 +108,10 @@ fn main_endpoint(given: &Endpoint, sql: &SqlFacts, host: Option<&str>) -> Result
 /// MySQL's `admin_address` and `admin_port`, Percona's and MariaDB's `extra_port`.
 fn admin_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
     let port = |name: &str| sql.variable_or_none(name)?.parse::<u16>().ok().filter(|port| *port != 0);
-    if let Some(address) = sql.variable_or_none("admin_address").filter(|address| !address.is_empty()) {
-        return Some(Endpoint::tcp(bound_host(address)?, port("admin_port")?));
+    if let Some(address) = sql.variable_or_none(variable::ADMIN_ADDRESS).filter(|address| !address.is_empty()) {
+        return Some(Endpoint::tcp(bound_host(address)?, port(variable::ADMIN_PORT)?));
     }
-    Some(Endpoint::tcp(host?, port("extra_port")?))
+    Some(Endpoint::tcp(host?, port(variable::EXTRA_PORT)?))
 }
 
 /// The X plug-in has its own listener: the default of `mysqlx_bind_address` is `*` regardless of `bind_address`.
@@ -119,12 +119,12 @@ fn x_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
     let active = sql
         .active_plugins()
         .is_ok_and(|plugins| plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx")));
-    let port = sql.variable_or_none("mysqlx_port")?.parse().ok().filter(|port: &u16| *port != 0)?;
+    let port = sql.variable_or_none(variable::MYSQLX_PORT)?.parse().ok().filter(|port: &u16| *port != 0)?;
     let off = sql.variable_or_none(variable::SKIP_NETWORKING).is_some_and(is_on);
     if !active || off {
         return None;
     }
-    let bound = sql.variable_or_none("mysqlx_bind_address").and_then(bound_host)?;
+    let bound = sql.variable_or_none(variable::MYSQLX_BIND_ADDRESS).and_then(bound_host)?;
     // By the given host if it is not this one; otherwise by its own address.
     let far = host.filter(|host| local_address(host, port).is_none());
     Some(Endpoint::tcp(far.unwrap_or(&bound), port))

@@ -1,6 +1,6 @@
 //! Rows of the map for network channels: what a sniffer could read.
 
-use server::tls::TlsVersion;
+use server::dialect::variable;
 
 use super::{Coverage, CoverageState, DataState, Layer};
 use crate::channel::client::{Connection, connections, networking_off, offers_tls, takes_plain_text};
@@ -141,25 +141,21 @@ fn tally<'a>(connections: impl Iterator<Item = &'a Connection<'a>>) -> (u64, u64
 
 /// The newest version that a port accepts, by its standard name.
 fn newest(port: &Port<'_>) -> Option<&'static str> {
-    Some(match port.tls?.accepted().last()? {
-        TlsVersion::Ssl3 => "SSL 3.0",
-        TlsVersion::Tls10 => "TLS 1.0",
-        TlsVersion::Tls11 => "TLS 1.1",
-        TlsVersion::Tls12 => "TLS 1.2",
-        TlsVersion::Tls13 => "TLS 1.3",
-    })
+    Some(port.tls?.accepted().last()?.standard_name())
 }
 
 fn admin(facts: &Facts) -> ChannelRow {
-    let set =
-        facts.sql.as_ref().map(|sql| sql.variable_or_none("admin_address").is_some_and(|address| !address.is_empty()));
+    let set = facts
+        .sql
+        .as_ref()
+        .map(|sql| sql.variable_or_none(variable::ADMIN_ADDRESS).is_some_and(|address| !address.is_empty()));
     side_port(facts, "admin port", set)
 }
 
 fn x_protocol(facts: &Facts) -> ChannelRow {
     let loaded = |sql: &SqlFacts| match sql.active_plugins() {
         Ok(plugins) => plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx")),
-        Err(_) => sql.variable_or_none("mysqlx_port").is_some(),
+        Err(_) => sql.variable_or_none(variable::MYSQLX_PORT).is_some(),
     };
     side_port(facts, "X port", facts.sql.as_ref().map(loaded))
 }

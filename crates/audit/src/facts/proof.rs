@@ -76,6 +76,12 @@ impl UnsoundFile {
     pub fn is_tablespace(&self) -> bool {
         self.kind == Some(FileKind::Tablespace)
     }
+
+    /// The key that it needs, for people.
+    #[must_use]
+    pub fn key_text(&self) -> String {
+        self.key.as_ref().map_or_else(|| "a key that it does not name".to_owned(), ToString::to_string)
+    }
 }
 
 /// A file that could not be read.
@@ -109,25 +115,5 @@ impl Proof {
     #[must_use]
     pub fn store_names(&self) -> String {
         self.usable().map(|store| store.path.as_str()).collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl UnsoundFile {
-    /// The key that it needs, for an operator.
-    #[must_use]
-    pub fn key_text(&self) -> String {
-        match &self.key {
-            Some(RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name }) if !name.is_empty() => {
-                name.clone()
-            }
-            Some(RequiredKey::MySql { .. }) => "the public key of bootstrap".to_owned(),
-            Some(RequiredKey::MysqlBinlog { .. }) | None => "a key it does not name".to_owned(),
-            Some(RequiredKey::ExportFile) => "the key of its .cfp file".to_owned(),
-            Some(RequiredKey::MariaDb { key_id, versions }) => match versions.as_slice() {
-                [] => format!("key {key_id}"),
-                [version] => format!("key {key_id} version {}", version.0),
-                [first, .., last] => format!("key {key_id} versions {} to {}", first.0, last.0),
-            },
-        }
     }
 }

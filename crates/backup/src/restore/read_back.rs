@@ -12,7 +12,7 @@ use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
 use files::{Buffer, Reader};
 use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{ParentCache, Staging};
-use verify::{Judge, Judged, Keys, Report, Tablespace};
+use verify::{Keys, PageResults, PageVerifier, Report, Tablespace};
 
 use super::{PageCounts, RestoreProgress, in_parallel};
 use crate::{
@@ -43,7 +43,7 @@ pub(super) fn read_back_and_judge(
 ) -> Result<(PageCounts, Report), Error> {
     let plan = verify::Plan::scan(&[staging.files_path()]);
     let settings = judge::settings(streams);
-    let judge = Judge::new(&plan, keys, &settings);
+    let judge = PageVerifier::new(&plan, keys, &settings);
     let spaces = manifest.files.iter().map(|_| OnceLock::new()).collect();
     let reading = ReadBack { staging, manifest, progress, judge: Some(&judge), spaces };
     // System tablespaces come last: they have copies of other tablespaces' pages, which can only be judged after these.
@@ -62,7 +62,7 @@ struct ReadBack<'r> {
     staging: &'r Staging,
     manifest: &'r Manifest,
     progress: &'r RestoreProgress,
-    judge: Option<&'r Judge<'r>>,
+    judge: Option<&'r PageVerifier<'r>>,
     /// Indexed by the number of the file.
     spaces: Vec<OnceLock<Option<Tablespace<'r>>>>,
 }
@@ -76,7 +76,7 @@ impl ReadBack<'_> {
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let work = || {
             let (mut parents, mut buffer) = (self.staging.parents(), Buffer::new(CHUNK_BYTES));
-            let mut judged = Judged::default();
+            let mut judged = PageResults::default();
             while let Some(part) = next() {
                 if let Err(error) = self.part(part, &mut parents, &mut buffer, &mut judged) {
                     queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -104,7 +104,7 @@ impl ReadBack<'_> {
         (number, chunks): ChunkRange,
         parents: &mut ParentCache<'_>,
         buffer: &mut Buffer,
-        judged: &mut Judged,
+        judged: &mut PageResults,
     ) -> Result<(), Error> {
         let Some(stored) = self.manifest.files.get(number) else { return Ok(()) };
         let path = self.staging.path_of(&stored.entry.path);
@@ -123,7 +123,7 @@ impl ReadBack<'_> {
                 return Err(Error::ReadBack { path });
             }
             if let Some(space) = space {
-                space.judge(at.checked_div(space.page_bytes() as u64).unwrap_or(0), found, judged);
+                space.verify(at.checked_div(space.page_bytes() as u64).unwrap_or(0), found, judged);
             }
             self.progress.proven_bytes.fetch_add(length as u64, Ordering::Relaxed);
         }

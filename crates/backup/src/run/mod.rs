@@ -24,7 +24,7 @@ use std::{
 use archive::receipt::fingerprint;
 use jiff::Timestamp;
 use snapshot::{SnapshotCopy, SnapshotGuard};
-use verify::{Judge, Keys};
+use verify::{Keys, PageVerifier};
 
 pub(crate) use self::commit::key_check;
 pub use self::plan::{RunPlan, plan};
@@ -149,7 +149,7 @@ impl Inputs<'_> {
     fn store(&self, root: &Path) -> Result<(Bottleneck, PageProofs), Error> {
         let verified = verify::Plan::scan(&[root.to_owned()]);
         let settings = judge::settings(self.config.streams);
-        let judge = Judge::new(&verified, self.keys, &settings);
+        let judge = PageVerifier::new(&verified, self.keys, &settings);
         let tablespaces = Tablespaces::new(&judge, self.plan, self.files);
         let uploads = Uploads::new(self.packs, self.config.streams, self.progress);
         let run = Run { inputs: self, uploads: &uploads, tablespaces: &tablespaces, reading: AtomicU64::new(0) };

@@ -9,14 +9,14 @@ use std::{
 use archive::receipt::{Finding, Pages};
 use innodb::Lsn;
 use transfer::plan::Plan;
-use verify::{Judge, Report, Tablespace};
+use verify::{PageVerifier, Report, Tablespace};
 
 use super::files::Files;
 use crate::judge::{self, FileVerdict};
 
 /// Tablespaces whose pages are being judged, by number of the file.
 pub(super) struct Tablespaces<'j> {
-    judge: &'j Judge<'j>,
+    judge: &'j PageVerifier<'j>,
     plan: &'j Plan,
     files: &'j Files,
     spaces: Vec<OnceLock<Option<Tablespace<'j>>>>,
@@ -31,7 +31,7 @@ pub(super) struct PageProofs {
 }
 
 impl<'j> Tablespaces<'j> {
-    pub(super) fn new(judge: &'j Judge<'j>, plan: &'j Plan, files: &'j Files) -> Self {
+    pub(super) fn new(judge: &'j PageVerifier<'j>, plan: &'j Plan, files: &'j Files) -> Self {
         Self { judge, plan, files, spaces: plan.entries.iter().map(|_| OnceLock::new()).collect() }
     }
 

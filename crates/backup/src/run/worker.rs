@@ -12,7 +12,7 @@ use archive::{Run as FileRun, pack::MAX_FRAME_BYTES};
 use codec::hash::{CHUNK_BYTES, Hash, UnitHasher, chunks_of};
 use files::{Buffer, all_zero, read_up_to};
 use transfer::{plan::Plan, sender::SourceFile};
-use verify::{Judged, Tablespace};
+use verify::{PageResults, Tablespace};
 
 use super::{
     Run,
@@ -72,12 +72,17 @@ pub(super) struct Worker<'r, 'j> {
     run: &'r Run<'r, 'j>,
     buffer: Buffer,
     frames: FrameBuilder<'r, 'j>,
-    judged: Judged,
+    judged: PageResults,
 }
 
 impl<'r, 'j> Worker<'r, 'j> {
     pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, Error> {
-        Ok(Self { run, buffer: Buffer::new(CHUNK_BYTES), frames: FrameBuilder::new(run)?, judged: Judged::default() })
+        Ok(Self {
+            run,
+            buffer: Buffer::new(CHUNK_BYTES),
+            frames: FrameBuilder::new(run)?,
+            judged: PageResults::default(),
+        })
     }
 
     /// Works until the queue is empty.
@@ -187,7 +192,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         if space.page_bytes() != file.unit_bytes {
             let offset = first.saturating_mul(file.unit_bytes as u64);
             let page = offset.checked_div(space.page_bytes() as u64).unwrap_or(0);
-            return space.judge(page, bytes, &mut self.judged);
+            return space.verify(page, bytes, &mut self.judged);
         }
         let mut at = 0_usize;
         for run in unchanged.chunk_by(|one, other| one == other) {
@@ -197,7 +202,7 @@ impl<'r, 'j> Worker<'r, 'j> {
             if was_sound && run.first() == Some(&true) {
                 space.count_unchanged((pages.len() / file.unit_bytes) as u64, &mut self.judged);
             } else {
-                space.judge(first.saturating_add(at as u64), pages, &mut self.judged);
+                space.verify(first.saturating_add(at as u64), pages, &mut self.judged);
             }
             at = end;
         }

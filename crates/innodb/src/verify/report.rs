@@ -1,5 +1,7 @@
 //! Result of verifying one file.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -212,6 +214,25 @@ impl RequiredKey {
     }
 }
 
+impl fmt::Display for RequiredKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MySql { name, .. } if name.is_empty() => f.write_str("the public bootstrap key"),
+            Self::MysqlBinlog { name } if name.is_empty() => f.write_str("a key that it does not name"),
+            Self::MySql { name, .. } | Self::MysqlBinlog { name } => write!(f, "key {name}"),
+            Self::ExportFile => f.write_str("the key of its .cfp file"),
+            Self::MariaDb { key_id, versions } => {
+                let listed = versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                match versions.len() {
+                    0 => write!(f, "key {key_id}"),
+                    1 => write!(f, "key {key_id} version {listed}"),
+                    _ => write!(f, "key {key_id} versions {listed}"),
+                }
+            }
+        }
+    }
+}
+
 /// Result of verifying one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileReport {
@@ -380,6 +401,34 @@ impl Tally {
             Verdict::Ok
         } else {
             Verdict::Clear
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_named_as_their_store_names_them() {
+        let master =
+            |name: &str| RequiredKey::MySql { name: name.to_owned(), master_key_id: MasterKeyId(1), server_uuid: None };
+        let binlog = |name: &str| RequiredKey::MysqlBinlog { name: name.to_owned() };
+        let mariadb = |versions: &[u32]| {
+            let versions = versions.iter().copied().map(KeyVersion).collect();
+            RequiredKey::MariaDb { key_id: 1, versions }
+        };
+        for (key, text) in [
+            (master("INNODBKey-x-1"), "key INNODBKey-x-1"),
+            (master(""), "the public bootstrap key"),
+            (binlog("MySQLReplicationKey_x_1"), "key MySQLReplicationKey_x_1"),
+            (binlog(""), "a key that it does not name"),
+            (RequiredKey::ExportFile, "the key of its .cfp file"),
+            (mariadb(&[]), "key 1"),
+            (mariadb(&[3]), "key 1 version 3"),
+            (mariadb(&[3, 4, 7]), "key 1 versions 3, 4, 7"),
+        ] {
+            assert_eq!(key.to_string(), text);
         }
     }
 }

@@ -19,6 +19,7 @@ pub use table::Conflict;
 pub use write::{Content, Edit, apply};
 
 use crate::Error;
+use crate::cryptsetup::device_file;
 use crate::device::{Block, FileSystem, Host, MountPointGuard, guard, reload};
 use check::escaped;
 use names::{
@@ -107,8 +108,8 @@ impl Boot {
     #[must_use]
     pub fn fstab(&self) -> String {
         format!(
-            "/dev/mapper/{} {} {} {}{} 0 2",
-            self.name,
+            "{} {} {} {}{} 0 2",
+            device_file(&self.name).display(),
             self.mount_point().display(),
             self.file_system.as_str(),
             options::FSTAB,

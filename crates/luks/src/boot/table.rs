@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::options::{self, are_of_crypttab};
+use crate::cryptsetup::device_file;
 use crate::device::FileSystem;
 
 /// A different line for the same name.
@@ -34,7 +35,7 @@ impl LineSelector<'_> {
         let (first, second) = (fields.next(), fields.next());
         match self {
             Self::Crypttab(name) => first == Some(name),
-            Self::Fstab(name) => first.and_then(|device| device.strip_prefix("/dev/mapper/")) == Some(name),
+            Self::Fstab(name) => first.is_some_and(|device| Path::new(device) == device_file(name)),
             // A trailing slash makes no difference.
             Self::FstabAt(name, directory) => {
                 LineSelector::Fstab(name).matches(line) || second.is_some_and(|second| Path::new(second) == directory)

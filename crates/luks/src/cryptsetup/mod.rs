@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use reencrypt::{Progress, Reencryption};
-pub use volume::{Mapping, NewVolume, Status};
+pub use volume::{Mapping, NewVolume, Status, device_file};
 
 use crate::Error;
 use crate::read::read;

@@ -7,6 +7,15 @@ use super::{Cryptsetup, check_derivation_cost};
 use crate::Error;
 use crate::secret::Secret;
 
+/// Directory of the device files of open volumes.
+const DEVICE_MAPPER: &str = "/dev/mapper";
+
+/// Device file of an open volume.
+#[must_use]
+pub fn device_file(name: &str) -> PathBuf {
+    Path::new(DEVICE_MAPPER).join(name)
+}
+
 /// Parameters of a new volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewVolume {
@@ -119,7 +128,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`Error`], for example if the device is busy.
     pub fn unmap(&self, name: &str) -> Result<(), Error> {
-        let device = Path::new("/dev/mapper").join(name);
+        let device = device_file(name);
         self.call_with("close", &device, &[OsStr::new("close"), OsStr::new(name)], None).map(drop)
     }
 
@@ -128,7 +137,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`Error`] if it is not open.
     pub fn status(&self, name: &str) -> Result<Status, Error> {
-        let device = Path::new("/dev/mapper").join(name);
+        let device = device_file(name);
         let ended = self.call_with("status", &device, &[OsStr::new("status"), OsStr::new(name)], None)?;
         Ok(Status::parse(&ended.stdout))
     }

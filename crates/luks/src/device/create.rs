@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Host, UsageSign, header_path, system, usage_signs};
 use crate::Error;
 use crate::backup::{Header, open};
-use crate::cryptsetup::{Cryptsetup, Mapping, NewVolume};
+use crate::cryptsetup::{Cryptsetup, Mapping, NewVolume, device_file};
 use crate::judge::{DeviceInfo, audit};
 use crate::read::Readable;
 use crate::secret::Secret;
@@ -179,7 +179,7 @@ impl Creation<'_> {
     /// Opens the volume under a temporary name, creates the file system and closes the volume.
     fn make(&self, system: FileSystem, key: &Secret, uuid: &str) -> Result<(), Error> {
         let name = format!("sealant-{uuid}");
-        let inner = Path::new("/dev/mapper").join(&name);
+        let inner = device_file(&name);
         self.cryptsetup.map(self.device, &name, key, &Mapping::default())?;
         let made = system.make(&inner).and_then(|()| usage_signs(self.host, &inner, false));
         self.cryptsetup.unmap(&name)?;

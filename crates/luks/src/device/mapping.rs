@@ -7,7 +7,7 @@ use files::{WriteOptions, runtime};
 
 use super::{Block, Host};
 use crate::backup::{Header, open};
-use crate::cryptsetup::{Cryptsetup, Mapping, Status};
+use crate::cryptsetup::{Cryptsetup, Mapping, Status, device_file};
 use crate::judge::{DeviceInfo, audit};
 use crate::secret::Secret;
 use crate::volume::Volume;
@@ -175,11 +175,6 @@ pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Err
         None => Ok(()),
         Some(_) => Err(Error::not_proven(&inner, "was closed, but still exists")),
     }
-}
-
-/// Device file of an open volume.
-pub(super) fn device_file(name: &str) -> PathBuf {
-    Path::new("/dev/mapper").join(name)
 }
 
 /// device-mapper escapes all other characters in `/dev/mapper`, and a name cannot contain a slash.

@@ -10,9 +10,10 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
-use super::mapping::{check_name, device_file};
+use super::mapping::check_name;
 use super::{Block, Host, hidden_below, system};
 use crate::Error;
+use crate::cryptsetup::device_file;
 
 /// How an empty mount point is protected against writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

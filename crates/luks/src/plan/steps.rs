@@ -1,5 +1,6 @@
 //! The steps of a plan, as commands.
 
+use process::shell_word;
 use serde::Serialize;
 
 use super::PlanInput;
@@ -63,7 +64,7 @@ fn new_volume(input: &PlanInput) -> Vec<Step> {
 /// Copies the data of the stopped server, and mounts the volume in its place.
 fn moved_data(input: &PlanInput) -> Vec<Step> {
     let (device, key) = (device(input), key_file(input));
-    let (name, unit, datadir) = (&input.name, &input.unit, word(&input.datadir));
+    let (name, unit, datadir) = (&input.name, &input.unit, shell_word(&input.datadir));
     let queues = if rotates(input) { "" } else { " --no-queues --persistent" };
     let bytes: u64 = input.plain().filter_map(|path| path.bytes).fold(0, u64::saturating_add);
     let minutes = bytes.div_ceil(BYTES_PER_SECOND).div_ceil(60);
@@ -88,7 +89,7 @@ fn moved_data(input: &PlanInput) -> Vec<Step> {
 /// Starts the server from the volume, now and at every boot, and disposes of the old data.
 fn start_at_boot(input: &PlanInput) -> Vec<Step> {
     let (device, key) = (device(input), key_file(input));
-    let (name, unit, datadir) = (&input.name, &input.unit, word(&input.datadir));
+    let (name, unit, datadir) = (&input.name, &input.unit, shell_word(&input.datadir));
     let rotational = if rotates(input) { " --rotational" } else { "" };
     vec![
         step(
@@ -128,8 +129,8 @@ fn key_file(input: &PlanInput) -> String {
 /// Mounts the volume where the data was. A directory that is a mount point cannot be renamed (EBUSY), and its line in
 /// fstab would mount the old data again at the next boot.
 fn in_place(input: &PlanInput) -> Step {
-    let (name, datadir) = (&input.name, word(&input.datadir));
-    let aside = word(&format!("{}.plain", input.datadir));
+    let (name, datadir) = (&input.name, shell_word(&input.datadir));
+    let aside = shell_word(&format!("{}.plain", input.datadir));
     let off = format!("umount /mnt/{name} && chattr -i /mnt/{name}");
     let on = format!("sealant luks mount {name} {datadir}");
     if input.is_mount_point() {
@@ -146,10 +147,4 @@ fn in_place(input: &PlanInput) -> Step {
         what: "mount the volume in place of the old data".to_owned(),
         command: Some(format!("{off} && mv {datadir} {aside} && {on}")),
     }
-}
-
-/// A word, quoted for a shell.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

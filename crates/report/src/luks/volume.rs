@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use luks::cryptsetup::device_file;
 use luks::device::{Created, MountPointGuard, Mounted, Opened};
 
 use crate::{Error, Message};
@@ -16,7 +17,8 @@ pub fn write_luks_opened(name: &str, opened: &Opened, out: &mut dyn Write) -> Re
     let flags = if status.flags.is_empty() { String::new() } else { format!(", {}", status.flags.join(", ")) };
     Ok(writeln!(
         out,
-        "/dev/mapper/{name}: {state}: LUKS volume {} on {}, {}, {} key bits, {}-byte sectors{flags}",
+        "{}: {state}: LUKS volume {} on {}, {}, {} key bits, {}-byte sectors{flags}",
+        device_file(name).display(),
         opened.uuid,
         status.device.display(),
         status.cipher,
@@ -35,7 +37,7 @@ pub fn write_luks_mounted(name: &str, directory: &Path, mounted: &Mounted, out: 
         Mounted::Now(MountPointGuard::Immutable) => "mounted; the directory below is immutable",
         Mounted::Now(MountPointGuard::Permissions) => "mounted; the directory below is closed to all but root",
     };
-    Ok(writeln!(out, "{}: /dev/mapper/{name} {state}", directory.display())?)
+    Ok(writeln!(out, "{}: {} {state}", directory.display(), device_file(name).display())?)
 }
 
 /// Ways in which data can still reach the disk below a mounted volume in plaintext.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ::audit::checks::WAIVER_EXPIRED;
 use ::audit::facts::Facts;
-use ::audit::fleet::{self, Common, Fleet};
+use ::audit::fleet::{self, Fleet, FleetOptions};
 use ::audit::outcome::{Conclusion, Outcome};
 use ::audit::policy::Policy;
 use ::audit::rules::Rules;
@@ -163,7 +163,7 @@ impl Audit {
         if source.reads_keys() {
             forbid_dumps();
         }
-        let common = Common { source: &source, login: &login, prompt: &Terminal, rules, now };
+        let common = FleetOptions { source: &source, login: &login, prompt: &Terminal, rules, now };
         fleet.audit(&common, &|event| match event {
             fleet::Event::OptionFile(odd) => warning(&odd.to_string()),
             fleet::Event::Failed { name, reason } => error(&format!("{name}: {reason}")),

@@ -48,6 +48,8 @@ pub enum Capability {
     ShowReplica,
     /// `CHANGE REPLICATION SOURCE TO`, instead of `CHANGE MASTER TO`.
     ChangeReplicationSource,
+    /// Account and password of recovery as options of `START GROUP_REPLICATION`.
+    GroupReplicationCredentials,
     /// `ALTER USER` with passwords and required TLS.
     AlterUser,
     /// Privileges that components define, such as `ENCRYPTION_KEY_ADMIN`.
@@ -134,7 +136,7 @@ const fn row(
 }
 
 /// Every capability.
-pub const CAPABILITIES: [Row; 45] = [
+pub const CAPABILITIES: [Row; 46] = [
     row(Capability::EncryptTables, "encrypts tables", Some((5, 7, 11)), Some((10, 1, 3))),
     row(Capability::EncryptFullText, "encrypts tables of full-text indexes", Some((8, 0, 0)), Some((10, 1, 3))),
     row(Capability::EncryptByDefault, "encrypts new tables by default", Some((8, 0, 16)), Some((10, 1, 3))),
@@ -154,6 +156,7 @@ pub const CAPABILITIES: [Row; 45] = [
     row(Capability::ReloadTls, "reloads certificates without a restart", Some((8, 0, 16)), Some((10, 4, 1))),
     row(Capability::ShowReplica, "`SHOW REPLICA STATUS`", Some((8, 0, 22)), Some((10, 5, 1))),
     row(Capability::ChangeReplicationSource, "`CHANGE REPLICATION SOURCE TO`", Some((8, 0, 23)), None),
+    row(Capability::GroupReplicationCredentials, "`START GROUP_REPLICATION USER = …`", Some((8, 0, 21)), None),
     row(Capability::AlterUser, "`ALTER USER … REQUIRE`", Some((5, 7, 6)), Some((10, 2, 0))),
     row(Capability::DynamicPrivileges, "dynamic privileges", Some((8, 0, 0)), None),
     row(Capability::BinlogMonitor, "the privilege `BINLOG MONITOR`", None, Some((10, 5, 2))),

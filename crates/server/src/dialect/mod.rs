@@ -15,6 +15,7 @@ use crate::{
 pub mod backup_lock;
 pub mod capability;
 pub mod catalog;
+pub mod channel;
 pub mod directory;
 pub mod encryption;
 pub mod gtid;

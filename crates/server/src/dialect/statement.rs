@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{capability::Capability, encryption::MYSQL_ENCRYPTED};
+use super::{capability::Capability, channel::Channel, encryption::MYSQL_ENCRYPTED};
 use crate::{quote, version::ServerVersion};
 
 /// Wraps the keys of all tablespaces with a new master key; MySQL only.
@@ -189,11 +189,8 @@ pub fn set_applied(version: &ServerVersion, gtids: &str) -> Option<String> {
 /// Stops a channel of a replica and removes its settings.
 #[must_use]
 pub fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
-    let (channel, replica) = (quote::text(channel), replication_terms(version).replica);
-    if version.flavor.is_mysql_like() {
-        return [format!("STOP {replica} FOR CHANNEL {channel}"), format!("RESET {replica} ALL FOR CHANNEL {channel}")];
-    }
-    [format!("STOP {replica} {channel}"), format!("RESET {replica} {channel} ALL")]
+    let channel = Channel::named(version, channel);
+    [channel.statement("STOP", ""), channel.statement("RESET", "ALL")]
 }
 
 #[cfg(test)]

@@ -15,6 +15,38 @@ pub const REQUIRE_SECURE_TRANSPORT: &str = "require_secure_transport";
 pub const BIND_ADDRESS: &str = "bind_address";
 /// Whether the server listens on its socket only.
 pub const SKIP_NETWORKING: &str = "skip_networking";
+/// Address of the administrative port of MySQL.
+pub const ADMIN_ADDRESS: &str = "admin_address";
+/// Its port.
+pub const ADMIN_PORT: &str = "admin_port";
+/// A second port of MariaDB and Percona Server, at the addresses of the first.
+pub const EXTRA_PORT: &str = "extra_port";
+/// Port of the X Protocol.
+pub const MYSQLX_PORT: &str = "mysqlx_port";
+/// Addresses of the X Protocol; every interface by default, whatever `bind_address` is.
+pub const MYSQLX_BIND_ADDRESS: &str = "mysqlx_bind_address";
+/// Whether the performance schema collects anything.
+pub const PERFORMANCE_SCHEMA: &str = "performance_schema";
+/// Options of the Galera library, `name = value` separated by semicolons.
+pub const WSREP_PROVIDER_OPTIONS: &str = "wsrep_provider_options";
+/// How Galera copies a data directory to a joiner.
+pub const WSREP_SST_METHOD: &str = "wsrep_sst_method";
+/// TLS within a Percona XtraDB Cluster.
+pub const PXC_ENCRYPT_CLUSTER_TRAFFIC: &str = "pxc_encrypt_cluster_traffic";
+/// TLS between the members of a group.
+pub const GROUP_REPLICATION_SSL_MODE: &str = "group_replication_ssl_mode";
+/// TLS of a member that joins a group.
+pub const GROUP_REPLICATION_RECOVERY_USE_SSL: &str = "group_replication_recovery_use_ssl";
+/// `XCOM`, which has a port of its own, or `MYSQL`.
+pub const GROUP_REPLICATION_COMMUNICATION_STACK: &str = "group_replication_communication_stack";
+/// Host and port that a group member announces for `XCOM`.
+pub const GROUP_REPLICATION_LOCAL_ADDRESS: &str = "group_replication_local_address";
+/// Whether the server offers TLS; removed in MySQL 8.4.
+pub const HAVE_SSL: &str = "have_ssl";
+/// Whether logs of statements are files, tables or neither.
+pub const LOG_OUTPUT: &str = "log_output";
+/// Authorities that the clone plug-in trusts.
+pub const CLONE_SSL_CA: &str = "clone_ssl_ca";
 /// Whether clients may load their own files.
 pub const LOCAL_INFILE: &str = "local_infile";
 /// Whether the server writes a binary log.

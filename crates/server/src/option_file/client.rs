@@ -13,7 +13,8 @@ use super::{
     usual_files,
 };
 use crate::{
-    connect::TlsMode, endpoint::Endpoint, error::Error, option_name, secret::Password, switch, tls::TlsVersion,
+    connect::TlsMode, endpoint::Endpoint, error::Error, option_name, secret::Password, ssl_mode::SslMode, switch,
+    tls::TlsVersion,
 };
 
 /// Client options from option files.
@@ -201,14 +202,14 @@ const KNOWN_TLS: [&str; 8] = [
     "ssl-session-data-continue-on-failed-reuse",
 ];
 
+/// The mode of this client for a value of `ssl-mode`. There is no fallback to clear text, so that `PREFERRED` counts as
+/// `REQUIRED`.
 fn mode_named(value: Option<&str>) -> Option<TlsMode> {
-    let mode = value.unwrap_or_default().to_ascii_uppercase().replace('-', "_");
-    Some(match mode.as_str() {
-        "DISABLED" => TlsMode::Off,
-        "PREFERRED" | "REQUIRED" => TlsMode::Required,
-        "VERIFY_CA" => TlsMode::VerifyCa,
-        "VERIFY_IDENTITY" => TlsMode::VerifyIdentity,
-        _ => return None,
+    Some(match SslMode::parse(value.unwrap_or_default())? {
+        SslMode::Disabled => TlsMode::Off,
+        SslMode::Preferred | SslMode::Required => TlsMode::Required,
+        SslMode::VerifyCa => TlsMode::VerifyCa,
+        SslMode::VerifyIdentity => TlsMode::VerifyIdentity,
     })
 }
 

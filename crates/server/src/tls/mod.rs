@@ -72,6 +72,18 @@ impl TlsVersion {
             Self::Tls13 => "TLSv1.3",
         }
     }
+
+    /// Its name in the standards.
+    #[must_use]
+    pub const fn standard_name(self) -> &'static str {
+        match self {
+            Self::Ssl3 => "SSL 3.0",
+            Self::Tls10 => "TLS 1.0",
+            Self::Tls11 => "TLS 1.1",
+            Self::Tls12 => "TLS 1.2",
+            Self::Tls13 => "TLS 1.3",
+        }
+    }
 }
 
 impl fmt::Display for TlsVersion {

@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 use server::Capability;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::{set_at_start, set_variable};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Plugin, SqlFacts};
@@ -40,7 +40,7 @@ enum Auditor<'a> {
     Component(&'a str),
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let plugins = sql.active_plugins()?;
     if plugins.is_empty() {
@@ -53,8 +53,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let Some(auditor) = auditor(sql, &plugins) else {
         return none_loaded(sql, &plugins);
     };
-    Ok(Verdict::one(match silenced(sql, &auditor) {
-        Some((variable, value, fix)) => Ruling::fail(
+    Ok(CheckResults::one(match silenced(sql, &auditor) {
+        Some((variable, value, fix)) => CheckResult::fail(
             "audit log",
             EvidenceGrade::Reported,
             format!("{} is loaded and writes nothing: {variable} = {value}", auditor.name()),
@@ -62,7 +62,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .evidence(auditor.evidence(sql))
         .evidence(sql.variable_evidence(variable))
         .fix(fix),
-        None => Ruling::pass("audit log", EvidenceGrade::Reported, format!("{} is active", auditor.name()))
+        None => CheckResult::pass("audit log", EvidenceGrade::Reported, format!("{} is active", auditor.name()))
             .evidence(auditor.evidence(sql)),
     }))
 }
@@ -114,7 +114,7 @@ fn silenced<'a>(sql: &'a SqlFacts, auditor: &Auditor<'_>) -> Option<(&'static st
     Some((name, value, set_at_start(sql, name, "ALL")))
 }
 
-fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Observed<Verdict> {
+fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Observed<CheckResults> {
     // The newer audit logs are components: without the list of components nothing is proven.
     if sql.can(Capability::Components) {
         sql.rows("components")?;
@@ -126,8 +126,8 @@ fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Observed<Verdict> {
     } else {
         format!("of type AUDIT: {names}, none of which writes a log")
     };
-    Ok(Verdict::one(
-        Ruling::fail("audit log", EvidenceGrade::Reported, "no audit log is loaded")
+    Ok(CheckResults::one(
+        CheckResult::fail("audit log", EvidenceGrade::Reported, "no audit log is loaded")
             .evidence(sql.evidence("plugins", answer))
             .fix(fix(sql)),
     ))

@@ -5,7 +5,7 @@ use server::dialect::variable;
 use server::switch::is_on;
 
 use super::{account_evidence, from_here_only, has_plugin, logins};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::tls::require;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -33,19 +33,19 @@ pub(crate) const CHECK: Check = Check {
 const CLEARTEXT: &[&str] =
     &["auth_pam", "auth_pam_compat", "authentication_pam", "authentication_ldap_simple", "mysql_clear_password", "pam"];
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (sql, accounts) = logins(cx)?;
     let cleartext: Vec<_> = accounts.iter().filter(|account| has_plugin(account, CLEARTEXT)).collect();
     // Old servers lack the variable; then only the account can require TLS.
     let everywhere = sql.variable_or_none(variable::REQUIRE_SECURE_TRANSPORT).is_some_and(is_on);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for account in &cleartext {
         if everywhere || !account.ssl_type.is_empty() || from_here_only(sql, account) {
             continue;
         }
         let name = account.quoted();
-        verdict.push(
-            Ruling::fail(
+        results.push(
+            CheckResult::fail(
                 &name,
                 EvidenceGrade::Reported,
                 format!("{name} sends its password in clear and may log in without TLS"),
@@ -57,11 +57,11 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     }
     let message =
         format!("{} of {} accounts use such a plug-in, and none of them without TLS", cleartext.len(), accounts.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, message)
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, message)
             .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 #[cfg(test)]

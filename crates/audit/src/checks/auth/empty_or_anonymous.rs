@@ -5,7 +5,7 @@ use server::Capability;
 use server::dialect::statement::set_password;
 
 use super::{account_evidence, by_password, logins};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::{Account, SqlFacts};
@@ -28,37 +28,37 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (sql, accounts) = logins(cx)?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for account in &accounts {
-        if let Some(ruling) = open_account(sql, account) {
-            verdict.push(ruling.evidence(account_evidence(sql, account)));
+        if let Some(result) = open_account(sql, account) {
+            results.push(result.evidence(account_evidence(sql, account)));
         }
     }
     let message = format!("every one of {} accounts has a name and a credential", accounts.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, message)
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, message)
             .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
-fn open_account(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
+fn open_account(sql: &SqlFacts, account: &Account<'_>) -> Option<CheckResult> {
     let name = account.quoted();
     let empty = account.empty_credential && by_password(account);
     if account.user.is_empty() {
         let external = !by_password(account);
         let what = if empty { "without a password" } else { "for any name" };
         return Some(
-            Ruling::fail(&name, EvidenceGrade::Reported, format!("anonymous account {name} lets in {what}"))
+            CheckResult::fail(&name, EvidenceGrade::Reported, format!("anonymous account {name} lets in {what}"))
                 // With PAM or LDAP this is the documented way to map groups to accounts.
                 .severity(if external { Severity::Medium } else { Severity::Critical })
                 .fix(Remedy::statement(format!("DROP USER {name}"))),
         );
     }
     empty.then(|| {
-        Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} has an empty password"))
+        CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name} has an empty password"))
             .fix(Remedy::statement(password(sql, account)))
     })
 }

@@ -6,7 +6,7 @@ use findings::{Remedy, Severity};
 use server::Capability;
 
 use super::{Key, account_evidence, administrators, all_accounts, from_here_only, key_of, logins, spread};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::{Account, SqlFacts};
@@ -45,13 +45,13 @@ const DYNAMIC: &[&str] = &[
 
 type Powers<'a> = BTreeMap<Key, BTreeSet<&'a str>>;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (sql, everybody) = all_accounts(cx)?;
     let (_, accounts) = logins(cx)?;
     let admins = administrators(sql, &everybody);
     let current = privileges_of(sql, &everybody)?;
     let powers = powers(sql, &everybody, &current);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut expected = 0_usize;
     for account in &accounts {
         let key = key_of(account.user, account.host);
@@ -59,14 +59,15 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             // Whether an administrator may connect from another host is checked by `auth-root-remote`.
             expected = expected.saturating_add(1);
         } else if let Some(powers) = powers.get(&key) {
-            verdict.push(too_powerful(sql, account, powers, &current));
+            results.push(too_powerful(sql, account, powers, &current));
         }
     }
     let description = format!("only administrators have such privileges ({expected} of {} accounts)", accounts.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, &description).evidence(sql.evidence("accounts", description)),
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, &description)
+            .evidence(sql.evidence("accounts", description)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Privileges of each account, its own and through roles.
@@ -97,7 +98,7 @@ fn privileges_of<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Observed<Po
     Ok(powers)
 }
 
-fn too_powerful(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, current: &Powers<'_>) -> Ruling {
+fn too_powerful(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, current: &Powers<'_>) -> CheckResult {
     let name = account.quoted();
     let list = powers.iter().copied().collect::<Vec<_>>().join(", ");
     let from = if from_here_only(sql, account) { "this host" } else { "other hosts" };
@@ -107,7 +108,7 @@ fn too_powerful(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, 
     } else {
         (" through a role", format!("REVOKE {list} ON *.* from the role, or the role from {name}").into())
     };
-    Ruling::fail(&name, EvidenceGrade::Reported, format!("{name}, from {from}, has {list}{how}"))
+    CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name}, from {from}, has {list}{how}"))
         .evidence(account_evidence(sql, account))
         .evidence(sql.evidence("dynamic_grants", format!("{name}: {list}")))
         .fix(fix)

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use server::auth_plugin;
+
 use crate::check::Context;
 use crate::facts::sql::{Account, SqlFacts};
 use crate::facts::{Observed, Unavailable};
@@ -21,12 +23,12 @@ checks! {
 /// Plug-ins whose stored credential is a password hash, so that an empty one means no password.
 const PASSWORD_PLUGINS: &[&str] = &[
     "",
-    "mysql_native_password",
-    "mysql_old_password",
-    "sha256_password",
-    "caching_sha2_password",
-    "ed25519",
-    "parsec",
+    auth_plugin::NATIVE_PASSWORD,
+    auth_plugin::OLD_PASSWORD,
+    auth_plugin::SHA256_PASSWORD,
+    auth_plugin::CACHING_SHA2_PASSWORD,
+    auth_plugin::ED25519,
+    auth_plugin::PARSEC,
 ];
 
 /// All accounts and roles of the server.
@@ -53,7 +55,7 @@ fn all_accounts<'a>(cx: &'a Context<'_>) -> Observed<(&'a SqlFacts, Vec<Account<
 pub(super) fn logins<'a>(cx: &'a Context<'_>) -> Observed<(&'a SqlFacts, Vec<Account<'a>>)> {
     let (sql, accounts) = all_accounts(cx)?;
     let usable = |account: &Account<'_>| {
-        !account.role && !account.locked && !account.internal() && !has_plugin(account, &["mysql_no_login"])
+        !account.role && !account.locked && !account.internal() && !has_plugin(account, &[auth_plugin::NO_LOGIN])
     };
     Ok((sql, accounts.into_iter().filter(usable).collect()))
 }

@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 
 use super::{account_evidence, administrators, all_accounts, from_here_only, key_of, logins};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::Account;
@@ -26,12 +26,12 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (sql, everybody) = all_accounts(cx)?;
     let (_, accounts) = logins(cx)?;
     let admins = administrators(sql, &everybody);
     let is_admin = |account: &&Account<'_>| admins.contains(&key_of(account.user, account.host));
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut local = 0_usize;
     for account in accounts.iter().filter(is_admin) {
         if from_here_only(sql, account) {
@@ -40,23 +40,24 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         }
         let name = account.quoted();
         let power = if account.administrator { "by its own grants" } else { "through a role" };
-        let ruling = Ruling::fail(
+        let result = CheckResult::fail(
             &name,
             EvidenceGrade::Reported,
             format!("{name} is an administrator {power} and not bound to this host"),
         )
         .evidence(account_evidence(sql, account))
         .fix(fix(account, &everybody));
-        verdict.push(if account.administrator {
-            ruling
+        results.push(if account.administrator {
+            result
         } else {
-            ruling.evidence(sql.evidence("role_edges", format!("{name} may take on a role of an administrator")))
+            result.evidence(sql.evidence("role_edges", format!("{name} may take on a role of an administrator")))
         });
     }
     let text = format!("{local} administrators, each bound to this host");
-    verdict
-        .pass_if_clean(Ruling::pass("server", EvidenceGrade::Reported, &text).evidence(sql.evidence("accounts", text)));
-    Ok(verdict)
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, &text).evidence(sql.evidence("accounts", text)),
+    );
+    Ok(results)
 }
 
 /// Usually an account of the same name exists for this host, and RENAME USER refuses to replace it.

@@ -4,7 +4,7 @@ use findings::Severity;
 use server::error_code;
 use server::switch::is_on;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::HostFacts;
@@ -30,27 +30,27 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql.as_ref();
     let host = cx.facts.host.as_ref();
-    let mut verdict = Verdict::new();
-    if let Some(ruling) = sql.and_then(running_without) {
-        verdict.push(ruling);
+    let mut results = CheckResults::new();
+    if let Some(result) = sql.and_then(running_without) {
+        results.push(result);
     }
-    if let Some(ruling) = host.and_then(|host| asked_for(host, sql)) {
-        verdict.push(ruling);
+    if let Some(result) = host.and_then(|host| asked_for(host, sql)) {
+        results.push(result);
     }
-    if verdict.is_empty() {
+    if results.is_empty() {
         let sql = cx.facts.sql()?;
-        verdict.push(enforced(sql)?);
+        results.push(enforced(sql)?);
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn running_without(sql: &SqlFacts) -> Option<Ruling> {
+fn running_without(sql: &SqlFacts) -> Option<CheckResult> {
     let fix = "remove skip-grant-tables and restart; until then, FLUSH PRIVILEGES loads the grants again";
     let fail = |evidence: Evidence| {
-        Ruling::fail(
+        CheckResult::fail(
             "running server",
             EvidenceGrade::Reported,
             "everybody may do everything: the grant tables are skipped",
@@ -74,7 +74,7 @@ fn running_without(sql: &SqlFacts) -> Option<Ruling> {
     variable.then(|| fail(sql.variable_evidence("skip_grant_tables")))
 }
 
-fn asked_for(host: &HostFacts, sql: Option<&SqlFacts>) -> Option<Ruling> {
+fn asked_for(host: &HostFacts, sql: Option<&SqlFacts>) -> Option<CheckResult> {
     let loaded = if sql.is_some_and(|sql| enforced(sql).is_ok()) {
         "; grants were loaded since, until the next start"
     } else {
@@ -87,19 +87,19 @@ fn asked_for(host: &HostFacts, sql: Option<&SqlFacts>) -> Option<Ruling> {
         let seen =
             Evidence::Host { source: format!("/proc/{}/cmdline", process.pid), observation: argument.text.to_owned() };
         let message = format!("the server was started with {}{loaded}", argument.text);
-        return Some(Ruling::fail("command line", EvidenceGrade::Declared, message).evidence(seen));
+        return Some(CheckResult::fail("command line", EvidenceGrade::Declared, message).evidence(seen));
     }
     let entry = option(host, SERVER_GROUPS, "skip_grant_tables").filter(|found| found.is_on())?;
     let message = format!("with {} the next start skips the grant tables", entry.entry.file);
     Some(
-        Ruling::fail(&entry.entry.file, EvidenceGrade::Declared, message)
+        CheckResult::fail(&entry.entry.file, EvidenceGrade::Declared, message)
             .evidence(entry.evidence())
             .fix(format!("remove line {} of {}, then restart", entry.entry.line, entry.entry.file)),
     )
 }
 
 /// A server that answers SHOW GRANTS has loaded its grant tables.
-fn enforced(sql: &SqlFacts) -> Observed<Ruling> {
+fn enforced(sql: &SqlFacts) -> Observed<CheckResult> {
     let grants = sql.rows("grants")?;
     if grants.is_empty() {
         return Err(Unavailable {
@@ -108,7 +108,7 @@ fn enforced(sql: &SqlFacts) -> Observed<Ruling> {
             remedy: "run on the server's host, where its command line can be read".to_owned(),
         });
     }
-    Ok(Ruling::pass("server", EvidenceGrade::Reported, "the server has its grant tables loaded")
+    Ok(CheckResult::pass("server", EvidenceGrade::Reported, "the server has its grant tables loaded")
         .evidence(sql.evidence("grants", format!("{} lines for {}", grants.len(), sql.session.account))))
 }
 

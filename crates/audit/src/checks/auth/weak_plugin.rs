@@ -2,9 +2,10 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
+use server::auth_plugin::{CACHING_SHA2_PASSWORD, ED25519, NATIVE_PASSWORD, OLD_PASSWORD, PARSEC, SHA256_PASSWORD};
 
 use super::{account_evidence, has_plugin, logins};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Account, SqlFacts};
 use crate::facts::{Observed, Unavailable};
@@ -29,46 +30,46 @@ pub(crate) const CHECK: Check = Check {
 
 /// What is wrong with an account's plug-in, and the severity.
 fn weakness(sql: &SqlFacts, account: &Account<'_>) -> Option<(&'static str, Severity)> {
-    if has_plugin(account, &["mysql_old_password"]) {
+    if has_plugin(account, &[OLD_PASSWORD]) {
         return Some(("a hash from before MySQL 4.1", Severity::High));
     }
     // MariaDB's installer creates `mysql_native_password` with a hash that no password matches.
-    if has_plugin(account, &["mysql_native_password", ""]) && account.unusable_password != Some(true) {
+    if has_plugin(account, &[NATIVE_PASSWORD, ""]) && account.unusable_password != Some(true) {
         return Some(("unsalted SHA-1", Severity::Medium));
     }
     // Before 8.0 MySQL has nothing better.
-    if has_plugin(account, &["sha256_password"]) && sql.can(Capability::CachingSha2) {
+    if has_plugin(account, &[SHA256_PASSWORD]) && sql.can(Capability::CachingSha2) {
         return Some(("sha256_password, which is deprecated", Severity::Low));
     }
     None
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (sql, accounts) = logins(cx)?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for account in &accounts {
         let Some((what, severity)) = weakness(sql, account) else { continue };
         let name = account.quoted();
         if undecided(account) {
-            verdict.push_unknown(&name, unseen(&name));
+            results.push_unknown(&name, unseen(&name));
             continue;
         }
-        verdict.push(
-            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} authenticates with {what}"))
+        results.push(
+            CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name} authenticates with {what}"))
                 .severity(severity)
                 .evidence(account_evidence(sql, account))
                 .fix(fix(sql, &name)),
         );
     }
-    verdict.pass_if_clean(
-        Ruling::pass(
+    results.pass_if_clean(
+        CheckResult::pass(
             "server",
             EvidenceGrade::Reported,
             format!("none of {} accounts uses a weak plug-in", accounts.len()),
         )
         .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Whether the weak plug-in is one of several alternatives, and it is unknown whether a password can match.
@@ -89,13 +90,15 @@ fn unseen(name: &str) -> Unavailable {
 fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     let alter = |how: &str| Remedy::statement(format!("ALTER USER {name} IDENTIFIED {how}"));
     if sql.can(Capability::Parsec) {
-        Remedy::statement("INSTALL SONAME 'auth_parsec'").and(alter("VIA parsec USING PASSWORD('a new password')"))
+        Remedy::statement("INSTALL SONAME 'auth_parsec'")
+            .and(alter(&format!("VIA {PARSEC} USING PASSWORD('a new password')")))
     } else if sql.is_mariadb() {
-        Remedy::statement("INSTALL SONAME 'auth_ed25519'").and(alter("VIA ed25519 USING PASSWORD('a new password')"))
+        Remedy::statement("INSTALL SONAME 'auth_ed25519'")
+            .and(alter(&format!("VIA {ED25519} USING PASSWORD('a new password')")))
     } else if sql.can(Capability::CachingSha2) {
-        alter("WITH caching_sha2_password BY 'a new password'")
+        alter(&format!("WITH {CACHING_SHA2_PASSWORD} BY 'a new password'"))
     } else if sql.mysql_can(Capability::AlterUser) {
-        alter("WITH sha256_password BY 'a new password' REQUIRE SSL").and("then upgrade the server")
+        alter(&format!("WITH {SHA256_PASSWORD} BY 'a new password' REQUIRE SSL")).and("then upgrade the server")
     } else {
         format!("upgrade the server: {} has no ALTER USER … IDENTIFIED WITH for {name}", sql.identity.version).into()
     }

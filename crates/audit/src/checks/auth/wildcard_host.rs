@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 
 use super::{account_evidence, logins};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::Account;
@@ -25,24 +25,24 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (sql, accounts) = logins(cx)?;
     let anywhere =
         |account: &&Account<'_>| ["%", "", "%.%", "%.%.%.%", "%:%", "0.0.0.0/0.0.0.0"].contains(&account.host);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for account in accounts.iter().filter(anywhere) {
         let name = account.quoted();
-        verdict.push(
-            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} may log in from any host"))
+        results.push(
+            CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name} may log in from any host"))
                 .evidence(account_evidence(sql, account))
                 .fix(Remedy::statement(format!("RENAME USER {name} TO {}", account.quoted_at("NETWORK.%")))),
         );
     }
     let message = format!("none of {} accounts accepts every host", accounts.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("accounts", message)),
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("accounts", message)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 #[cfg(test)]

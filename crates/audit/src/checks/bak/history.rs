@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Context, Verdict};
+use crate::check::{CheckResults, Context};
 use crate::facts::backup::{BackupReceipt, RecordedRestore};
 use crate::facts::files::{Content, FileFact, FileFacts};
 use crate::facts::host::Role;
@@ -42,15 +42,15 @@ impl<'a> HostBackups<'a> {
 /// apply.
 pub(super) fn for_each_host<'a>(
     cx: &'a Context<'_>,
-    mut judge: impl FnMut(&HostBackups<'a>, &mut Verdict),
-) -> Observed<Verdict> {
+    mut judge: impl FnMut(&HostBackups<'a>, &mut CheckResults),
+) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for host in hosts(files) {
-        judge(&host, &mut verdict);
+        judge(&host, &mut results);
     }
     for (file, why) in unreadable_receipts(files) {
-        verdict.push_unknown(
+        results.push_unknown(
             &file.name,
             Unavailable {
                 what: format!("the backup of the receipt {}", file.path),
@@ -59,12 +59,12 @@ pub(super) fn for_each_host<'a>(
             },
         );
     }
-    if verdict.is_empty() {
-        return Ok(Verdict::not_applicable(
+    if results.is_empty() {
+        return Ok(CheckResults::not_applicable(
             "no repository of `sealant backup` was found; name its directory with --backup DIR",
         ));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 fn hosts(files: &FileFacts) -> impl Iterator<Item = HostBackups<'_>> {

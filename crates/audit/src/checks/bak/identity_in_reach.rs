@@ -1,11 +1,11 @@
 //! `bak-identity-in-reach`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::history::receipts;
 use super::unseen_root;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::backup::BackupReceipt;
@@ -32,23 +32,23 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
     let encrypted = age_files(files) + receipts(files).count();
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for (file, recipients) in identities(files) {
         let opens = newest_opened(files, recipients);
         if opens.is_some() || (encrypted > 0 && file.role == Role::Backup) {
-            verdict.push(fail(file, recipients, opens));
+            results.push(fail(file, recipients, opens));
         }
     }
-    if encrypted == 0 && verdict.is_empty() {
-        return Ok(Verdict::not_applicable(
+    if encrypted == 0 && results.is_empty() {
+        return Ok(CheckResults::not_applicable(
             "no age file or repository of backups was found; name it with --backup DIR",
         ));
     }
     for root in files.unseen_roots().filter(|root| root.role == Role::Backup) {
-        verdict.push_unknown(&root.path, unseen_root(root));
+        results.push_unknown(&root.path, unseen_root(root));
     }
     let text =
         format!("no age identity beside {encrypted} encrypted files and receipts, or in the other directories read");
@@ -56,8 +56,9 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         source: root.path.clone(),
         observation: "searched for age identities, none found that opens a backup".to_owned(),
     });
-    verdict.pass_if_clean(searched.fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence));
-    Ok(verdict)
+    results
+        .pass_if_clean(searched.fold(CheckResult::pass("server", EvidenceGrade::Bytes, text), CheckResult::evidence));
+    Ok(results)
 }
 
 fn identities(files: &FileFacts) -> impl Iterator<Item = (&FileFact, &[String])> {
@@ -81,7 +82,7 @@ fn newest_opened<'a>(files: &'a FileFacts, recipients: &[String]) -> Option<&'a 
     receipts(files).map(|(_, receipt)| receipt).filter(|receipt| is_for(receipt)).max_by_key(|receipt| receipt.ended)
 }
 
-fn fail(file: &FileFact, recipients: &[String], opens: Option<&BackupReceipt>) -> Ruling {
+fn fail(file: &FileFact, recipients: &[String], opens: Option<&BackupReceipt>) -> CheckResult {
     let text = match opens {
         Some(receipt) => format!("{} decrypts backup {} of {}", file.path, receipt.number, receipt.host),
         None => format!("{} is an age identity beside encrypted files", file.path),
@@ -92,8 +93,8 @@ fn fail(file: &FileFact, recipients: &[String], opens: Option<&BackupReceipt>) -
         hex: String::new(),
         meaning: format!("age identity of the recipient {}", recipients.join(", ")),
     };
-    let shred = Remedy::command(format!("shred -u {}", word(&file.path)));
-    Ruling::fail(&file.path, EvidenceGrade::Bytes, text).evidence(evidence).fix(
+    let shred = Remedy::command(format!("shred -u {}", shell_word(&file.path)));
+    CheckResult::fail(&file.path, EvidenceGrade::Bytes, text).evidence(evidence).fix(
         Remedy::advice("copy the identity to the machine that restores, and check there that it opens a backup")
             .then(shred),
     )

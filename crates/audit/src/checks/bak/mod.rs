@@ -5,7 +5,7 @@ use innodb::tablespace::TablespaceKind;
 
 use crate::access;
 use crate::artefact::Artefact;
-use crate::check::{Context, Ruling};
+use crate::check::{CheckResult, Context};
 use crate::facts::Unavailable;
 use crate::facts::files::{Content, FileFacts, Root};
 use crate::facts::host::Role;
@@ -47,16 +47,18 @@ fn part_of(artefact: &Artefact<'_>) -> Option<Part> {
 }
 
 /// A clear file fails, unless its disk is encrypted.
-fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, message: &str, fix: impl Into<Remedy>) -> Ruling {
-    let ruling = match artefact.disk_encryption() {
+fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, message: &str, fix: impl Into<Remedy>) -> CheckResult {
+    let result = match artefact.disk_encryption() {
         Some(layer) => {
             let message =
                 format!("{} {message}, covered by the disk only ({layer}); see PCI DSS 3.5.1.2", artefact.name);
-            Ruling::pass(&artefact.name, EvidenceGrade::Bytes, message).severity(Severity::Info)
+            CheckResult::pass(&artefact.name, EvidenceGrade::Bytes, message).severity(Severity::Info)
         }
-        None => Ruling::fail(&artefact.name, EvidenceGrade::Bytes, format!("{} {message}", artefact.name)).fix(fix),
+        None => {
+            CheckResult::fail(&artefact.name, EvidenceGrade::Bytes, format!("{} {message}", artefact.name)).fix(fix)
+        }
     };
-    quote(cx, artefact).into_iter().fold(ruling, Ruling::evidence)
+    quote(cx, artefact).into_iter().fold(result, CheckResult::evidence)
 }
 
 fn quote(cx: &Context<'_>, artefact: &Artefact<'_>) -> Vec<Evidence> {

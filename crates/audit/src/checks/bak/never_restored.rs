@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 
 use super::history::{HostBackups, Recorded, for_each_host, receipt_evidence, restores};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
@@ -27,14 +27,14 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
     if restores(files).next().is_some() {
-        return for_each_host(cx, |host, verdict| {
-            verdict.push(judge_host(cx, host, newest_proven(host, restores(files))));
+        return for_each_host(cx, |host, results| {
+            results.push(judge_host(cx, host, newest_proven(host, restores(files))));
         });
     }
-    for_each_host(cx, |host, verdict| verdict.push_unknown(host.artefact(), no_record(host)))
+    for_each_host(cx, |host, results| results.push_unknown(host.artefact(), no_record(host)))
 }
 
 /// The newest restore of one of the host's backups that proved it.
@@ -43,25 +43,26 @@ fn newest_proven<'a>(host: &HostBackups<'_>, restores: impl Iterator<Item = Reco
     restores.filter(|(_, restore)| restore.proven && of_host(restore.receipt)).max_by_key(|(_, restore)| restore.ended)
 }
 
-fn judge_host(cx: &Context<'_>, host: &HostBackups<'_>, proven: Option<Recorded<'_>>) -> Ruling {
+fn judge_host(cx: &Context<'_>, host: &HostBackups<'_>, proven: Option<Recorded<'_>>) -> CheckResult {
     let most = cx.policy.restore_max_age_days;
     let fix =
         || Remedy::command(CHECK.fix).and(Remedy::advice("enable sealant-restore-test.timer, or another schedule"));
     let Some((file, restore)) = proven else {
         let text = format!("no recorded restore proves a backup of {}", host.host);
-        return Ruling::fail(host.artefact(), EvidenceGrade::Reported, text)
+        return CheckResult::fail(host.artefact(), EvidenceGrade::Reported, text)
             .evidence(receipt_evidence(host.newest))
             .fix(fix());
     };
     let days = cx.now.duration_since(restore.ended).as_hours() / 24;
     let text = format!("the newest restore that proves a backup of {} is {days} days old", host.host);
-    let ruling = if days > most {
-        Ruling::fail(host.artefact(), EvidenceGrade::Reported, format!("{text}; the policy allows {most}")).fix(fix())
+    let result = if days > most {
+        CheckResult::fail(host.artefact(), EvidenceGrade::Reported, format!("{text}; the policy allows {most}"))
+            .fix(fix())
     } else {
-        Ruling::pass(host.artefact(), EvidenceGrade::Reported, text)
+        CheckResult::pass(host.artefact(), EvidenceGrade::Reported, text)
     };
     let observation = format!("restore of the backup with receipt {}, ended {:.0}", restore.receipt, restore.ended);
-    ruling.evidence(Evidence::Host { source: file.path.clone(), observation })
+    result.evidence(Evidence::Host { source: file.path.clone(), observation })
 }
 
 fn no_record(host: &HostBackups<'_>) -> Unavailable {

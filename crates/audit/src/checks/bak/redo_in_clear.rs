@@ -7,7 +7,7 @@ use innodb::tablespace::TablespaceKind;
 
 use super::{Part, clear, part_of, quote};
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::host::Role;
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     cx.facts.files()?;
     let members: Vec<&Artefact<'_>> =
         cx.artefacts.with_kind(Kind::Backup).filter(|a| a.file.is_some_and(|f| f.role == Role::Backup)).collect();
@@ -42,27 +42,27 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .filter(|a| a.scan().is_some() && is(a, Part::Rows, &[State::Encrypted, State::Partly]))
         .collect();
     if tables.is_empty() {
-        return Ok(Verdict::not_applicable(
+        return Ok(CheckResults::not_applicable(
             "no physical backup with encrypted tables was found; name its directory with --backup DIR",
         ));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let companions: Vec<_> =
         members.iter().filter(|a| part_of(a) == Some(Part::Companion) && beside(a, &tables)).collect();
     if companions.is_empty() {
-        return Ok(Verdict::not_applicable("no log lies beside the encrypted tables of a backup"));
+        return Ok(CheckResults::not_applicable("no log lies beside the encrypted tables of a backup"));
     }
     for artefact in &companions {
         if is(artefact, Part::Companion, &[State::Clear, State::Partly]) && !is_system(artefact) {
-            verdict.push(clear(cx, artefact, "is clear beside encrypted tables", CHECK.fix));
+            results.push(clear(cx, artefact, "is clear beside encrypted tables", CHECK.fix));
         }
     }
     let message =
         format!("{} encrypted tables, and none of the {} logs beside them is clear", tables.len(), companions.len());
-    let pass = Ruling::pass("server", EvidenceGrade::Bytes, message);
+    let pass = CheckResult::pass("server", EvidenceGrade::Bytes, message);
     let evidence = companions.iter().take(5).flat_map(|artefact| quote(cx, artefact));
-    verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
-    Ok(verdict)
+    results.pass_if_clean(evidence.fold(pass, CheckResult::evidence));
+    Ok(results)
 }
 
 /// Whether a file belongs to the same backup as one of the tables: each backup has its own directory.

@@ -1,12 +1,12 @@
 //! `bak-set-plaintext`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::{Part, clear, looked_at, part_of, quote, unseen_root};
 use crate::access;
 use crate::artefact::{Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFacts};
 use crate::facts::host::Role;
@@ -31,29 +31,29 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut encrypted = Vec::new();
     for artefact in cx.artefacts.with_kind(Kind::Backup) {
         if artefact
             .file
             .is_some_and(|file| file.role == Role::Backup && matches!(file.content, Content::Unreadable { .. }))
         {
-            verdict.push_unknown(&artefact.name, unread(&artefact.name));
+            results.push_unknown(&artefact.name, unread(&artefact.name));
             continue;
         }
         if part_of(artefact) != Some(Part::Rows) {
             continue;
         }
         match artefact.state() {
-            Some((State::Clear, _)) => verdict.push(clear(
+            Some((State::Clear, _)) => results.push(clear(
                 cx,
                 artefact,
                 "can be read without a key",
                 fix(artefact.file.map(|f| f.path.as_str())),
             )),
-            Some((State::Partly, _)) => verdict.push(clear(
+            Some((State::Partly, _)) => results.push(clear(
                 cx,
                 artefact,
                 "can be read in part without a key",
@@ -61,30 +61,30 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             )),
             Some((State::Encrypted, _)) => encrypted.push(artefact),
             Some((State::Empty, _)) => {}
-            None => verdict.push_unknown(&artefact.name, unread(&artefact.name)),
+            None => results.push_unknown(&artefact.name, unread(&artefact.name)),
         }
     }
     for root in files.unseen_roots().filter(|root| root.role == Role::Backup) {
-        verdict.push_unknown(&root.path, unseen_root(root));
+        results.push_unknown(&root.path, unseen_root(root));
     }
     if encrypted.is_empty() {
-        return Ok(if verdict.is_empty() { none_found(files)? } else { verdict });
+        return Ok(if results.is_empty() { none_found(files)? } else { results });
     }
-    let pass = Ruling::pass(
+    let pass = CheckResult::pass(
         "server",
         EvidenceGrade::Bytes,
         format!("{} files of backups, none of them readable without a key", encrypted.len()),
     );
     let evidence = encrypted.iter().take(5).flat_map(|artefact| quote(cx, artefact));
-    verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
-    Ok(verdict)
+    results.pass_if_clean(evidence.fold(pass, CheckResult::evidence));
+    Ok(results)
 }
 
 fn fix(path: Option<&str>) -> Remedy {
     path.map_or_else(
         || CHECK.fix.into(),
         |path| {
-            let (clear, sealed) = (word(path), word(&format!("{path}.age")));
+            let (clear, sealed) = (shell_word(path), shell_word(&format!("{path}.age")));
             Remedy::command(format!("age -r RECIPIENT -o {sealed} {clear}"))
                 .and(Remedy::advice("prove that it opens").then(Remedy::command(format!("shred -u {clear}"))))
         },
@@ -99,7 +99,7 @@ fn unread(name: &str) -> Unavailable {
     }
 }
 
-fn none_found(files: &FileFacts) -> Observed<Verdict> {
+fn none_found(files: &FileFacts) -> Observed<CheckResults> {
     let looked = looked_at(files);
     if looked.is_empty() {
         return Err(Unavailable {
@@ -108,7 +108,7 @@ fn none_found(files: &FileFacts) -> Observed<Verdict> {
             remedy: "name the directories with --backup DIR, as a user who can read them".to_owned(),
         });
     }
-    Ok(Verdict::not_applicable(format!(
+    Ok(CheckResults::not_applicable(format!(
         "no backup or dump in {}; name other directories with --backup DIR",
         looked.join(", ")
     )))

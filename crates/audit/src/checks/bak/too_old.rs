@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 
 use super::history::{HostBackups, for_each_host, receipt_evidence};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::EvidenceGrade;
@@ -26,27 +26,28 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    for_each_host(cx, |host, verdict| verdict.push(judge_host(cx, host)))
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    for_each_host(cx, |host, results| results.push(judge_host(cx, host)))
 }
 
-fn judge_host(cx: &Context<'_>, host: &HostBackups<'_>) -> Ruling {
+fn judge_host(cx: &Context<'_>, host: &HostBackups<'_>) -> CheckResult {
     let most = cx.policy.backup_max_age_hours;
     let fix = || Remedy::command(CHECK.fix).and(Remedy::advice("enable sealant-backup.timer, or another schedule"));
     let Some(good) = host.newest_good() else {
         let text = format!("none of the {} backups of {} is good", host.all.len(), host.host);
-        return Ruling::fail(host.artefact(), EvidenceGrade::Reported, text)
+        return CheckResult::fail(host.artefact(), EvidenceGrade::Reported, text)
             .evidence(receipt_evidence(host.newest))
             .fix(Remedy::advice("repair the damaged pages, and give the keys that are missing").then(fix()));
     };
     let hours = cx.now.duration_since(good.1.ended).as_hours();
     let text = format!("the newest good backup of {} is {hours} hours old", host.host);
-    let ruling = if hours >= most {
-        Ruling::fail(host.artefact(), EvidenceGrade::Reported, format!("{text}; the policy allows {most}")).fix(fix())
+    let result = if hours >= most {
+        CheckResult::fail(host.artefact(), EvidenceGrade::Reported, format!("{text}; the policy allows {most}"))
+            .fix(fix())
     } else {
-        Ruling::pass(host.artefact(), EvidenceGrade::Reported, text)
+        CheckResult::pass(host.artefact(), EvidenceGrade::Reported, text)
     };
-    ruling.evidence(receipt_evidence(good))
+    result.evidence(receipt_evidence(good))
 }
 
 #[cfg(test)]

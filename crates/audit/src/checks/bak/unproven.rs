@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 
 use super::history::{HostBackups, for_each_host, receipt_evidence};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::backup::BackupReceipt;
@@ -28,21 +28,21 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    for_each_host(cx, |host, verdict| verdict.push(judge_host(host)))
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    for_each_host(cx, |host, results| results.push(judge_host(host)))
 }
 
-fn judge_host(host: &HostBackups<'_>) -> Ruling {
+fn judge_host(host: &HostBackups<'_>) -> CheckResult {
     let receipt = host.newest.1;
     let flaws = flaws(receipt);
-    let ruling = if flaws.is_empty() {
+    let result = if flaws.is_empty() {
         let text = format!("every page and recipient of backup {} of {} was proven", receipt.number, host.host);
-        Ruling::pass(host.artefact(), EvidenceGrade::Reported, text)
+        CheckResult::pass(host.artefact(), EvidenceGrade::Reported, text)
     } else {
         let text = format!("backup {} of {} has {}", receipt.number, host.host, flaws.join(", "));
-        Ruling::fail(host.artefact(), EvidenceGrade::Reported, text).fix(remedy(receipt))
+        CheckResult::fail(host.artefact(), EvidenceGrade::Reported, text).fix(remedy(receipt))
     };
-    ruling.evidence(receipt_evidence(host.newest))
+    result.evidence(receipt_evidence(host.newest))
 }
 
 fn flaws(receipt: &BackupReceipt) -> Vec<String> {

@@ -2,8 +2,9 @@
 
 use findings::Severity;
 use server::Capability;
+use server::dialect::variable;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -25,33 +26,33 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::Clone) {
-        return Ok(Verdict::not_applicable(format!("{} has no clone plug-in", sql.identity.version)));
+        return Ok(CheckResults::not_applicable(format!("{} has no clone plug-in", sql.identity.version)));
     }
     let active = match sql.active_plugins() {
         Ok(plugins) => plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("clone")),
         // Its variables exist only while it is loaded.
-        Err(_) => sql.variable("clone_ssl_ca").is_ok(),
+        Err(_) => sql.variable(variable::CLONE_SSL_CA).is_ok(),
     };
     if !active {
-        return Ok(Verdict::not_applicable("the clone plug-in is not active"));
+        return Ok(CheckResults::not_applicable("the clone plug-in is not active"));
     }
-    let ruling = if sql.variable("clone_ssl_ca")?.is_empty() {
-        let fix = advice::set_variable(sql, "clone_ssl_ca", &advice::path_of_ca(sql))
+    let result = if sql.variable(variable::CLONE_SSL_CA)?.is_empty() {
+        let fix = advice::set_variable(sql, variable::CLONE_SSL_CA, &advice::path_of_ca(sql))
             .note("a clone started by a statement also needs REQUIRE SSL");
-        Ruling::fail("clone", EvidenceGrade::Declared, "a clone would accept any donor's certificate").fix(fix)
+        CheckResult::fail("clone", EvidenceGrade::Declared, "a clone would accept any donor's certificate").fix(fix)
     } else {
-        Ruling::pass(
+        CheckResult::pass(
             "clone",
             EvidenceGrade::Declared,
             "a clone over TLS verifies the donor's authority; require TLS with REQUIRE SSL",
         )
     };
-    Ok(Verdict::one(
-        ruling
-            .evidence(sql.variable_evidence("clone_ssl_ca"))
+    Ok(CheckResults::one(
+        result
+            .evidence(sql.variable_evidence(variable::CLONE_SSL_CA))
             .evidence(sql.variable_evidence("clone_valid_donor_list")),
     ))
 }

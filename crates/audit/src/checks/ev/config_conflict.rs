@@ -4,7 +4,7 @@ use findings::Severity;
 
 use super::watched;
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::setting::{OptionSetting, SERVER_GROUPS, on_command_line, option, same_value};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::host::HostFacts;
@@ -29,11 +29,11 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let host = cx.facts.host()?;
     sql.rows("variables")?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut compared = 0_usize;
     for (name, _) in watched() {
         let Some(value) = sql.variable_or_none(name) else { continue };
@@ -44,10 +44,10 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         };
         compared = compared.saturating_add(1);
         if !agrees(sql, set.value(), value) {
-            verdict.push(conflict(sql, name, &set, value));
+            results.push(conflict(sql, name, &set, value));
         }
     }
-    if verdict.is_empty() && !host.unreadable_options.is_empty() {
+    if results.is_empty() && !host.unreadable_options.is_empty() {
         return Err(unreadable(host));
     }
     if compared == 0 && host.options.is_empty() && host.process.is_none() {
@@ -58,10 +58,10 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         });
     }
     let message = format!("{compared} settings of the option files match the running server");
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Declared, &*message).evidence(sql.evidence("variables", &*message)),
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Declared, &*message).evidence(sql.evidence("variables", &*message)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Whether the running value is that of `mysqld-auto.cnf`, which is read after all option files.
@@ -81,9 +81,9 @@ fn agrees(sql: &SqlFacts, written: &str, running: &str) -> bool {
     same_value(written, running) || absolute(written) == absolute(running)
 }
 
-fn conflict(sql: &SqlFacts, name: &str, set: &OptionSetting<'_>, running: &str) -> Ruling {
+fn conflict(sql: &SqlFacts, name: &str, set: &OptionSetting<'_>, running: &str) -> CheckResult {
     let written = set.value();
-    Ruling::fail(
+    CheckResult::fail(
         name,
         EvidenceGrade::Declared,
         format!("{} says {name} = {written}, the server runs with {running:?}", set.entry.file),

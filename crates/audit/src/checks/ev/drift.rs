@@ -2,7 +2,7 @@
 
 use findings::Severity;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::judging;
 use crate::diff::{Change, Drift};
 use crate::exposure::{ClosedBy, Exposes};
@@ -26,26 +26,26 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some((baseline, findings)) = cx.baseline else {
-        return Ok(Verdict::not_applicable("no baseline was given"));
+        return Ok(CheckResults::not_applicable("no baseline was given"));
     };
     same_server(baseline, cx.facts)?;
     // The closing checks are not complete for today's side.
     let is_judging = |finding: &&Finding| judging().any(|check| check.id == finding.id);
     let before: Vec<Finding> = findings.iter().filter(is_judging).cloned().collect();
     let drift = Drift::between(&before, cx.findings, true);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for (word, changes) in [("new", &drift.new), ("worse", &drift.worse), ("no longer seen", &drift.lost)] {
-        changes.iter().for_each(|change| verdict.push(changed(word, change, baseline)));
+        changes.iter().for_each(|change| results.push(changed(word, change, baseline)));
     }
     let text =
         format!("{} failures as before, {} fixed, since {}", drift.unchanged, drift.fixed.len(), baseline.collected_at);
-    if verdict.is_empty() {
+    if results.is_empty() {
         let fixed = drift.fixed.iter().map(|change| evidence(change, baseline));
-        verdict.push(fixed.fold(Ruling::pass("server", EvidenceGrade::Reported, text), Ruling::evidence));
+        results.push(fixed.fold(CheckResult::pass("server", EvidenceGrade::Reported, text), CheckResult::evidence));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// A baseline of another server would report everything as drift.
@@ -64,9 +64,9 @@ fn same_server(baseline: &Facts, today: &Facts) -> Observed<()> {
     }
 }
 
-fn changed(word: &str, change: &Change, baseline: &Facts) -> Ruling {
+fn changed(word: &str, change: &Change, baseline: &Facts) -> CheckResult {
     let message = format!("{word}: {} of {}: {}", change.id, change.artefact, change.message);
-    Ruling::fail(format!("{} {}", change.id, change.artefact), EvidenceGrade::Reported, message)
+    CheckResult::fail(format!("{} {}", change.id, change.artefact), EvidenceGrade::Reported, message)
         .evidence(evidence(change, baseline))
 }
 

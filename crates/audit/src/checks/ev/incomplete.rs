@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use findings::Severity;
 
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade, Finding, Status};
@@ -42,7 +42,7 @@ struct Missing<'a> {
 const MAX_REASONS: usize = 20;
 const MAX_NAMES: usize = 4;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if cx.findings.is_empty() {
         return Err(Unavailable {
             what: "the findings of the other checks".to_owned(),
@@ -56,13 +56,13 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     for finding in cx.findings.iter().filter(open) {
         missing.entry(thing(remedy(finding), &finding.artefact)).or_default().add(finding);
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for (thing, missing) in &missing {
-        verdict.push(missing.ruling(thing));
+        results.push(missing.result(thing));
     }
     let text = format!("all {} results of the other checks rest on evidence", cx.findings.len());
-    verdict.pass_if_clean(Ruling::pass("audit", EvidenceGrade::Reported, text));
-    Ok(verdict)
+    results.pass_if_clean(CheckResult::pass("audit", EvidenceGrade::Reported, text));
+    Ok(results)
 }
 
 fn remedy(finding: &Finding) -> &str {
@@ -96,7 +96,7 @@ impl<'a> Missing<'a> {
         self.results = self.results.saturating_add(1);
     }
 
-    fn ruling(&self, thing: &str) -> Ruling {
+    fn result(&self, thing: &str) -> CheckResult {
         let why = self.first.map_or("", |finding| finding.message.as_str());
         let results = if self.results == 1 { "1 result".to_owned() } else { format!("{} results", self.results) };
         let message = format!(
@@ -106,10 +106,10 @@ impl<'a> Missing<'a> {
         );
         let checks = self.checks.iter().copied().collect::<Vec<_>>().join(", ");
         let seen = |observation: String| Evidence::Host { source: "audit".to_owned(), observation };
-        let ruling = Ruling::fail(thing, EvidenceGrade::Reported, message)
+        let result = CheckResult::fail(thing, EvidenceGrade::Reported, message)
             .evidence(seen(format!("checks that need it: {checks}")))
             .fix(self.fix(thing));
-        self.whys.iter().take(MAX_REASONS).fold(ruling, |ruling, why| ruling.evidence(seen((*why).to_owned())))
+        self.whys.iter().take(MAX_REASONS).fold(result, |result, why| result.evidence(seen((*why).to_owned())))
     }
 
     fn fix(&self, thing: &str) -> String {

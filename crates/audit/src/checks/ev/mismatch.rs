@@ -7,7 +7,7 @@ use server::switch::is_on;
 
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
@@ -34,18 +34,18 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut compared = 0_usize;
     for artefact in cx.artefacts.iter().filter(|a| a.reported.is_some() && a.bytes.is_some()) {
         compared = compared.saturating_add(1);
         if artefact.contradicted() {
-            verdict.push(contradicted(cx, artefact));
+            results.push(contradicted(cx, artefact));
         }
     }
-    compared = compared.saturating_add(compare_switches(cx, sql, &mut verdict));
-    let pairs = transport::compare(cx, sql, &mut verdict);
+    compared = compared.saturating_add(compare_switches(cx, sql, &mut results));
+    let pairs = transport::compare(cx, sql, &mut results);
     compared = compared.saturating_add(pairs);
     if compared == 0 {
         return Err(nothing_to_compare(cx));
@@ -57,21 +57,21 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         evidence.extend(transport::compared(cx));
     }
     let text = format!("{compared} statements of the server agree with its bytes and its TLS");
-    verdict.pass_if_clean(evidence.into_iter().fold(Ruling::pass("server", grade, text), Ruling::evidence));
-    Ok(verdict)
+    results.pass_if_clean(evidence.into_iter().fold(CheckResult::pass("server", grade, text), CheckResult::evidence));
+    Ok(results)
 }
 
-fn contradicted(cx: &Context<'_>, artefact: &Artefact<'_>) -> Ruling {
+fn contradicted(cx: &Context<'_>, artefact: &Artefact<'_>) -> CheckResult {
     let bytes = match artefact.bytes {
         Some(State::Partly) => "holds clear pages or blocks",
         _ => "is clear",
     };
-    let ruling = Ruling::fail(
+    let result = CheckResult::fail(
         &artefact.name,
         EvidenceGrade::Bytes,
         format!("the server calls {} encrypted, and it {bytes}", artefact.name),
     );
-    artefact.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence)
+    artefact.evidence(cx.facts).into_iter().fold(result, CheckResult::evidence)
 }
 
 /// Files whose state the server does not report individually.
@@ -82,7 +82,7 @@ const UNREPORTED: &[(Encrypts, &[Kind], &str)] = &[
 ];
 
 /// Compares each enabled variable with its files; returns the number of files compared.
-fn compare_switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
+fn compare_switches(cx: &Context<'_>, sql: &SqlFacts, results: &mut CheckResults) -> usize {
     let mut compared = 0_usize;
     let named = UNREPORTED
         .iter()
@@ -102,14 +102,14 @@ fn compare_switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> 
                 seen().count(),
                 first.name
             );
-            let ruling = Ruling::fail(name, EvidenceGrade::Bytes, message).evidence(sql.variable_evidence(name));
-            verdict.push(first.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence));
+            let result = CheckResult::fail(name, EvidenceGrade::Bytes, message).evidence(sql.variable_evidence(name));
+            results.push(first.evidence(cx.facts).into_iter().fold(result, CheckResult::evidence));
         }
     }
-    compared.saturating_add(temporary_files(cx, sql, verdict))
+    compared.saturating_add(temporary_files(cx, sql, results))
 }
 
-fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
+fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, results: &mut CheckResults) -> usize {
     // It is unknown which variable applies to a file without a name, so the variables count only together.
     let all_on =
         switches(Encrypts::TemporaryFiles).into_iter().filter_map(|name| sql.variable_or_none(name)).all(is_on);
@@ -118,8 +118,8 @@ fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> u
     let known: Vec<_> = files.unlinked.iter().filter(|file| file.looks_random.is_some()).collect();
     if let Some(clear) = known.iter().find(|file| file.looks_random == Some(false)) {
         let message = format!("encrypt_tmp_files is ON, and {} (once {}) is clear", clear.path, clear.name);
-        verdict.push(
-            Ruling::fail(variable::TEMPORARY_FILES, EvidenceGrade::Bytes, message)
+        results.push(
+            CheckResult::fail(variable::TEMPORARY_FILES, EvidenceGrade::Bytes, message)
                 .evidence(sql.variable_evidence(variable::TEMPORARY_FILES))
                 .evidence(Evidence::Bytes {
                     path: clear.path.clone(),

@@ -29,8 +29,8 @@ const ALSO_WATCHED: &[(&str, bool)] = &[
     (variable::SSL_CERT, false),
     (variable::SSL_KEY, false),
     ("admin_tls_version", false),
-    ("group_replication_ssl_mode", false),
-    ("group_replication_recovery_use_ssl", false),
+    (variable::GROUP_REPLICATION_SSL_MODE, false),
+    (variable::GROUP_REPLICATION_RECOVERY_USE_SSL, false),
     ("block_encryption_mode", false),
 ];
 

@@ -6,7 +6,7 @@ use server::{Capability, tls::TLS_1_2_AND_1_3};
 
 use super::{protects, watched};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::{self, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, same_value, start_is_known};
 use crate::exposure::{ClosedBy, Exposes};
@@ -51,10 +51,10 @@ enum Next {
     Unknown(Unavailable),
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     sql.rows("variables")?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut kept = 0_usize;
     for (name, default_off) in watched() {
         let Some(value) = sql.variable_or_none(name) else { continue };
@@ -68,8 +68,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             Origin::Unknown if !default_off => {}
             Origin::Runtime | Origin::Unknown => match next_start(cx, sql, name, value) {
                 Next::Keeps => kept = kept.saturating_add(1),
-                Next::Loses => verdict.push(lost(sql, name, value)),
-                Next::Unknown(unseen) => verdict.push_unknown(name, unseen),
+                Next::Loses => results.push(lost(sql, name, value)),
+                Next::Unknown(unseen) => results.push_unknown(name, unseen),
             },
         }
     }
@@ -80,16 +80,20 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     };
     let reported = sql.rows("variable_sources").is_ok();
     let evidence = sql.evidence(if reported { "variable_sources" } else { "variables" }, &*message);
-    verdict.pass_if_clean(
-        Ruling::pass("server", if reported { EvidenceGrade::Reported } else { EvidenceGrade::Declared }, &*message)
-            .evidence(evidence),
+    results.pass_if_clean(
+        CheckResult::pass(
+            "server",
+            if reported { EvidenceGrade::Reported } else { EvidenceGrade::Declared },
+            &*message,
+        )
+        .evidence(evidence),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Whether the next start yields the same value by default; servers do not report their defaults.
 ///
-/// Source: MySQL manual, "tls_version"; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
+/// Source: MySQL manual, variable::TLS_VERSION; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
 fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
     let known = sql.can(Capability::OnlyTls12And13);
     known && name == variable::TLS_VERSION && same_value(value, TLS_1_2_AND_1_3)
@@ -181,15 +185,15 @@ fn written_down(host: &HostFacts, name: &str, value: &str) -> bool {
     }
 }
 
-fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
-    let ruling = Ruling::fail(
+fn lost(sql: &SqlFacts, name: &str, value: &str) -> CheckResult {
+    let result = CheckResult::fail(
         name,
         EvidenceGrade::Reported,
         format!("{name} = {value} was set at run time, and no file sets it at the next start"),
     )
     .evidence(sql.variable_evidence(name))
     .evidence(sql.evidence("variable_sources", format!("{name}: set at run time")));
-    ruling.fix(if sql.can(Capability::PersistVariables) {
+    result.fix(if sql.can(Capability::PersistVariables) {
         set_variable(sql, name, value)
     } else {
         advice::option(sql, name, value)

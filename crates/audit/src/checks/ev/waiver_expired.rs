@@ -1,14 +1,17 @@
 //! `ev-waiver-expired`.
 
 use findings::Severity;
+use jiff::Timestamp;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
+use crate::checks;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::{Evidence, EvidenceGrade};
+use crate::waiver::{NEVER_WAIVED, Waiver};
 
 pub const CHECK: Check = Check {
-    id: "ev-waiver-expired",
+    id: NEVER_WAIVED,
     title: "A waiver is past its date or names no check",
     severity: Severity::Medium,
     explanation: "A waiver is valid until its date. After that, the findings it covered count again, and this finding \
@@ -23,25 +26,44 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let waivers = &cx.rules.waivers;
     if waivers.is_empty() {
-        return Ok(Verdict::not_applicable("no waiver was given"));
+        return Ok(CheckResults::not_applicable("no waiver was given"));
     }
-    let mut verdict = Verdict::new();
-    for (waiver, why) in waivers.bad(cx.now) {
+    let mut results = CheckResults::new();
+    for waiver in waivers.iter() {
+        let Some(why) = fault(waiver, cx.now) else { continue };
         let name = format!("waiver {} on {} of {}", waiver.check, waiver.artefact, waiver.server);
-        verdict.push(Ruling::fail(&name, EvidenceGrade::Declared, format!("{name}: {why}")).evidence(Evidence::Host {
-            source: "waiver file".to_owned(),
-            observation: format!("check {}, approved by {}, expires {}", waiver.check, waiver.approver, waiver.expires),
-        }));
+        results.push(CheckResult::fail(&name, EvidenceGrade::Declared, format!("{name}: {why}")).evidence(
+            Evidence::Host {
+                source: "waiver file".to_owned(),
+                observation: format!(
+                    "check {}, approved by {}, expires {}",
+                    waiver.check, waiver.approver, waiver.expires
+                ),
+            },
+        ));
     }
-    verdict.pass_if_clean(Ruling::pass(
+    results.pass_if_clean(CheckResult::pass(
         "waivers",
         EvidenceGrade::Declared,
         format!("all {} waivers hold", waivers.len()),
     ));
-    Ok(verdict)
+    Ok(results)
+}
+
+/// Why a waiver covers nothing.
+fn fault(waiver: &Waiver, now: Timestamp) -> Option<String> {
+    if checks::find(&waiver.check).is_none() {
+        Some(format!("there is no check {}", waiver.check))
+    } else if waiver.check == NEVER_WAIVED {
+        Some(format!("{NEVER_WAIVED} cannot be waived"))
+    } else if !waiver.valid(now) {
+        Some(format!("expired on {}", waiver.expires))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +89,7 @@ mod tests {
         assert_eq!(statuses("key-local-file", "2026-11-19"), [Fail]);
         assert_eq!(statuses("key-lokal-file", "2027-11-19"), [Fail]);
         assert_eq!(statuses("key-local-file", "2026-11-20"), [Pass]);
+        assert_eq!(statuses(NEVER_WAIVED, "2027-11-19"), [Fail]);
         assert_eq!(mysql().judge(&CHECK)[0].status, NotApplicable);
     }
 }

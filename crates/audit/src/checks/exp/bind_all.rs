@@ -7,7 +7,7 @@ use server::address::{self, binds_every_interface, is_any_address};
 use server::dialect::variable;
 use server::switch::is_on;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_at_start;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -35,30 +35,30 @@ pub(crate) const CHECK: Check = Check {
 /// A port that the server can listen on: name, variable of its number, variable of its address.
 const PORTS: &[(&str, &str, &str)] = &[
     ("classic protocol", "port", variable::BIND_ADDRESS),
-    ("X Protocol", "mysqlx_port", "mysqlx_bind_address"),
-    ("administrative port", "admin_port", "admin_address"),
+    ("X Protocol", variable::MYSQLX_PORT, variable::MYSQLX_BIND_ADDRESS),
+    ("administrative port", variable::ADMIN_PORT, variable::ADMIN_ADDRESS),
 ];
 
 /// The address that a group member announces. It listens on every address regardless of this value (MySQL 9.7).
-const GROUPS_ADDRESS: &str = "group_replication_local_address";
+const GROUPS_ADDRESS: &str = variable::GROUP_REPLICATION_LOCAL_ADDRESS;
 const FIREWALL: &str = "let a firewall admit only the other members of the group: no server option binds that port to \
     an address, and group_replication_ip_allowlist closes connections only after accepting them; with \
     group_replication_communication_stack = MYSQL there is no such port";
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql.as_ref();
     let process = cx.facts.host.as_ref().and_then(|host| host.process.as_ref());
     let seen = process.filter(|process| !process.listeners.is_empty());
     match (seen, sql) {
         (Some(process), _) => Ok(by_listeners(process, sql)),
         (None, Some(sql)) => by_variables(sql),
-        (None, None) => cx.facts.sql().map(|_| Verdict::new()),
+        (None, None) => cx.facts.sql().map(|_| CheckResults::new()),
     }
 }
 
-fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
+fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> CheckResults {
     let source = || format!("listening sockets of process {}", process.pid);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     // A port has a socket for each address family.
     let mut open: BTreeMap<(String, Option<&'static str>), Vec<&str>> = BTreeMap::new();
     for listener in process.listeners.iter().filter(|listener| is_wildcard_socket(listener)) {
@@ -66,21 +66,21 @@ fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
     }
     for ((name, variable), listeners) in open {
         let listeners = listeners.join(", ");
-        let ruling =
-            Ruling::fail(&name, EvidenceGrade::Wire, format!("{name} is open on every interface ({listeners})"))
+        let result =
+            CheckResult::fail(&name, EvidenceGrade::Wire, format!("{name} is open on every interface ({listeners})"))
                 .evidence(Evidence::Host { source: source(), observation: listeners });
-        verdict.push(match (sql, variable) {
-            (Some(sql), Some(GROUPS_ADDRESS)) => ruling.evidence(sql.variable_evidence(GROUPS_ADDRESS)).fix(FIREWALL),
-            (Some(sql), Some(variable)) => ruling.evidence(sql.variable_evidence(variable)).fix(fix(sql, variable)),
-            _ => ruling,
+        results.push(match (sql, variable) {
+            (Some(sql), Some(GROUPS_ADDRESS)) => result.evidence(sql.variable_evidence(GROUPS_ADDRESS)).fix(FIREWALL),
+            (Some(sql), Some(variable)) => result.evidence(sql.variable_evidence(variable)).fix(fix(sql, variable)),
+            _ => result,
         });
     }
     let message = process.listeners.join(", ");
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Wire, format!("every listener is bound to an address: {message}"))
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Wire, format!("every listener is bound to an address: {message}"))
             .evidence(Evidence::Host { source: source(), observation: message }),
     );
-    verdict
+    results
 }
 
 /// Whether a socket listens on `0.0.0.0` or `::`.
@@ -94,7 +94,7 @@ fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static s
     match PORTS.iter().find(|(_, variable, _)| is(variable)) {
         Some((name, _, address)) => (format!("{name} (port {port})"), Some(*address)),
         // MariaDB's and Percona's extra port, at the same addresses as the main port.
-        None if is("extra_port") => (format!("extra port (port {port})"), Some(variable::BIND_ADDRESS)),
+        None if is(variable::EXTRA_PORT) => (format!("extra port (port {port})"), Some(variable::BIND_ADDRESS)),
         None if groups_port(sql) == Some(port) => (format!("group communication (port {port})"), Some(GROUPS_ADDRESS)),
         None => (format!("port {port}"), None),
     }
@@ -104,30 +104,33 @@ fn groups_port(sql: Option<&SqlFacts>) -> Option<u16> {
     address::split(sql?.variable_or_none(GROUPS_ADDRESS)?).ok()?.1
 }
 
-fn by_variables(sql: &SqlFacts) -> Observed<Verdict> {
+fn by_variables(sql: &SqlFacts) -> Observed<CheckResults> {
     if sql.variable_or_none(variable::SKIP_NETWORKING).is_some_and(is_on) {
-        let pass =
-            Ruling::pass("server", EvidenceGrade::Declared, "the server listens on no port: skip_networking is on");
-        return Ok(Verdict::one(pass.evidence(sql.variable_evidence(variable::SKIP_NETWORKING))));
+        let pass = CheckResult::pass(
+            "server",
+            EvidenceGrade::Declared,
+            "the server listens on no port: skip_networking is on",
+        );
+        return Ok(CheckResults::one(pass.evidence(sql.variable_evidence(variable::SKIP_NETWORKING))));
     }
     // Old servers lack the X Protocol and the administrative port, but every server has this one.
     sql.variable(variable::BIND_ADDRESS)?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut bound = Vec::new();
     for (name, _, variable) in PORTS {
         let Some(value) = sql.variable_or_none(variable) else { continue };
         // Without admin_address there is no administrative port; without the plug-in no X Protocol.
         let closed = match *variable {
-            "admin_address" => value.is_empty(),
-            "mysqlx_bind_address" => x_protocol_is_off(sql),
+            variable::ADMIN_ADDRESS => value.is_empty(),
+            variable::MYSQLX_BIND_ADDRESS => x_protocol_is_off(sql),
             _ => false,
         };
         if closed {
             continue;
         }
         if binds_every_interface(value) {
-            verdict.push(
-                Ruling::fail(
+            results.push(
+                CheckResult::fail(
                     *name,
                     EvidenceGrade::Declared,
                     format!("{name} is open on every interface: {variable} = '{value}'"),
@@ -140,11 +143,11 @@ fn by_variables(sql: &SqlFacts) -> Observed<Verdict> {
         }
     }
     let message = bound.join(", ");
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Declared, format!("every port is bound to an address: {message}"))
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Declared, format!("every port is bound to an address: {message}"))
             .evidence(sql.evidence("variables", message)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 fn x_protocol_is_off(sql: &SqlFacts) -> bool {
@@ -153,7 +156,7 @@ fn x_protocol_is_off(sql: &SqlFacts) -> bool {
 }
 
 fn fix(sql: &SqlFacts, variable: &str) -> Remedy {
-    if variable == "mysqlx_bind_address" {
+    if variable == variable::MYSQLX_BIND_ADDRESS {
         return set_at_start(sql, variable, "127.0.0.1").note("or mysqlx = 0, if nobody uses X Protocol");
     }
     set_at_start(sql, variable, "127.0.0.1").note("or the one address that remote clients use")

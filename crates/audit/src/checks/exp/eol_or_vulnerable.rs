@@ -3,9 +3,9 @@
 use findings::Severity;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use server::{Flavor, release_line::release_line};
+use server::release_line::{release_line, upgrade_targets};
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let version = &sql.identity.version;
     let evidence = Evidence::Query {
@@ -45,12 +45,12 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let line = format!("{} {}.{}", version.flavor, version.major, version.minor);
     let today = cx.now.to_zoned(TimeZone::UTC).date();
     let left = today.until(end).map_or(0, |span| span.get_days());
-    Ok(Verdict::one(if end < today {
-        Ruling::fail("server", EvidenceGrade::Reported, format!("{line} had its last fixes on {end}"))
+    Ok(CheckResults::one(if end < today {
+        CheckResult::fail("server", EvidenceGrade::Reported, format!("{line} had its last fixes on {end}"))
             .evidence(evidence)
-            .fix(format!("upgrade to {}", supported(version.flavor)))
+            .fix(format!("upgrade to {}", upgrade_targets(version.flavor)))
     } else {
-        Ruling::pass("server", EvidenceGrade::Reported, format!("{line} is maintained until {end} ({left} days)"))
+        CheckResult::pass("server", EvidenceGrade::Reported, format!("{line} is maintained until {end} ({left} days)"))
             .evidence(evidence)
     }))
 }
@@ -59,14 +59,6 @@ fn end_of_life(sql: &SqlFacts) -> Option<Date> {
     let version = &sql.identity.version;
     let (year, month, day) = release_line(version.flavor, version.major, version.minor)?.last_day;
     Date::new(year, month, day).ok()
-}
-
-const fn supported(flavor: Flavor) -> &'static str {
-    match flavor {
-        Flavor::MariaDb => "MariaDB 11.8, or 11.4",
-        Flavor::Percona => "Percona Server 8.4",
-        Flavor::MySql => "MySQL 9.7, or 8.4",
-    }
 }
 
 #[cfg(test)]
@@ -91,17 +83,6 @@ mod tests {
     fn a_line_we_do_not_know_is_unknown() {
         assert_eq!(FactsBuilder::server("26.10.0", "MySQL Community Server - GPL").statuses(&CHECK), [Unknown]);
         assert_eq!(FactsBuilder::nothing().statuses(&CHECK), [Unknown]);
-    }
-
-    #[test]
-    fn the_lines_to_upgrade_to_are_those_maintained_longest() {
-        for flavor in [Flavor::MySql, Flavor::MariaDb] {
-            let mut lines: Vec<_> = RELEASE_LINES.iter().filter(|line| line.flavor == flavor).collect();
-            lines.sort_by_key(|line| std::cmp::Reverse(line.last_day));
-            for line in lines.iter().take(2) {
-                assert!(supported(flavor).contains(&format!("{}.{}", line.major, line.minor)), "{line:?}");
-            }
-        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 use server::Capability;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::{beside_datadir, server_user, set_at_start};
 use crate::checks::auth::{holders, key_of, logins};
 use crate::checks::setting::nullable;
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let value = nullable(sql, "secure_file_priv")?;
     let shown = sql.evidence(
@@ -37,7 +37,9 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         format!("secure_file_priv = {}", value.map_or_else(|| "NULL".to_owned(), |v| format!("'{v}'"))),
     );
     if let Some(limit) = limited(sql, value) {
-        return Ok(Verdict::one(Ruling::pass("secure_file_priv", EvidenceGrade::Declared, limit).evidence(shown)));
+        return Ok(CheckResults::one(
+            CheckResult::pass("secure_file_priv", EvidenceGrade::Declared, limit).evidence(shown),
+        ));
     }
     let able = logins(cx).and_then(|(_, accounts)| {
         let holders = holders(sql, &sql.accounts()?, |account| account.file);
@@ -47,14 +49,16 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let (who, seen) = match able {
         Ok(able) if able.is_empty() => {
             let text = "secure_file_priv is empty, and no account that can log in has FILE";
-            let pass = Ruling::pass("secure_file_priv", EvidenceGrade::Reported, text);
-            return Ok(Verdict::one(pass.evidence(shown).evidence(sql.evidence("accounts", "no account with FILE"))));
+            let pass = CheckResult::pass("secure_file_priv", EvidenceGrade::Reported, text);
+            return Ok(CheckResults::one(
+                pass.evidence(shown).evidence(sql.evidence("accounts", "no account with FILE")),
+            ));
         }
         Ok(able) => (format!("accounts with FILE: {}", able.join(", ")), EvidenceGrade::Reported),
         Err(unseen) => (format!("who has FILE is not known ({})", unseen.why), EvidenceGrade::Declared),
     };
-    Ok(Verdict::one(
-        Ruling::fail(
+    Ok(CheckResults::one(
+        CheckResult::fail(
             "secure_file_priv",
             seen,
             format!("secure_file_priv is empty: every path may be read and written; {who}"),

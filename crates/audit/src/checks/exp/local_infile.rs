@@ -3,7 +3,7 @@
 use findings::Severity;
 use server::dialect::variable;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -26,16 +26,17 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let on = sql.variable_on(variable::LOCAL_INFILE)?;
     let evidence = sql.variable_evidence(variable::LOCAL_INFILE);
-    Ok(Verdict::one(if on {
-        Ruling::fail(variable::LOCAL_INFILE, EvidenceGrade::Declared, "LOAD DATA LOCAL is allowed")
+    Ok(CheckResults::one(if on {
+        CheckResult::fail(variable::LOCAL_INFILE, EvidenceGrade::Declared, "LOAD DATA LOCAL is allowed")
             .evidence(evidence)
             .fix(set_variable(sql, variable::LOCAL_INFILE, "OFF"))
     } else {
-        Ruling::pass(variable::LOCAL_INFILE, EvidenceGrade::Declared, "LOAD DATA LOCAL is refused").evidence(evidence)
+        CheckResult::pass(variable::LOCAL_INFILE, EvidenceGrade::Declared, "LOAD DATA LOCAL is refused")
+            .evidence(evidence)
     }))
 }
 

@@ -4,7 +4,7 @@ use findings::{Remedy, Severity};
 use server::switch::is_on;
 
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, start_is_known};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -29,26 +29,26 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if sql.is_mariadb() {
-        return Ok(Verdict::not_applicable("MariaDB has no log_raw"));
+        return Ok(CheckResults::not_applicable("MariaDB has no log_raw"));
     }
     if let Some(value) = sql.variable_or_none("log_raw") {
         let evidence = sql.variable_evidence("log_raw");
-        return Ok(Verdict::one(if is_on(value) {
-            Ruling::fail("log_raw", EvidenceGrade::Declared, "statements are logged with their passwords")
+        return Ok(CheckResults::one(if is_on(value) {
+            CheckResult::fail("log_raw", EvidenceGrade::Declared, "statements are logged with their passwords")
                 .evidence(evidence)
                 .fix(set_variable(sql, "log_raw", "OFF"))
         } else {
-            Ruling::pass("log_raw", EvidenceGrade::Declared, "passwords are rewritten before they are logged")
+            CheckResult::pass("log_raw", EvidenceGrade::Declared, "passwords are rewritten before they are logged")
                 .evidence(evidence)
         }));
     }
     let host = cx.facts.host()?;
     if let Some(evidence) = asked_for(host) {
-        return Ok(Verdict::one(
-            Ruling::fail("log_raw", EvidenceGrade::Declared, "the server starts with log_raw")
+        return Ok(CheckResults::one(
+            CheckResult::fail("log_raw", EvidenceGrade::Declared, "the server starts with log_raw")
                 .evidence(evidence)
                 .fix(Remedy::advice("remove log_raw from the option file or the command line").then_restart()),
         ));
@@ -57,7 +57,9 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         let message = "neither the command line nor an option file asks for log_raw";
         let evidence =
             Evidence::Host { source: "command line and option files".to_owned(), observation: message.to_owned() };
-        return Ok(Verdict::one(Ruling::pass("log_raw", EvidenceGrade::Declared, message).evidence(evidence)));
+        return Ok(CheckResults::one(
+            CheckResult::pass("log_raw", EvidenceGrade::Declared, message).evidence(evidence),
+        ));
     }
     Err(Unavailable {
         what: "log_raw".to_owned(),

@@ -6,7 +6,7 @@ use server::{ProviderOptions, option_group, secret_name::LEFT_OUT};
 
 use crate::channel::galera::{Galera, galera};
 use crate::channel::transfer::Transfer;
-use crate::check::{Context, Ruling, Verdict};
+use crate::check::{CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
@@ -29,8 +29,8 @@ fn node<'a>(cx: &Context<'a>) -> Observed<Option<(&'a SqlFacts, Galera<'a>)>> {
     Ok(galera(sql).map(|node| (sql, node)))
 }
 
-fn no_node() -> Verdict {
-    Verdict::not_applicable("no Galera provider is loaded (wsrep_provider, wsrep_on)")
+fn no_node() -> CheckResults {
+    CheckResults::not_applicable("no Galera provider is loaded (wsrep_provider, wsrep_on)")
 }
 
 /// Sets provider options, or removes those without a value, at the next start.
@@ -48,13 +48,13 @@ pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, options: &[(&s
     }
     let value = ProviderOptions::parse(current).with(options);
     let value = format!("\"{}\"", value.replace('\\', "\\\\"));
-    advice::option(sql, "wsrep_provider_options", &value).then_restart()
+    advice::option(sql, variable::WSREP_PROVIDER_OPTIONS, &value).then_restart()
 }
 
 /// The value in the server's option files; the last one wins.
 fn configured_provider_options(host: &HostFacts) -> Option<&str> {
     let counts = |entry: &&crate::facts::host::OptionEntry| {
-        entry.read_by_server && entry.key == "wsrep_provider_options" && option_group::is_server(&entry.group)
+        entry.read_by_server && entry.key == variable::WSREP_PROVIDER_OPTIONS && option_group::is_server(&entry.group)
     };
     host.options.iter().rev().find(counts)?.value.as_deref()
 }
@@ -103,10 +103,10 @@ fn verify_transfers(facts: &Facts, sql: &SqlFacts, method: &str) -> Remedy {
 }
 
 /// The options that determine a state transfer, as evidence.
-fn quote(sql: &SqlFacts, transfer: &Transfer<'_>, ruling: Ruling) -> Ruling {
-    let mut ruling = ruling.evidence(sql.variable_evidence("wsrep_sst_method"));
-    if sql.variable_or_none("pxc_encrypt_cluster_traffic").is_some() {
-        ruling = ruling.evidence(sql.variable_evidence("pxc_encrypt_cluster_traffic"));
+fn quote(sql: &SqlFacts, transfer: &Transfer<'_>, result: CheckResult) -> CheckResult {
+    let mut result = result.evidence(sql.variable_evidence(variable::WSREP_SST_METHOD));
+    if sql.variable_or_none(variable::PXC_ENCRYPT_CLUSTER_TRAFFIC).is_some() {
+        result = result.evidence(sql.variable_evidence(variable::PXC_ENCRYPT_CLUSTER_TRAFFIC));
     }
     let line = |entry: &&crate::facts::host::OptionEntry| {
         // The key of encrypt=1 is secret; the collector omits its value.
@@ -118,7 +118,7 @@ fn quote(sql: &SqlFacts, transfer: &Transfer<'_>, ruling: Ruling) -> Ruling {
             setting: format!("[{}] {}{value}", entry.group, entry.key),
         }
     };
-    transfer.options.iter().map(line).fold(ruling, Ruling::evidence)
+    transfer.options.iter().map(line).fold(result, CheckResult::evidence)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! `galera-sst-plaintext`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 
 use super::{no_node, node, quote, verify_transfers};
 use crate::channel::galera::Galera;
 use crate::channel::transfer::{Security, transfer};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -30,28 +31,29 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some((sql, node)) = node(cx)? else { return Ok(no_node()) };
     if node.sst_method == "skip" {
-        return Ok(Verdict::not_applicable("wsrep_sst_method = skip: no state is transferred"));
+        return Ok(CheckResults::not_applicable("wsrep_sst_method = skip: no state is transferred"));
     }
     let transfer = transfer(cx.facts, &node)?;
     let artefact = format!("state transfer ({})", node.sst_method);
-    let ruling = if transfer.security == Security::Clear {
-        Ruling::fail(&artefact, EvidenceGrade::Declared, format!("the {artefact} is in clear: {}", transfer.why))
+    let result = if transfer.security == Security::Clear {
+        CheckResult::fail(&artefact, EvidenceGrade::Declared, format!("the {artefact} is in clear: {}", transfer.why))
             .fix(fix(cx.facts, sql, &node))
     } else {
-        Ruling::pass(&artefact, EvidenceGrade::Declared, format!("the {artefact} is encrypted: {}", transfer.why))
+        CheckResult::pass(&artefact, EvidenceGrade::Declared, format!("the {artefact} is encrypted: {}", transfer.why))
     };
-    Ok(Verdict::one(quote(sql, &transfer, ruling)))
+    Ok(CheckResults::one(quote(sql, &transfer, result)))
 }
 
 pub(super) fn fix(facts: &Facts, sql: &SqlFacts, node: &Galera<'_>) -> Remedy {
     if node.pxc_encrypt.is_some() {
-        return advice::set_at_start(sql, "pxc_encrypt_cluster_traffic", "ON").note("on every node of the cluster");
+        return advice::set_at_start(sql, variable::PXC_ENCRYPT_CLUSTER_TRAFFIC, "ON")
+            .note("on every node of the cluster");
     }
     match node.sst_method {
-        "mysqldump" => advice::set_variable(sql, "wsrep_sst_method", "mariabackup")
+        "mysqldump" => advice::set_variable(sql, variable::WSREP_SST_METHOD, "mariabackup")
             .and(verify_transfers(facts, sql, "mariabackup"))
             .note("wsrep_sst_auth names an account that mariadb-backup may use"),
         method => verify_transfers(facts, sql, method),

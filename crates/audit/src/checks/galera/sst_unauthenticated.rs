@@ -4,7 +4,7 @@ use findings::Severity;
 
 use super::{no_node, node, quote, sst_plaintext, verify_transfers};
 use crate::channel::transfer::{Security, transfer};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::EvidenceGrade;
@@ -26,30 +26,31 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some((sql, node)) = node(cx)? else { return Ok(no_node()) };
     if node.sst_method == "skip" {
-        return Ok(Verdict::not_applicable("wsrep_sst_method = skip: no state is transferred"));
+        return Ok(CheckResults::not_applicable("wsrep_sst_method = skip: no state is transferred"));
     }
     let transfer = transfer(cx.facts, &node)?;
     let artefact = format!("state transfer ({})", node.sst_method);
     let fail = |message: &str| {
-        let ruling = Ruling::fail(&artefact, EvidenceGrade::Declared, format!("{message}: {}", transfer.why));
+        let result = CheckResult::fail(&artefact, EvidenceGrade::Declared, format!("{message}: {}", transfer.why));
         match (transfer.security, node.sst_method) {
             // The remedy of that finding also fixes this one.
-            (Security::Clear, _) => ruling.fix(sst_plaintext::fix(cx.facts, sql, &node)),
-            (_, method) => ruling.fix(verify_transfers(cx.facts, sql, method)),
+            (Security::Clear, _) => result.fix(sst_plaintext::fix(cx.facts, sql, &node)),
+            (_, method) => result.fix(verify_transfers(cx.facts, sql, method)),
         }
     };
-    let pass = |message: &str| Ruling::pass(&artefact, EvidenceGrade::Declared, format!("{message}: {}", transfer.why));
-    let ruling = match transfer.security {
+    let pass =
+        |message: &str| CheckResult::pass(&artefact, EvidenceGrade::Declared, format!("{message}: {}", transfer.why));
+    let result = match transfer.security {
         Security::Clear => fail("nothing distinguishes a node from anybody else"),
         Security::SharedKey => fail("whoever reads the error log or the process list has the key"),
         Security::Unverified => fail("any certificate is taken"),
         Security::Chain => pass("certificates of the cluster's authority are required; the peer's name is not checked"),
         Security::Identity => pass("certificate and peer are verified"),
     };
-    Ok(Verdict::one(quote(sql, &transfer, ruling)))
+    Ok(CheckResults::one(quote(sql, &transfer, result)))
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use findings::{Remedy, Severity};
 use server::dialect::statement::show_variable;
+use server::dialect::variable;
 
 use super::{certificates, no_node, node, set_provider_options};
 use crate::channel::galera::Galera;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -31,30 +32,34 @@ pub(crate) const CHECK: Check = Check {
 
 const ARTEFACT: &str = "Galera replication and IST";
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some((sql, node)) = node(cx)? else { return Ok(no_node()) };
     let encrypted = node.encrypted().ok_or_else(|| Unavailable {
         what: "socket.ssl".to_owned(),
         why: "wsrep_provider_options is empty although a provider is set".to_owned(),
         remedy: "run again when the node has joined its cluster".to_owned(),
     })?;
-    let ruling = if !encrypted {
-        Ruling::fail(ARTEFACT, EvidenceGrade::Declared, "write-sets cross the network in clear")
+    let result = if !encrypted {
+        CheckResult::fail(ARTEFACT, EvidenceGrade::Declared, "write-sets cross the network in clear")
             .fix(fix(cx.facts, &node, sql))
     } else if node.takes_clear_peers() {
-        Ruling::fail(ARTEFACT, EvidenceGrade::Declared, "socket.dynamic is on: peers without TLS are accepted, too")
-            .fix(
-                set_provider_options(cx.facts, sql, &[("socket.dynamic", None)])
-                    .once("every node has socket.ssl=yes")
-                    .note("node by node"),
-            )
+        CheckResult::fail(
+            ARTEFACT,
+            EvidenceGrade::Declared,
+            "socket.dynamic is on: peers without TLS are accepted, too",
+        )
+        .fix(
+            set_provider_options(cx.facts, sql, &[("socket.dynamic", None)])
+                .once("every node has socket.ssl=yes")
+                .note("node by node"),
+        )
     } else {
-        Ruling::pass(ARTEFACT, EvidenceGrade::Declared, "write-sets cross the network over TLS")
+        CheckResult::pass(ARTEFACT, EvidenceGrade::Declared, "write-sets cross the network over TLS")
     };
-    let ruling = ruling.evidence(quote(&node));
-    Ok(Verdict::one(match node.pxc_encrypt {
-        Some(_) => ruling.evidence(sql.variable_evidence("pxc_encrypt_cluster_traffic")),
-        None => ruling,
+    let result = result.evidence(quote(&node));
+    Ok(CheckResults::one(match node.pxc_encrypt {
+        Some(_) => result.evidence(sql.variable_evidence(variable::PXC_ENCRYPT_CLUSTER_TRAFFIC)),
+        None => result,
     }))
 }
 
@@ -66,12 +71,12 @@ fn quote(node: &Galera<'_>) -> Evidence {
         .map(|(key, value)| format!("{key} = {value}"))
         .collect();
     let answer = if shown.is_empty() { "no socket. option".to_owned() } else { shown.join("; ") };
-    Evidence::Query { sql: show_variable("wsrep_provider_options"), answer }
+    Evidence::Query { sql: show_variable(variable::WSREP_PROVIDER_OPTIONS), answer }
 }
 
 fn fix(facts: &Facts, node: &Galera<'_>, sql: &SqlFacts) -> Remedy {
     let set = if node.pxc_encrypt.is_some() {
-        advice::set_at_start(sql, "pxc_encrypt_cluster_traffic", "ON")
+        advice::set_at_start(sql, variable::PXC_ENCRYPT_CLUSTER_TRAFFIC, "ON")
     } else {
         let [ca, cert, key] = certificates(sql).map(Some);
         let renewed = [

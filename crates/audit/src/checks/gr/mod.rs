@@ -2,9 +2,10 @@
 
 use findings::Remedy;
 use server::dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION};
+use server::dialect::variable;
 
 use crate::channel::group::{Group, group, members};
-use crate::check::{Context, Verdict};
+use crate::check::{CheckResults, Context};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
 
@@ -23,8 +24,8 @@ fn member<'a>(cx: &Context<'a>) -> Observed<Option<(&'a SqlFacts, Group<'a>)>> {
     Ok(group(sql).map(|group| (sql, group)))
 }
 
-fn no_member() -> Verdict {
-    Verdict::not_applicable("the plug-in group_replication is not active")
+fn no_member() -> CheckResults {
+    CheckResults::not_applicable("the plug-in group_replication is not active")
 }
 
 /// Changes settings that all members must share, and that are read when the group starts.
@@ -67,7 +68,7 @@ fn restarted(set: Remedy) -> Remedy {
 
 /// The next recovery reads its settings, except where they also apply to the group's messages.
 fn set_recovery(sql: &SqlFacts, set: Remedy) -> Remedy {
-    let stack = sql.variable_or_none("group_replication_communication_stack");
+    let stack = sql.variable_or_none(variable::GROUP_REPLICATION_COMMUNICATION_STACK);
     if stack.is_some_and(|stack| stack.eq_ignore_ascii_case("MYSQL")) { while_all_are_out(sql, set) } else { set }
 }
 

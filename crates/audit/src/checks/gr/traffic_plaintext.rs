@@ -1,9 +1,11 @@
 //! `gr-traffic-plaintext`.
 
 use findings::{Remedy, Severity};
+use server::SslMode;
+use server::dialect::variable;
 
 use super::{member, no_member, set_recovery, while_all_are_out};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -27,36 +29,38 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
-    let mut verdict = Verdict::new();
-    let fix = |name| while_all_are_out(sql, advice::set_variable(sql, name, "REQUIRED"));
-    switch(sql, &mut verdict, "group communication", "group_replication_ssl_mode", group.messages_clear(), fix);
+    let mut results = CheckResults::new();
+    let fix = |name| while_all_are_out(sql, advice::set_variable(sql, name, SslMode::Required.name()));
+    switch(sql, &mut results, "group communication", variable::GROUP_REPLICATION_SSL_MODE, group.messages_clear(), fix);
     let fix = |name| set_recovery(sql, advice::set_variable(sql, name, "ON"));
     let recovery_clear = group.recovery_tls.map(|on| !on);
-    switch(sql, &mut verdict, "group recovery", "group_replication_recovery_use_ssl", recovery_clear, fix);
-    Ok(verdict)
+    switch(sql, &mut results, "group recovery", variable::GROUP_REPLICATION_RECOVERY_USE_SSL, recovery_clear, fix);
+    Ok(results)
 }
 
 fn switch(
     sql: &SqlFacts,
-    verdict: &mut Verdict,
+    results: &mut CheckResults,
     artefact: &str,
     name: &'static str,
     clear: Option<bool>,
     fix: impl FnOnce(&'static str) -> Remedy,
 ) {
-    let ruling = match clear {
-        None => return verdict.push_unknown(artefact, unseen(sql, name)),
-        Some(true) => Ruling::fail(artefact, EvidenceGrade::Declared, format!("{artefact} is in clear")).fix(fix(name)),
-        Some(false) => Ruling::pass(artefact, EvidenceGrade::Declared, format!("{artefact} uses TLS")),
+    let result = match clear {
+        None => return results.push_unknown(artefact, unseen(sql, name)),
+        Some(true) => {
+            CheckResult::fail(artefact, EvidenceGrade::Declared, format!("{artefact} is in clear")).fix(fix(name))
+        }
+        Some(false) => CheckResult::pass(artefact, EvidenceGrade::Declared, format!("{artefact} uses TLS")),
     };
-    let stack = "group_replication_communication_stack";
-    let ruling = ruling.evidence(sql.variable_evidence(name));
-    verdict.push(if sql.variable_or_none(stack).is_some() {
-        ruling.evidence(sql.variable_evidence(stack))
+    let stack = variable::GROUP_REPLICATION_COMMUNICATION_STACK;
+    let result = result.evidence(sql.variable_evidence(name));
+    results.push(if sql.variable_or_none(stack).is_some() {
+        result.evidence(sql.variable_evidence(stack))
     } else {
-        ruling
+        result
     });
 }
 

@@ -1,11 +1,12 @@
 //! `gr-unverified`.
 
 use findings::{Remedy, Severity};
+use server::SslMode;
 use server::dialect::variable;
 
 use super::traffic_plaintext::unseen;
 use super::{member, no_member, set_recovery, while_all_are_out};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -28,22 +29,24 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     if group.messages_clear() != Some(true) {
-        let name = "group_replication_ssl_mode";
-        let fix = || while_all_are_out(sql, advice::set_variable(sql, name, "VERIFY_IDENTITY")).once(CERTIFICATES);
-        switch(sql, &mut verdict, "group communication", name, group.messages_verified(), fix);
+        let name = variable::GROUP_REPLICATION_SSL_MODE;
+        let fix = || {
+            while_all_are_out(sql, advice::set_variable(sql, name, SslMode::VerifyIdentity.name())).once(CERTIFICATES)
+        };
+        switch(sql, &mut results, "group communication", name, group.messages_verified(), fix);
     }
     if group.recovery_tls != Some(false) {
         let name = variable::GROUP_REPLICATION_RECOVERY_SSL_VERIFY_SERVER_CERT;
-        switch(sql, &mut verdict, "group recovery", name, group.recovery_verified, || verify_recovery(sql, name));
+        switch(sql, &mut results, "group recovery", name, group.recovery_verified, || verify_recovery(sql, name));
     }
-    if verdict.is_empty() {
-        return Ok(Verdict::not_applicable("the group uses no TLS; see gr-traffic-plaintext"));
+    if results.is_empty() {
+        return Ok(CheckResults::not_applicable("the group uses no TLS; see gr-traffic-plaintext"));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Precondition for verifying host names between members.
@@ -65,20 +68,21 @@ fn verify_recovery(sql: &SqlFacts, name: &str) -> Remedy {
 
 fn switch(
     sql: &SqlFacts,
-    verdict: &mut Verdict,
+    results: &mut CheckResults,
     artefact: &str,
     name: &str,
     verified: Option<bool>,
     fix: impl FnOnce() -> Remedy,
 ) {
-    let ruling = match verified {
-        None => return verdict.push_unknown(artefact, unseen(sql, name)),
-        Some(true) => Ruling::pass(artefact, EvidenceGrade::Declared, format!("{artefact} verifies certificates")),
+    let result = match verified {
+        None => return results.push_unknown(artefact, unseen(sql, name)),
+        Some(true) => CheckResult::pass(artefact, EvidenceGrade::Declared, format!("{artefact} verifies certificates")),
         Some(false) => {
-            Ruling::fail(artefact, EvidenceGrade::Declared, format!("{artefact} accepts any certificate")).fix(fix())
+            CheckResult::fail(artefact, EvidenceGrade::Declared, format!("{artefact} accepts any certificate"))
+                .fix(fix())
         }
     };
-    verdict.push(ruling.evidence(sql.variable_evidence(name)));
+    results.push(result.evidence(sql.variable_evidence(name)));
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use server::secret_name::is_account_password;
 
 use super::{observed, servers_host};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{HostFacts, OptionEntry, SecretLocation};
 use crate::facts::{Observed, Unavailable};
@@ -36,23 +36,23 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = servers_host(cx.facts)?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut named = Vec::new();
     for entry in host.options.iter().filter(|entry| is_password(entry)) {
-        verdict.push(in_option_file(host, entry));
+        results.push(in_option_file(host, entry));
         named.push(entry.file.as_str());
     }
     let locations = host
         .secrets
         .iter()
         .filter(|secret| !(secret.kind.contains("option file") && named.contains(&secret.location.as_str())));
-    locations.for_each(|secret| verdict.push(in_location(secret)));
-    host.unreadable_options.iter().for_each(|(file, why)| verdict.push_unknown(file, unseen(file, why)));
+    locations.for_each(|secret| results.push(in_location(secret)));
+    host.unreadable_options.iter().for_each(|(file, why)| results.push_unknown(file, unseen(file, why)));
     if let Some(first) = host.secrets_unseen.first() {
         let why = format!("{} places could not be read, {first} among them", host.secrets_unseen.len());
-        verdict.push_unknown(
+        results.push_unknown(
             "server",
             Unavailable { what: "environments and homes".to_owned(), why, remedy: access::AS_SERVER_USER.to_owned() },
         );
@@ -60,8 +60,9 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let files: std::collections::BTreeSet<&str> = host.options.iter().map(|entry| entry.file.as_str()).collect();
     let text = format!("no password in {} option files, environments, command lines and histories", files.len());
     let evidence = files.iter().map(|file| observed(*file, "no password"));
-    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence));
-    Ok(verdict)
+    results
+        .pass_if_clean(evidence.fold(CheckResult::pass("server", EvidenceGrade::Bytes, text), CheckResult::evidence));
+    Ok(results)
 }
 
 /// Passwords of accounts. The key of a key file is checked by key-filekey-colocated.
@@ -69,23 +70,24 @@ fn is_password(entry: &OptionEntry) -> bool {
     entry.secret && is_account_password(&entry.key)
 }
 
-fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
+fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> CheckResult {
     let mode = host.modes.iter().find(|mode| mode.path == entry.file).and_then(|mode| mode.mode);
     let known = host.secrets.iter().find(|secret| secret.location == entry.file).and_then(|secret| secret.mode);
     let mode = mode.or(known);
     let text =
         format!("{} line {} holds a password in clear ([{}] {})", entry.file, entry.line, entry.group, entry.key);
-    let ruling =
-        Ruling::fail(&entry.file, EvidenceGrade::Bytes, text).severity(severity(mode)).evidence(Evidence::Option {
+    let result = CheckResult::fail(&entry.file, EvidenceGrade::Bytes, text).severity(severity(mode)).evidence(
+        Evidence::Option {
             file: entry.file.clone(),
             line: entry.line,
             setting: format!("{} (value left out)", entry.key),
-        });
-    let ruling = match mode {
-        Some(mode) => ruling.evidence(observed(&entry.file, format!("mode {:04o}", mode & 0o7777))),
-        None => ruling,
+        },
+    );
+    let result = match mode {
+        Some(mode) => result.evidence(observed(&entry.file, format!("mode {:04o}", mode & 0o7777))),
+        None => result,
     };
-    ruling.fix(format!(
+    result.fix(format!(
         "remove the line from {0} and chmod 0600 '{0}'; see mysql_config_editor, or use socket or X.509 authentication",
         entry.file
     ))
@@ -99,7 +101,7 @@ const fn severity(mode: Option<u32>) -> Severity {
     }
 }
 
-fn in_location(secret: &SecretLocation) -> Ruling {
+fn in_location(secret: &SecretLocation) -> CheckResult {
     let obfuscated = secret.kind.contains("obfuscated");
     let private = secret.mode.is_some_and(|mode| mode & 0o077 == 0);
     let severity = match (obfuscated, private) {
@@ -108,13 +110,13 @@ fn in_location(secret: &SecretLocation) -> Ruling {
         _ => Severity::High,
     };
     let mode = secret.mode.map_or(String::new(), |mode| format!(", mode {:04o}", mode & 0o7777));
-    let ruling = if obfuscated && private {
+    let result = if obfuscated && private {
         // A file that follows the remedy cannot fail.
-        Ruling::pass(&secret.location, EvidenceGrade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
+        CheckResult::pass(&secret.location, EvidenceGrade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
     } else {
-        Ruling::fail(&secret.location, EvidenceGrade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
+        CheckResult::fail(&secret.location, EvidenceGrade::Bytes, format!("{}: {}{mode}", secret.location, secret.kind))
     };
-    ruling.severity(severity).evidence(observed(&secret.location, format!("{}{mode}", secret.kind)))
+    result.severity(severity).evidence(observed(&secret.location, format!("{}{mode}", secret.kind)))
 }
 
 fn unseen(file: &str, why: &str) -> Unavailable {

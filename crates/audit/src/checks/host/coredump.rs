@@ -1,13 +1,14 @@
 //! `host-coredump`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::Capability;
 use server::option_name;
 
 use super::observed;
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_variable, word};
+use crate::check::{Check, CheckResult, CheckResults, Context};
+use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::HostFacts;
@@ -34,13 +35,13 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let facts = cx.facts;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let files = facts.files.iter().flat_map(|files| &files.files);
     for file in files.filter(|file| matches!(file.content, Content::CoreDump)) {
-        verdict.push(
-            Ruling::fail(
+        results.push(
+            CheckResult::fail(
                 &file.name,
                 EvidenceGrade::Bytes,
                 format!("{} is a core dump of {} bytes", file.path, file.size_bytes),
@@ -52,16 +53,16 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
                 hex: "7f454c46".to_owned(),
                 meaning: "ELF core file".to_owned(),
             })
-            .fix(Remedy::command(format!("shred -u {}", word(&file.path)))),
+            .fix(Remedy::command(format!("shred -u {}", shell_word(&file.path)))),
         );
     }
     match asked_for(facts) {
-        Some(true) => verdict.push(would_dump(facts)),
-        Some(false) => verdict.pass_if_clean(pass(facts)),
-        None if verdict.is_empty() => return Err(unknown(facts)),
+        Some(true) => results.push(would_dump(facts)),
+        Some(false) => results.pass_if_clean(pass(facts)),
+        None if results.is_empty() => return Err(unknown(facts)),
         None => {}
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Whether the server was started with `--core-file`.
@@ -77,12 +78,12 @@ fn asked_for(facts: &Facts) -> Option<bool> {
     (!process.command_line.is_empty()).then(|| option || process.command_line.iter().any(named))
 }
 
-fn would_dump(facts: &Facts) -> Ruling {
+fn would_dump(facts: &Facts) -> CheckResult {
     if let Some(host) = &facts.host
         && host.process.as_ref().and_then(|process| process.core_limit) == Some(0)
         && !pipes(host)
     {
-        return Ruling::pass(
+        return CheckResult::pass(
             "server",
             EvidenceGrade::Bytes,
             "core_file is ON, but the kernel's limit for its core dumps is 0",
@@ -96,11 +97,11 @@ fn would_dump(facts: &Facts) -> Ruling {
     } else {
         ("core_file is ON: a crash writes decrypted pages and keys to disk", Severity::Medium)
     };
-    let ruling = Ruling::fail("core_file", EvidenceGrade::Declared, message).severity(severity);
-    let ruling = evidence(facts).into_iter().fold(ruling, Ruling::evidence);
+    let result = CheckResult::fail("core_file", EvidenceGrade::Declared, message).severity(severity);
+    let result = evidence(facts).into_iter().fold(result, CheckResult::evidence);
     match &facts.sql {
-        Some(sql) => ruling.fix(fix(sql, pool_left_out)),
-        None => ruling,
+        Some(sql) => result.fix(fix(sql, pool_left_out)),
+        None => result,
     }
 }
 
@@ -122,11 +123,11 @@ fn evidence(facts: &Facts) -> Vec<Evidence> {
     evidence
 }
 
-fn pass(facts: &Facts) -> Ruling {
+fn pass(facts: &Facts) -> CheckResult {
     let seen = facts.files.as_ref().is_some_and(|files| files.data_seen() && files.unwalked_data().next().is_none());
     let message = if seen { "core_file is OFF, and no core dump was found" } else { "core_file is OFF" };
-    let ruling = Ruling::pass("server", EvidenceGrade::Declared, message);
-    evidence(facts).into_iter().fold(ruling, Ruling::evidence)
+    let result = CheckResult::pass("server", EvidenceGrade::Declared, message);
+    evidence(facts).into_iter().fold(result, CheckResult::evidence)
 }
 
 fn unknown(facts: &Facts) -> Unavailable {

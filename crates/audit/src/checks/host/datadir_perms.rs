@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::observed;
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, DirectoryFact, FileFact, FileFacts};
 use crate::facts::host::Role;
@@ -38,27 +38,27 @@ const MAX_LISTED: usize = 20;
 /// Maximum number of paths in one command.
 const PATHS: usize = 200;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let locations = cx.facts.sql.is_none().then(|| directories_with_data(files));
     let is_servers = |path: &str| locations.as_ref().is_none_or(|locations| below_one_of(locations, Path::new(path)));
     let open = files.directories.iter().filter(|directory| is_open(directory) && is_servers(&directory.path));
-    open.for_each(|directory| verdict.push(open_directory(directory)));
+    open.for_each(|directory| results.push(open_directory(directory)));
     let open = files.files.iter().filter(|file| holds_data(file) && file.mode & 0o006 != 0);
     let open: Vec<&FileFact> = open.filter(|file| is_servers(&file.path)).collect();
     let (named, more) = open.split_at(open.len().min(MAX_LISTED));
-    named.iter().for_each(|file| verdict.push(open_file(files, file)));
+    named.iter().for_each(|file| results.push(open_file(files, file)));
     if !more.is_empty() {
-        verdict.push(many_more(files, more));
+        results.push(many_more(files, more));
     }
     foreign_files(cx.facts, files)
         .into_iter()
         .take(MAX_LISTED)
-        .for_each(|(file, owner)| verdict.push(foreign(file, owner)));
+        .for_each(|(file, owner)| results.push(foreign(file, owner)));
     for root in files.unseen_roots().filter(|root| root.role != Role::Temporary) {
         let why = root.error.clone().unwrap_or_default();
-        verdict.push_unknown(
+        results.push_unknown(
             &root.path,
             Unavailable { what: format!("modes below {}", root.path), why, remedy: access::reading(&root.path) },
         );
@@ -67,9 +67,11 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         let data = files.files.iter().filter(|file| holds_data(file)).count();
         let message = format!("none of {data} files with data can be read by every user of the host");
         let roots = files.roots.iter().map(|root| observed(&root.path, "modes of all files and directories below"));
-        verdict.pass_if_clean(roots.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence));
+        results.pass_if_clean(
+            roots.fold(CheckResult::pass("server", EvidenceGrade::Bytes, message), CheckResult::evidence),
+        );
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Directories that belong to the server; `/tmp`, `/var/log` and the operator's own are accessible on purpose.
@@ -106,32 +108,32 @@ fn holds_data(file: &FileFact) -> bool {
     !other && file.size_bytes > 0 && file.role != Role::Temporary
 }
 
-fn open_directory(directory: &DirectoryFact) -> Ruling {
+fn open_directory(directory: &DirectoryFact) -> CheckResult {
     let writable = directory.mode & 0o002 != 0;
     let can = if writable { "change" } else { "list" };
     let severity = if writable { Severity::High } else { Severity::Medium };
     let path = directory.path.trim_end_matches('/');
     let message = format!("every user of the host can {can} {path} (mode {:04o})", directory.mode & 0o7777);
-    Ruling::fail(path, EvidenceGrade::Bytes, message)
+    CheckResult::fail(path, EvidenceGrade::Bytes, message)
         .severity(severity)
         .evidence(observed(
             path,
             format!("mode {:04o}, uid {}, gid {}", directory.mode & 0o7777, directory.uid, directory.gid),
         ))
-        .fix(Remedy::command(format!("chmod o-rwx {}", word(path))))
+        .fix(Remedy::command(format!("chmod o-rwx {}", shell_word(path))))
 }
 
-fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
+fn open_file(files: &FileFacts, file: &FileFact) -> CheckResult {
     let can = if file.mode & 0o002 != 0 { "write" } else { "read" };
     let message = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
-    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
+    let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, message)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}, gid {}", file.mode & 0o7777, file.uid, file.gid)))
-        .fix(Remedy::command(format!("chmod o-rwx {}", word(&file.path))));
+        .fix(Remedy::command(format!("chmod o-rwx {}", shell_word(&file.path))));
     match closed_above(files, file) {
-        Some(directory) => ruling
+        Some(directory) => result
             .severity(Severity::Low)
             .evidence(observed(&directory.path, format!("mode {:04o}: others cannot enter", directory.mode & 0o7777))),
-        None => ruling,
+        None => result,
     }
 }
 
@@ -142,10 +144,10 @@ fn closed_above<'f>(files: &'f FileFacts, file: &FileFact) -> Option<&'f Directo
 }
 
 /// The command names each file: other files in these directories may need their permissions.
-fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
+fn many_more(files: &FileFacts, more: &[&FileFact]) -> CheckResult {
     let count = more.len();
     let (named, rest) = more.split_at(count.min(PATHS));
-    let paths: Vec<String> = named.iter().map(|file| word(&file.path)).collect();
+    let paths: Vec<String> = named.iter().map(|file| shell_word(&file.path)).collect();
     let close = Remedy::command(format!("chmod o-rwx {}", paths.join(" ")));
     let fix = if rest.is_empty() {
         close
@@ -154,11 +156,11 @@ fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     };
     let message = format!("{count} more files are open to every user of the host");
     let seen = named.iter().take(3).map(|file| observed(&file.path, format!("mode {:04o}", file.mode & 0o7777)));
-    let ruling = seen
-        .fold(Ruling::fail(format!("{count} more files"), EvidenceGrade::Bytes, message), Ruling::evidence)
+    let result = seen
+        .fold(CheckResult::fail(format!("{count} more files"), EvidenceGrade::Bytes, message), CheckResult::evidence)
         .fix(fix);
     let closed = more.iter().all(|file| closed_above(files, file).is_some());
-    if closed { ruling.severity(Severity::Low) } else { ruling }
+    if closed { result.severity(Severity::Low) } else { result }
 }
 
 /// Files with data owned by neither the server's user nor root.
@@ -172,12 +174,12 @@ fn foreign_files<'f>(facts: &Facts, files: &'f FileFacts) -> Vec<(&'f FileFact, 
     foreign.map(|file| (file, owner)).collect()
 }
 
-fn foreign(file: &FileFact, owner: u32) -> Ruling {
+fn foreign(file: &FileFact, owner: u32) -> CheckResult {
     let message = format!("{} belongs to uid {}, not to the server's user (uid {owner})", file.path, file.uid);
-    Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
+    CheckResult::fail(&file.name, EvidenceGrade::Bytes, message)
         .severity(Severity::Medium)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}", file.mode & 0o7777, file.uid)))
-        .fix(Remedy::command(format!("chown {owner} {}", word(&file.path))))
+        .fix(Remedy::command(format!("chown {owner} {}", shell_word(&file.path))))
 }
 
 #[cfg(test)]

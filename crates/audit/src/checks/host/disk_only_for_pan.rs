@@ -6,7 +6,7 @@ use findings::Severity;
 
 use super::observed;
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::host::DiskLayer;
@@ -42,14 +42,14 @@ const KINDS: [Kind; 9] = [
     Kind::PlainTable,
 ];
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = cx.facts.host()?;
     let covers = |layer: &DiskLayer| matches!(layer, DiskLayer::Encrypted { .. });
     let Some(disk) = host.paths.iter().find(|path| covers(&path.layer)) else {
         if host.paths.is_empty() {
-            return Ok(Verdict::new());
+            return Ok(CheckResults::new());
         }
-        return Ok(Verdict::not_applicable("no path of the server lies on an encrypted disk"));
+        return Ok(CheckResults::not_applicable("no path of the server lies on an encrypted disk"));
     };
     let relevant: Vec<&Artefact<'_>> = KINDS
         .iter()
@@ -59,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let reported: Vec<_> = relevant.iter().filter_map(|artefact| Some((*artefact, artefact.state()?))).collect();
     if reported.is_empty() {
         cx.facts.files()?;
-        return Ok(Verdict::new());
+        return Ok(CheckResults::new());
     }
     let grade = reported.iter().map(|(_, (_, grade))| *grade).min().unwrap_or(EvidenceGrade::Declared);
     let clear: Vec<&Artefact<'_>> = reported
@@ -67,16 +67,16 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .filter(|(_, (state, _))| matches!(state, State::Clear | State::Partly))
         .map(|(artefact, _)| *artefact)
         .collect();
-    let ruling = if clear.is_empty() {
-        Ruling::pass("server", grade, "everything that can hold card numbers is encrypted in the server, too")
+    let result = if clear.is_empty() {
+        CheckResult::pass("server", grade, "everything that can hold card numbers is encrypted in the server, too")
     } else {
-        Ruling::fail(
+        CheckResult::fail(
             "server",
             grade,
             format!("{} artefacts are protected by the disk only: {}", clear.len(), some(&clear)),
         )
     };
-    Ok(Verdict::one(ruling.evidence(observed(&disk.path, format!("{:?}", disk.layer)))))
+    Ok(CheckResults::one(result.evidence(observed(&disk.path, format!("{:?}", disk.layer)))))
 }
 
 fn some(clear: &[&Artefact<'_>]) -> String {

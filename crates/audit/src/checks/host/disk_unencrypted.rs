@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use findings::Severity;
 
 use super::observed;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding, PathOnDisk};
 use crate::facts::{Observed, Unavailable};
@@ -32,37 +32,39 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = cx.facts.host()?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut paths: BTreeMap<&str, Vec<&PathOnDisk>> = BTreeMap::new();
     host.paths.iter().for_each(|path| paths.entry(&path.path).or_default().push(path));
     for (path, uses) in &paths {
         let Some(first) = uses.first() else { continue };
         match &first.layer {
-            DiskLayer::Encrypted { .. } => judge_volume(&mut verdict, host, path, uses),
+            DiskLayer::Encrypted { .. } => judge_volume(&mut results, host, path, uses),
             DiskLayer::Memory => {}
-            DiskLayer::Unknown { why } => verdict.push(unknown(path, uses, why)),
+            DiskLayer::Unknown { why } => results.push(unknown(path, uses, why)),
             DiskLayer::Plain if host.virtual_machine => {
-                verdict.push(unknown(
+                results.push(unknown(
                     path,
                     uses,
                     "a virtual machine cannot see whether its disk is encrypted below it",
                 ));
             }
-            DiskLayer::Plain => verdict.push(failure(path, uses)),
+            DiskLayer::Plain => results.push(failure(path, uses)),
         }
     }
     if !paths.is_empty() {
         let text = format!("all {} paths lie on encrypted disks or in memory", paths.len());
         let evidence = host.paths.iter().map(|path| observed(&path.path, layer(path)));
-        verdict.pass_if_clean(evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence));
+        results.pass_if_clean(
+            evidence.fold(CheckResult::pass("server", EvidenceGrade::Bytes, text), CheckResult::evidence),
+        );
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// A path on LUKS volumes fails if each of them holds plaintext: an encryption is unfinished, or the cipher is null.
-fn judge_volume(verdict: &mut Verdict, host: &HostFacts, path: &str, uses: &[&PathOnDisk]) {
+fn judge_volume(results: &mut CheckResults, host: &HostFacts, path: &str, uses: &[&PathOnDisk]) {
     let is_below = |disk: &&LuksDisk| uses.first().is_some_and(|path| path.chain.contains(&disk.kernel_name));
     let below: Vec<&LuksDisk> = host.luks.iter().flatten().filter(is_below).collect();
     let clear: Vec<_> = below.iter().filter_map(|disk| Some((*disk, clear_part(disk)?))).collect();
@@ -74,7 +76,7 @@ fn judge_volume(verdict: &mut Verdict, host: &HostFacts, path: &str, uses: &[&Pa
         part.detail
     );
     let evidence = observed(&disk.device, format!("{}: {}", part.code, part.detail));
-    verdict.push(Ruling::fail(path, EvidenceGrade::Bytes, words).evidence(evidence));
+    results.push(CheckResult::fail(path, EvidenceGrade::Bytes, words).evidence(evidence));
 }
 
 /// The finding about plaintext in the volume's header.
@@ -98,20 +100,20 @@ fn layer(path: &PathOnDisk) -> String {
     }
 }
 
-fn failure(path: &str, uses: &[&PathOnDisk]) -> Ruling {
+fn failure(path: &str, uses: &[&PathOnDisk]) -> CheckResult {
     let text = format!("{path}, {}, lies on a disk without encryption", uses_of(uses));
     let evidence = uses.first().map(|first| observed(path, layer(first)));
-    evidence.into_iter().fold(Ruling::fail(path, EvidenceGrade::Bytes, text), Ruling::evidence)
+    evidence.into_iter().fold(CheckResult::fail(path, EvidenceGrade::Bytes, text), CheckResult::evidence)
 }
 
-fn unknown(path: &str, uses: &[&PathOnDisk], why: &str) -> Ruling {
+fn unknown(path: &str, uses: &[&PathOnDisk], why: &str) -> CheckResult {
     let unseen = Unavailable {
         what: format!("the disk below {path}, {}", uses_of(uses)),
         why: why.to_owned(),
         remedy: format!("attest the volume's encryption in a waiver for host-disk-unencrypted, artefact {path}"),
     };
     let evidence = uses.first().map(|first| observed(path, layer(first)));
-    evidence.into_iter().fold(Ruling::unknown(path, unseen), Ruling::evidence)
+    evidence.into_iter().fold(CheckResult::unknown(path, unseen), CheckResult::evidence)
 }
 
 #[cfg(test)]

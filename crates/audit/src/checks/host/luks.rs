@@ -4,7 +4,7 @@ use luks::Code;
 
 use super::{observed, servers_host};
 use crate::access;
-use crate::check::{Context, Ruling, Verdict};
+use crate::check::{CheckResult, CheckResults, Context};
 use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::EvidenceGrade;
@@ -33,7 +33,7 @@ impl Kind {
 }
 
 /// Judges each open volume below a path of the server or a swap area.
-pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Observed<Verdict> {
+pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Observed<CheckResults> {
     let host = servers_host(cx.facts)?;
     let all = host.luks.as_ref().ok_or_else(|| Unavailable {
         what: "headers of LUKS volumes".to_owned(),
@@ -42,21 +42,22 @@ pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Observed<Verdict> {
     })?;
     let disks: Vec<&LuksDisk> = all.iter().filter(|disk| matters(host, disk)).collect();
     if disks.is_empty() {
-        return Ok(Verdict::not_applicable("no path of the server and no swap area lies on a LUKS volume"));
+        return Ok(CheckResults::not_applicable("no path of the server and no swap area lies on a LUKS volume"));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for disk in &disks {
         let found: Vec<&LuksFinding> = disk.findings.iter().filter(|finding| counts(finding, kind)).collect();
         match &disk.unseen {
-            Some(why) => verdict.push_unknown(&disk.name, unseen(disk, why)),
-            None if !found.is_empty() => verdict.push(failure(disk, &found, kind)),
+            Some(why) => results.push_unknown(&disk.name, unseen(disk, why)),
+            None if !found.is_empty() => results.push(failure(disk, &found, kind)),
             None => {}
         }
     }
     let label = format!("none of {} LUKS volumes below the server {}", disks.len(), kind.label());
     let evidence = disks.iter().map(|disk| observed(&disk.device, "header read"));
-    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, label), Ruling::evidence));
-    Ok(verdict)
+    results
+        .pass_if_clean(evidence.fold(CheckResult::pass("server", EvidenceGrade::Bytes, label), CheckResult::evidence));
+    Ok(results)
 }
 
 fn matters(host: &HostFacts, disk: &LuksDisk) -> bool {
@@ -71,11 +72,11 @@ fn counts(finding: &LuksFinding, kind: Kind) -> bool {
     Kind::from_code(&finding.code) == kind && ["medium", "high", "critical"].contains(&finding.severity.as_str())
 }
 
-fn failure(disk: &LuksDisk, found: &[&LuksFinding], kind: Kind) -> Ruling {
+fn failure(disk: &LuksDisk, found: &[&LuksFinding], kind: Kind) -> CheckResult {
     let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
     let label = format!("LUKS volume {} on {} {}: {}", disk.name, disk.device, kind.label(), codes.join(", "));
     let evidence = found.iter().map(|f| observed(&disk.device, format!("{} ({}): {}", f.code, f.severity, f.detail)));
-    evidence.fold(Ruling::fail(&disk.name, EvidenceGrade::Bytes, label), Ruling::evidence)
+    evidence.fold(CheckResult::fail(&disk.name, EvidenceGrade::Bytes, label), CheckResult::evidence)
 }
 
 fn unseen(disk: &LuksDisk, why: &str) -> Unavailable {

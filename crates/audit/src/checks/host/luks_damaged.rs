@@ -3,7 +3,7 @@
 use findings::Severity;
 
 use super::luks::{Kind, judge as judge_volumes};
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 
@@ -25,6 +25,6 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     judge_volumes(cx, Kind::Damaged)
 }

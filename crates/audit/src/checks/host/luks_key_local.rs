@@ -4,7 +4,7 @@ use findings::Severity;
 
 use super::{observed, servers_host};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{CrypttabEntry, DiskLayer};
 use crate::facts::{Observed, Unavailable};
@@ -26,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = servers_host(cx.facts)?;
     let entries = host.crypttab.as_ref().ok_or_else(|| Unavailable {
         what: "/etc/crypttab".to_owned(),
@@ -34,27 +34,27 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         remedy: access::reading("/etc/crypttab"),
     })?;
     if entries.is_empty() {
-        return Ok(Verdict::not_applicable("/etc/crypttab names no disk"));
+        return Ok(CheckResults::not_applicable("/etc/crypttab names no disk"));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for entry in entries {
         match (&entry.key_file, &entry.key_layer) {
-            (Some(file), Some(DiskLayer::Plain)) => verdict.push(failure(entry, file)),
-            (Some(file), Some(DiskLayer::Unknown { why })) => verdict.push_unknown(file, unseen(file, why)),
-            (Some(file), None) => verdict.push_unknown(file, unseen(file, "what it lies on was not found")),
+            (Some(file), Some(DiskLayer::Plain)) => results.push(failure(entry, file)),
+            (Some(file), Some(DiskLayer::Unknown { why })) => results.push_unknown(file, unseen(file, why)),
+            (Some(file), None) => results.push_unknown(file, unseen(file, "what it lies on was not found")),
             _ => {}
         }
     }
     let message = format!("none of {} disks in /etc/crypttab has a key file on a plain disk", entries.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Bytes, message)
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Bytes, message)
             .evidence(observed("/etc/crypttab", "no key file on a plain disk")),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
-fn failure(entry: &CrypttabEntry, file: &str) -> Ruling {
-    Ruling::fail(
+fn failure(entry: &CrypttabEntry, file: &str) -> CheckResult {
+    CheckResult::fail(
         file,
         EvidenceGrade::Bytes,
         format!("{file}, the key of {}, lies on a disk without encryption", entry.name),

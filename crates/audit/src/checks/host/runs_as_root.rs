@@ -5,7 +5,7 @@ use server::program::shares_server_user;
 
 use super::observed;
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::Process;
 use crate::facts::{Observed, Unavailable};
@@ -29,22 +29,22 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = cx.facts.host()?;
     let process = host.process.as_ref().ok_or_else(|| Unavailable {
         what: "the server's process".to_owned(),
         why: "it was not found on this host".to_owned(),
         remedy: access::AS_SERVER_USER.to_owned(),
     })?;
-    Ok(Verdict::one(ruling(process, host.same_user.as_deref()).evidence(status(process))))
+    Ok(CheckResults::one(result(process, host.same_user.as_deref()).evidence(status(process))))
 }
 
-fn ruling(process: &Process, others: Option<&[String]>) -> Ruling {
+fn result(process: &Process, others: Option<&[String]>) -> CheckResult {
     if process.uid == 0 {
-        return Ruling::fail("server", EvidenceGrade::Bytes, "the server runs as root");
+        return CheckResult::fail("server", EvidenceGrade::Bytes, "the server runs as root");
     }
     let Some(others) = others else {
-        return Ruling::pass(
+        return CheckResult::pass(
             "server",
             EvidenceGrade::Bytes,
             format!("the server runs as uid {}, not as root", process.uid),
@@ -55,11 +55,11 @@ fn ruling(process: &Process, others: Option<&[String]>) -> Ruling {
     if !strange.is_empty() {
         let text = format!("other programs run as the server's user: {}", strange.join(", "));
         let fix = format!("run {} as another user than the server's (uid {})", strange.join(", "), process.uid);
-        return Ruling::fail("server", EvidenceGrade::Bytes, text).severity(Severity::Medium).fix(fix);
+        return CheckResult::fail("server", EvidenceGrade::Bytes, text).severity(Severity::Medium).fix(fix);
     }
     let shared = if family.is_empty() { String::new() } else { format!(", shared with {}", family.join(", ")) };
     let text = format!("the server runs as uid {}, not as root{shared}", process.uid);
-    Ruling::pass("server", EvidenceGrade::Bytes, text)
+    CheckResult::pass("server", EvidenceGrade::Bytes, text)
 }
 
 fn status(process: &Process) -> crate::finding::Evidence {

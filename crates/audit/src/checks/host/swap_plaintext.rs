@@ -3,7 +3,7 @@
 use findings::Severity;
 
 use super::{observed, servers_host};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{DiskLayer, HostFacts, Swap};
 use crate::facts::{Facts, Observed, Unavailable};
@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = servers_host(cx.facts)?;
     if let Some(why) = &host.swaps_unseen {
         return Err(Unavailable {
@@ -42,28 +42,28 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .filter(|swap| !matches!(swap.layer, DiskLayer::Encrypted { .. } | DiskLayer::Memory))
         .collect();
     if open.is_empty() {
-        return Ok(Verdict::one(pass(host)));
+        return Ok(CheckResults::one(pass(host)));
     }
     if let Some(kib) = locked(cx.facts, host) {
         let message = format!("swap is in clear, and the server has locked {kib} KiB of its memory");
-        return Ok(Verdict::one(
-            Ruling::pass("server", EvidenceGrade::Bytes, message)
+        return Ok(CheckResults::one(
+            CheckResult::pass("server", EvidenceGrade::Bytes, message)
                 .evidence(observed("/proc/PID/status", format!("VmLck: {kib} kB"))),
         ));
     }
-    let mut verdict = Verdict::new();
-    open.into_iter().for_each(|swap| verdict.push(exposed(host, swap)));
-    Ok(verdict)
+    let mut results = CheckResults::new();
+    open.into_iter().for_each(|swap| results.push(exposed(host, swap)));
+    Ok(results)
 }
 
-fn pass(host: &HostFacts) -> Ruling {
+fn pass(host: &HostFacts) -> CheckResult {
     let message = if host.swaps.is_empty() { "there is no swap" } else { "swap is encrypted or in memory" };
     let listed = if host.swaps.is_empty() {
         "empty".to_owned()
     } else {
         host.swaps.iter().map(|swap| format!("{}: {:?}", swap.name, swap.layer)).collect::<Vec<_>>().join("; ")
     };
-    Ruling::pass("server", EvidenceGrade::Bytes, message).evidence(observed("/proc/swaps", listed))
+    CheckResult::pass("server", EvidenceGrade::Bytes, message).evidence(observed("/proc/swaps", listed))
 }
 
 /// The locked memory, if the server locks all of its memory and the kernel confirms it.
@@ -73,7 +73,7 @@ fn locked(facts: &Facts, host: &HostFacts) -> Option<u64> {
     process.locked_kib.filter(|kib| said && *kib > 0 && process.swapped_kib.unwrap_or(0) == 0)
 }
 
-fn exposed(host: &HostFacts, swap: &Swap) -> Ruling {
+fn exposed(host: &HostFacts, swap: &Swap) -> CheckResult {
     let why = match &swap.layer {
         DiskLayer::Unknown { why } => Some(why.as_str()),
         DiskLayer::Plain if host.virtual_machine => {
@@ -90,14 +90,14 @@ fn exposed(host: &HostFacts, swap: &Swap) -> Ruling {
                 swap.name, swap.name
             ),
         };
-        return Ruling::unknown(&swap.name, unseen).evidence(observed("/proc/swaps", &swap.name));
+        return CheckResult::unknown(&swap.name, unseen).evidence(observed("/proc/swaps", &swap.name));
     }
     let swapped = host.process.as_ref().and_then(|process| process.swapped_kib).unwrap_or(0);
     let message = format!(
         "swap {} is in clear, and the server's memory is not locked; {swapped} KiB of it are swapped out",
         swap.name
     );
-    Ruling::fail(&swap.name, EvidenceGrade::Bytes, message)
+    CheckResult::fail(&swap.name, EvidenceGrade::Bytes, message)
         .evidence(observed("/proc/swaps", format!("{} on a plain disk", swap.name)))
 }
 

@@ -9,7 +9,7 @@ use innodb::verify::Verdict as Proven;
 use register::mariadb_name;
 
 use super::{can_encrypt, keyring, live_stores, wrapped};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::proof::evidence;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::Content;
@@ -44,7 +44,7 @@ pub(crate) const CHECK: Check = Check {
 /// Maximum number of keys, and of files for one key, in a finding.
 const MAX_NAMES: usize = 5;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     match cx.facts.files.as_ref().and_then(|files| files.copy_proof.as_ref()) {
         Some(proof) => by_proof(proof),
         None => unproven(cx),
@@ -52,31 +52,31 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 }
 
 /// Judges copies that were tested.
-fn by_proof(proof: &Proof) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
-    proof.stores.iter().filter_map(unusable).for_each(|ruling| verdict.push(ruling));
+fn by_proof(proof: &Proof) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
+    proof.stores.iter().filter_map(unusable).for_each(|result| results.push(result));
     if proof.locked > 0 && proof.usable().next().is_some() {
-        verdict.push(not_enough(proof));
+        results.push(not_enough(proof));
     }
     for copy in &proof.stores {
         if let Some(why) = &copy.no_copy {
             let what = format!("whether {} is a copy of the keys", copy.path);
             let remedy = format!("name a copy outside the data directory and the directory of the keys, {REMEDY}");
-            verdict.push_unknown(&copy.path, Unavailable { what, why: format!("it {why}"), remedy });
+            results.push_unknown(&copy.path, Unavailable { what, why: format!("it {why}"), remedy });
         }
     }
     if let Some(unseen) = untested(proof) {
-        verdict.push_unknown("files", unseen);
+        results.push_unknown("files", unseen);
     }
-    if verdict.is_empty() && opened(proof) == 0 {
+    if results.is_empty() && opened(proof) == 0 {
         return Err(Unavailable {
             what: format!("whether {} suffices", proof.store_names()),
             why: "no file is encrypted with a key that it could have opened".to_owned(),
             remedy: REMEDY.to_owned(),
         });
     }
-    verdict.pass_if_clean(enough(proof));
-    Ok(verdict)
+    results.pass_if_clean(enough(proof));
+    Ok(results)
 }
 
 /// The command lines that prove a copy.
@@ -84,16 +84,16 @@ const REMEDY: &str = "and prove it: `sealant verify DIR --keyring COPY` (MariaDB
     on the server's host with --keyring-copy COPY (--key-file-copy COPY)";
 
 /// A copy that is damaged, or that its password does not open.
-fn unusable(copy: &ProofStore) -> Option<Ruling> {
+fn unusable(copy: &ProofStore) -> Option<CheckResult> {
     let why = copy.why.as_ref()?;
     let seen = Evidence::Host { source: copy.path.clone(), observation: why.clone() };
     let fix = format!("replace {} by a copy of the current keys, {REMEDY}", copy.path);
     let message = format!("the copy {} cannot be used: {why}", copy.path);
-    Some(Ruling::fail(&copy.path, EvidenceGrade::Bytes, message).evidence(seen).fix(fix))
+    Some(CheckResult::fail(&copy.path, EvidenceGrade::Bytes, message).evidence(seen).fix(fix))
 }
 
 /// Some file needs a key that the copies lack.
-fn not_enough(proof: &Proof) -> Ruling {
+fn not_enough(proof: &Proof) -> CheckResult {
     let copies = proof.store_names();
     let locked: Vec<&UnsoundFile> = proof.unsound.iter().filter(|file| file.locked).collect();
     let mut by_key: BTreeMap<String, Vec<&UnsoundFile>> = BTreeMap::new();
@@ -107,8 +107,8 @@ fn not_enough(proof: &Proof) -> Ruling {
         format!("the copy {copies} does not open {} of the encrypted files: {}{more}", proof.locked, keys.join("; "));
     let fix = format!("copy the current keys over {copies}, {REMEDY}; repeat it after each rotation");
     let examples = by_key.values().filter_map(|files| files.first()).take(MAX_NAMES);
-    let ruling = Ruling::fail(&copies, EvidenceGrade::Bytes, message).fix(fix).evidence(tested(proof));
-    examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(ruling, Ruling::evidence)
+    let result = CheckResult::fail(&copies, EvidenceGrade::Bytes, message).fix(fix).evidence(tested(proof));
+    examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(result, CheckResult::evidence)
 }
 
 fn missing(key: &str, files: &[&UnsoundFile]) -> String {
@@ -153,10 +153,10 @@ fn opened(proof: &Proof) -> u64 {
     proof.count(Proven::Ok).saturating_add(u64::try_from(damaged).unwrap_or(u64::MAX))
 }
 
-fn enough(proof: &Proof) -> Ruling {
+fn enough(proof: &Proof) -> CheckResult {
     let copies = proof.store_names();
     let message = format!("{copies} alone opens each of {} encrypted files, tried at {:.0}", opened(proof), proof.at);
-    Ruling::pass("server", EvidenceGrade::Bytes, message).evidence(tested(proof))
+    CheckResult::pass("server", EvidenceGrade::Bytes, message).evidence(tested(proof))
 }
 
 /// What was tested, when and how thoroughly.
@@ -168,15 +168,15 @@ fn tested(proof: &Proof) -> Evidence {
 }
 
 /// No copy was named.
-fn unproven(cx: &Context<'_>) -> Observed<Verdict> {
+fn unproven(cx: &Context<'_>) -> Observed<CheckResults> {
     let keys_in_use = live_stores(cx).any(|(_, store)| !store.entries.is_empty()) || !wrapped(cx, true).is_empty();
     let mut what = "a copy of the keys".to_owned();
     if let Some(sql) = cx.facts.sql.as_ref().filter(|_| !keys_in_use) {
         if !can_encrypt(sql) {
-            return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
+            return Ok(CheckResults::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
         }
         match keyring(sql)? {
-            None => return Ok(Verdict::not_applicable("no key store is loaded")),
+            None => return Ok(CheckResults::not_applicable("no key store is loaded")),
             Some(keyring) => what = format!("a copy of the keys of {}", keyring.name),
         }
     }
@@ -191,7 +191,7 @@ fn unproven(cx: &Context<'_>) -> Observed<Verdict> {
 }
 
 /// Judges the register's copies: either unchanged copies contain all keys, or why not.
-fn by_register(cx: &Context<'_>) -> Result<Verdict, String> {
+fn by_register(cx: &Context<'_>) -> Result<CheckResults, String> {
     let register = match &cx.facts.register {
         Some(Ok(register)) => register,
         Some(Err(unseen)) => return Err(unseen.why.clone()),
@@ -207,7 +207,7 @@ fn by_register(cx: &Context<'_>) -> Result<Verdict, String> {
     let lacking: Vec<&str> =
         keys.iter().filter(|key| !register.copies.iter().any(|copy| copy.keeps(key))).map(String::as_str).collect();
     if lacking.is_empty() && !keys.is_empty() {
-        return Ok(Verdict::one(recorded(register, &keys)));
+        return Ok(CheckResults::one(recorded(register, &keys)));
     }
     let faults = register.copies.iter().filter_map(|copy| Some(format!("{} {}", copy.path, copy.fault()?)));
     let faults: Vec<String> = faults.take(MAX_NAMES).collect();
@@ -217,7 +217,7 @@ fn by_register(cx: &Context<'_>) -> Result<Verdict, String> {
 }
 
 /// Copies in the register contain all keys.
-fn recorded(register: &RegisterFacts, keys: &BTreeSet<String>) -> Ruling {
+fn recorded(register: &RegisterFacts, keys: &BTreeSet<String>) -> CheckResult {
     let used: Vec<_> = register.copies.iter().filter(|copy| keys.iter().any(|key| copy.keeps(key))).collect();
     let names: Vec<&str> = used.iter().map(|copy| copy.path.as_str()).collect();
     let message =
@@ -226,7 +226,7 @@ fn recorded(register: &RegisterFacts, keys: &BTreeSet<String>) -> Ruling {
         source: copy.path.clone(),
         observation: format!("unchanged since it was proven at {:.0}, as {} says", copy.proven, register.path),
     });
-    seen.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence)
+    seen.fold(CheckResult::pass("server", EvidenceGrade::Bytes, message), CheckResult::evidence)
 }
 
 /// Names of the keys in the headers of the server's files.

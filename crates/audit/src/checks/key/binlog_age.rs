@@ -9,7 +9,7 @@ use server::switch::is_on;
 
 use super::{is_mariadb, known_keys};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
@@ -33,14 +33,14 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if is_mariadb(cx) {
-        return Ok(Verdict::not_applicable("MariaDB encrypts binary logs with key 1 of its plug-in"));
+        return Ok(CheckResults::not_applicable("MariaDB encrypts binary logs with key 1 of its plug-in"));
     }
     let newest = in_headers(cx).into_iter().chain(in_keyring(cx)).max_by_key(|(number, _)| *number);
     let Some((number, evidence)) = newest else { return no_key(cx) };
-    let ruling = if number > 1 {
-        Ruling::pass(
+    let result = if number > 1 {
+        CheckResult::pass(
             "binary log master key",
             grade(&evidence),
             format!("the binary log's master key is number {number}"),
@@ -48,13 +48,17 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     } else if let Some(sql) = &cx.facts.sql
         && sql.variable_or_none("binlog_rotate_encryption_master_key_at_startup").is_some_and(is_on)
     {
-        Ruling::pass("binary log master key", EvidenceGrade::Declared, "rotated at the next start, as at every start")
-            .evidence(sql.variable_evidence("binlog_rotate_encryption_master_key_at_startup"))
+        CheckResult::pass(
+            "binary log master key",
+            EvidenceGrade::Declared,
+            "rotated at the next start, as at every start",
+        )
+        .evidence(sql.variable_evidence("binlog_rotate_encryption_master_key_at_startup"))
     } else {
-        Ruling::fail("binary log master key", grade(&evidence), "the binary log's master key is still the first")
+        CheckResult::fail("binary log master key", grade(&evidence), "the binary log's master key is still the first")
             .fix(Remedy::statement(CHECK.fix))
     };
-    Ok(Verdict::one(ruling.evidence(evidence)))
+    Ok(CheckResults::one(result.evidence(evidence)))
 }
 
 const fn grade(evidence: &Evidence) -> EvidenceGrade {
@@ -94,10 +98,10 @@ fn in_keyring(cx: &Context<'_>) -> Option<(u32, Evidence)> {
     Some((newest, evidence))
 }
 
-fn no_key(cx: &Context<'_>) -> Observed<Verdict> {
+fn no_key(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.variable_or_none(variable::MYSQL_BINARY_LOGS).is_some_and(is_on) {
-        return Ok(Verdict::not_applicable("binary logs are not encrypted"));
+        return Ok(CheckResults::not_applicable("binary logs are not encrypted"));
     }
     sql.rows("keyring_keys")?;
     Err(Unavailable {

@@ -12,7 +12,7 @@ use super::{
     Wrapped, is_mariadb, key_path, keyring, live_stores, nothing_wrapped, path_evidence, store_evidence, wrapped,
 };
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::proof::evidence;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
@@ -41,7 +41,7 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(proof) = proof(cx) {
         return by_proof(cx, proof);
     }
@@ -50,25 +50,25 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     }
     let wanted = wrapped(cx, true);
     let keys = Keys::collect(cx);
-    let mut verdict = Verdict::new();
-    logs_without_key(cx, &keys, &mut verdict);
+    let mut results = CheckResults::new();
+    logs_without_key(cx, &keys, &mut results);
     if wanted.is_empty() {
-        return if verdict.has_failed() { Ok(verdict) } else { nothing_wrapped(cx) };
+        return if results.has_failed() { Ok(results) } else { nothing_wrapped(cx) };
     }
-    if let Some(ruling) = lost(cx) {
-        return Ok(Verdict::one(wanted.iter().take(3).map(Wrapped::evidence).fold(ruling, Ruling::evidence)));
+    if let Some(result) = lost(cx) {
+        return Ok(CheckResults::one(wanted.iter().take(3).map(Wrapped::evidence).fold(result, CheckResult::evidence)));
     }
-    damaged(cx, &mut verdict);
+    damaged(cx, &mut results);
     let mut counts = Counts::default();
     for space in &wanted {
         match keys.test_key(space) {
-            KeyTest::Fails(ruling) => verdict.push(ruling),
+            KeyTest::Fails(result) => results.push(result),
             KeyTest::Opens => counts.proven = counts.proven.saturating_add(1),
             KeyTest::OnlyNamed => counts.named = counts.named.saturating_add(1),
             KeyTest::NoKeys => counts.blind = counts.blind.saturating_add(1),
         }
     }
-    counts.close(cx, verdict)
+    counts.close(cx, results)
 }
 
 /// The result of `--deep` with the server's own keys; `None` if a KMS or Vault has the keys, or none were found.
@@ -81,19 +81,19 @@ fn proof<'a>(cx: &'a Context<'_>) -> Option<&'a Proof> {
 /// Maximum number of files reported individually.
 const MAX_LISTED: usize = 50;
 
-fn by_proof(cx: &Context<'_>, proof: &Proof) -> Observed<Verdict> {
-    if let Some(ruling) = lost(cx) {
-        return Ok(Verdict::one(ruling));
+fn by_proof(cx: &Context<'_>, proof: &Proof) -> Observed<CheckResults> {
+    if let Some(result) = lost(cx) {
+        return Ok(CheckResults::one(result));
     }
-    let mut verdict = Verdict::new();
-    damaged(cx, &mut verdict);
+    let mut results = CheckResults::new();
+    damaged(cx, &mut results);
     let opened_all_the_same = opened_despite_damage(cx, proof);
-    refused(proof, &opened_all_the_same, &mut verdict);
+    refused(proof, &opened_all_the_same, &mut results);
     if let Some(unseen) = unopened(cx, proof) {
-        verdict.push_unknown("files", unseen);
+        results.push_unknown("files", unseen);
     }
     let opened = proof.count(Proven::Ok);
-    if verdict.is_empty() && opened == 0 && opened_all_the_same.is_empty() {
+    if results.is_empty() && opened == 0 && opened_all_the_same.is_empty() {
         return if is_mariadb(cx) { mariadb(cx) } else { nothing_wrapped(cx) };
     }
     let besides = match opened_all_the_same.len() {
@@ -103,8 +103,10 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Observed<Verdict> {
     let description =
         format!("{} opens each of {opened} encrypted files, every page of them{besides}", proof.store_names());
     let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
-    verdict.pass_if_clean(stores.fold(Ruling::pass("server", EvidenceGrade::Bytes, description), Ruling::evidence));
-    Ok(verdict)
+    results.pass_if_clean(
+        stores.fold(CheckResult::pass("server", EvidenceGrade::Bytes, description), CheckResult::evidence),
+    );
+    Ok(results)
 }
 
 /// Files whose page 0 is damaged, but not in the part that holds the key: `rest-page-damaged` reports them.
@@ -119,7 +121,7 @@ fn is_opened(cx: &Context<'_>, path: &str) -> bool {
 }
 
 /// Files that no known key opens.
-fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
+fn refused(proof: &Proof, opened: &HashSet<&str>, results: &mut CheckResults) {
     let damaged = proof.count(Proven::BadKeyInfo).saturating_sub(u64::try_from(opened.len()).unwrap_or(u64::MAX));
     let all = proof.locked.saturating_add(damaged);
     let is_refused = |file: &&UnsoundFile| {
@@ -128,7 +130,7 @@ fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
     let listed = proof.unsound.iter().filter(is_refused).take(MAX_LISTED);
     let mut reported = 0_u64;
     for file in listed {
-        verdict.push(refusal(proof, file));
+        results.push(refusal(proof, file));
         reported = reported.saturating_add(1);
     }
     let left = all.saturating_sub(reported);
@@ -137,12 +139,12 @@ fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
         let message = format!("{left} more files are not opened by {stores}");
         let observation = format!("{all} files in all are not opened by it; `sealant verify` lists them");
         let seen = Evidence::Host { source: stores, observation };
-        verdict.push(Ruling::fail("more files", EvidenceGrade::Bytes, message).evidence(seen));
+        results.push(CheckResult::fail("more files", EvidenceGrade::Bytes, message).evidence(seen));
     }
 }
 
 /// A file that no known key opens.
-fn refusal(proof: &Proof, file: &UnsoundFile) -> Ruling {
+fn refusal(proof: &Proof, file: &UnsoundFile) -> CheckResult {
     let (key, stores) = (file.key_text(), proof.store_names());
     let (message, fix) = match file.verdict {
         Proven::BadKeyInfo if file.is_tablespace() => (
@@ -162,7 +164,9 @@ fn refusal(proof: &Proof, file: &UnsoundFile) -> Ruling {
             format!("put the key file with {key} back before the server restarts"),
         ),
     };
-    evidence(file).into_iter().fold(Ruling::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), Ruling::evidence)
+    evidence(file)
+        .into_iter()
+        .fold(CheckResult::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), CheckResult::evidence)
 }
 
 /// Encrypted files that could not be proven, and whose key could not be tested on page 0: a running server changes
@@ -187,7 +191,7 @@ struct Counts {
 }
 
 enum KeyTest {
-    Fails(Ruling),
+    Fails(CheckResult),
     Opens,
     OnlyNamed,
     NoKeys,
@@ -223,7 +227,7 @@ impl<'a> Keys<'a> {
         let key = space.key_name();
         let fail = |why: String| {
             let fix = format!("put the key file with {key} back before the server restarts");
-            KeyTest::Fails(Ruling::fail(space.name, EvidenceGrade::Bytes, why).evidence(space.evidence()).fix(fix))
+            KeyTest::Fails(CheckResult::fail(space.name, EvidenceGrade::Bytes, why).evidence(space.evidence()).fix(fix))
         };
         let of_space = self.proofs.get(space.path).map_or(&[][..], Vec::as_slice);
         if of_space.iter().any(|proof| proof.opens == Some(true)) {
@@ -245,7 +249,7 @@ impl<'a> Keys<'a> {
 }
 
 /// The server's key file is missing, or no longer a key file: the server runs with the keys in its memory.
-fn lost(cx: &Context<'_>) -> Option<Ruling> {
+fn lost(cx: &Context<'_>) -> Option<CheckResult> {
     let sql = cx.facts.sql.as_ref()?;
     let files = cx.facts.files.as_ref()?;
     keyring(sql).ok()??.is_local_file().then_some(())?;
@@ -265,13 +269,14 @@ fn lost(cx: &Context<'_>) -> Option<Ruling> {
         observation: bytes.map_or_else(|| "no such file".to_owned(), |file| format!("{} bytes", file.size_bytes)),
     };
     let message = format!("{path} {what}: at its next start the server cannot open what is encrypted");
-    let ruling =
-        Ruling::fail(&path, EvidenceGrade::Bytes, message).evidence(seen).evidence(path_evidence(sql, &path, source));
-    Some(ruling.fix(format!("put the key file back to {path} before the server restarts")))
+    let result = CheckResult::fail(&path, EvidenceGrade::Bytes, message)
+        .evidence(seen)
+        .evidence(path_evidence(sql, &path, source));
+    Some(result.fix(format!("put the key file back to {path} before the server restarts")))
 }
 
 /// Encrypted binary logs whose master key is in no key file.
-fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
+fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, results: &mut CheckResults) {
     // Percona Server 5.7.20 named the key without a version.
     let is_key = |entry: &str, key: &str| entry == key || key.strip_prefix(entry).is_some_and(|v| v.starts_with(':'));
     let known = |key: &str| keys.stores.iter().flat_map(|store| &store.entries).any(|entry| is_key(&entry.id, key));
@@ -284,24 +289,25 @@ fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
         };
         if !keys.stores.is_empty() && !known(&key) {
             let message = format!("{} needs {key}, which no key file holds", file.name);
-            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
+            let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, message)
                 .fix(format!("put the key file with {key} back before the server restarts"));
-            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+            results.push(crate::artefact::byte_evidence(file).into_iter().fold(result, CheckResult::evidence));
         }
     }
 }
 
-fn damaged(cx: &Context<'_>, verdict: &mut Verdict) {
+fn damaged(cx: &Context<'_>, results: &mut CheckResults) {
     for (file, store) in live_stores(cx).filter(|(_, store)| !store.damage.is_empty()) {
         let message = format!("{} is damaged: {:?}", file.path, store.damage);
-        verdict.push(Ruling::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)));
+        results
+            .push(CheckResult::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)));
     }
 }
 
 impl Counts {
-    fn close(self, cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
+    fn close(self, cx: &Context<'_>, mut results: CheckResults) -> Observed<CheckResults> {
         if self.named > 0 {
-            verdict.push_unknown(
+            results.push_unknown(
                 "tablespaces",
                 Unavailable {
                     what: format!("whether the keys open {} tablespaces", self.named),
@@ -313,13 +319,13 @@ impl Counts {
             );
         }
         if self.blind > 0 {
-            verdict.push_unknown("tablespaces", no_keys(cx, self.blind));
+            results.push_unknown("tablespaces", no_keys(cx, self.blind));
         }
         let description = format!("the key file opens each of {} tablespaces and logs", self.proven);
-        let pass = Ruling::pass("server", EvidenceGrade::Bytes, description);
+        let pass = CheckResult::pass("server", EvidenceGrade::Bytes, description);
         let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
-        verdict.pass_if_clean(stores.fold(pass, Ruling::evidence));
-        Ok(verdict)
+        results.pass_if_clean(stores.fold(pass, CheckResult::evidence));
+        Ok(results)
     }
 }
 
@@ -365,12 +371,12 @@ impl<'a> PageTests<'a> {
 }
 
 /// MariaDB names keys by number, so that the existence of the number alone is UNKNOWN; an opened page decides.
-fn mariadb(cx: &Context<'_>) -> Observed<Verdict> {
+fn mariadb(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
     let wanted: Vec<(&FileFact, u32)> = files.files.iter().filter_map(|file| Some((file, key_id(file)?))).collect();
     if wanted.is_empty() {
         return if files.data_seen() {
-            Ok(Verdict::not_applicable("no tablespace is encrypted"))
+            Ok(CheckResults::not_applicable("no tablespace is encrypted"))
         } else {
             Err(Unavailable {
                 what: "page 0 of the tablespaces".to_owned(),
@@ -379,20 +385,20 @@ fn mariadb(cx: &Context<'_>) -> Observed<Verdict> {
             })
         };
     }
-    if let Some(ruling) = lost(cx) {
-        return Ok(Verdict::one(ruling));
+    if let Some(result) = lost(cx) {
+        return Ok(CheckResults::one(result));
     }
-    let mut verdict = Verdict::new();
-    damaged(cx, &mut verdict);
+    let mut results = CheckResults::new();
+    damaged(cx, &mut results);
     let mut counts = Counts::default();
     let plain: Vec<_> = live_stores(cx).filter(|(_, store)| store.kind == StoreKind::MariaDbPlain).collect();
     let tests = PageTests::collect(files);
     for (file, id) in wanted {
         if let Some(proof) = tests.failed(file) {
             let message = format!("{} of {} does not open {}", proof.key, proof.store, file.name);
-            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
+            let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, message)
                 .fix(format!("put the key file with the right key {id} back before the server restarts"));
-            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+            results.push(crate::artefact::byte_evidence(file).into_iter().fold(result, CheckResult::evidence));
         } else if tests.proven.contains(&id) {
             counts.proven = counts.proven.saturating_add(1);
         } else if plain.is_empty() {
@@ -401,12 +407,12 @@ fn mariadb(cx: &Context<'_>) -> Observed<Verdict> {
             counts.named = counts.named.saturating_add(1);
         } else {
             let message = format!("{} needs key {id}, which no key file holds", file.name);
-            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message)
+            let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, message)
                 .fix(format!("put key {id} back into the key file"));
-            verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+            results.push(crate::artefact::byte_evidence(file).into_iter().fold(result, CheckResult::evidence));
         }
     }
-    counts.close(cx, verdict)
+    counts.close(cx, results)
 }
 
 /// The key that a tablespace of the running server uses.
@@ -484,8 +490,8 @@ mod tests {
         let mut made = proven(Some(true));
         made.0.files.as_mut().unwrap().proof = Some(proof(0, vec![unsound("demo/t.ibd", Proven::BadKeyInfo)]));
         assert_eq!(made.statuses(&CHECK), [Pass]);
-        for verdict in [Proven::MissingKey, Proven::WrongKey, Proven::BadKeyInfo] {
-            let found = judged(proof(7, vec![unsound("demo/t.ibd", verdict)]));
+        for results in [Proven::MissingKey, Proven::WrongKey, Proven::BadKeyInfo] {
+            let found = judged(proof(7, vec![unsound("demo/t.ibd", results)]));
             assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));
             assert!(!found[0].evidence.is_empty());
         }

@@ -2,14 +2,14 @@
 
 use findings::{Remedy, Severity};
 use keyring::StoreSummary;
+use process::shell_word;
 use server::dialect::key_store::MARIADB_PASSWORD;
 
 use super::{
     can_encrypt, is_filled, is_mariadb, key_path, keyring, kind_text, live_stores, path_evidence, store_evidence,
 };
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::setting::nullable;
 use crate::exposure::{ClosedBy, Exposes, KeyFlaw};
 use crate::facts::files::FileFact;
@@ -35,37 +35,37 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     for (file, store) in live_stores(cx) {
-        verdict.push(by_bytes(cx, file, store));
+        results.push(by_bytes(cx, file, store));
     }
-    if verdict.is_empty() {
+    if results.is_empty() {
         return by_metadata(cx.facts.sql()?);
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn by_bytes(cx: &Context<'_>, file: &FileFact, store: &StoreSummary) -> Ruling {
+fn by_bytes(cx: &Context<'_>, file: &FileFact, store: &StoreSummary) -> CheckResult {
     let message = kind_text(store.kind);
     if store.readable_without_password && is_filled(store) {
         let damaged = if store.damage.is_empty() { "" } else { "damaged " };
-        Ruling::fail(&file.path, EvidenceGrade::Bytes, format!("{} is a {damaged}{message}", file.path))
+        CheckResult::fail(&file.path, EvidenceGrade::Bytes, format!("{} is a {damaged}{message}", file.path))
             .fix(fix(is_mariadb(cx), &file.path))
     } else if store.readable_without_password {
-        Ruling::pass(&file.path, EvidenceGrade::Bytes, format!("{} holds no key", file.path))
+        CheckResult::pass(&file.path, EvidenceGrade::Bytes, format!("{} holds no key", file.path))
     } else {
-        Ruling::pass(&file.path, EvidenceGrade::Bytes, format!("{} is a {message}", file.path))
+        CheckResult::pass(&file.path, EvidenceGrade::Bytes, format!("{} is a {message}", file.path))
     }
     .evidence(store_evidence(file, store))
 }
 
-fn by_metadata(sql: &SqlFacts) -> Observed<Verdict> {
+fn by_metadata(sql: &SqlFacts) -> Observed<CheckResults> {
     if !can_encrypt(sql) {
-        return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
+        return Ok(CheckResults::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
     }
     let Some(keyring) = keyring(sql)?.filter(super::Keyring::is_local_file) else {
-        return Ok(Verdict::not_applicable("no file key store is loaded"));
+        return Ok(CheckResults::not_applicable("no file key store is loaded"));
     };
     let (path, source) = key_path(sql).ok_or_else(|| Unavailable {
         what: format!("key file of {}", keyring.name),
@@ -85,17 +85,17 @@ fn by_metadata(sql: &SqlFacts) -> Observed<Verdict> {
     } else {
         (EvidenceGrade::Reported, keyring.evidence(sql))
     };
-    let ruling = if protected {
-        Ruling::pass(&path, grade, format!("{} encrypts its file with a password", keyring.name))
+    let result = if protected {
+        CheckResult::pass(&path, grade, format!("{} encrypts its file with a password", keyring.name))
     } else {
-        Ruling::fail(&path, grade, format!("{} keeps its keys readable in {path}", keyring.name))
+        CheckResult::fail(&path, grade, format!("{} keeps its keys readable in {path}", keyring.name))
             .fix(fix(sql.is_mariadb(), &path))
     };
-    Ok(Verdict::one(ruling.evidence(seen).evidence(path_evidence(sql, &path, source))))
+    Ok(CheckResults::one(result.evidence(seen).evidence(path_evidence(sql, &path, source))))
 }
 
 fn fix(mariadb: bool, path: &str) -> Remedy {
-    let path = word(path);
+    let path = shell_word(path);
     if mariadb {
         let lines = [
             format!("file_key_management_filename = {path}.enc"),

@@ -1,11 +1,11 @@
 //! `key-file-perms`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::{can_encrypt, keyring, live_stores};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::FileMode;
 use crate::facts::{Observed, Unavailable};
@@ -46,16 +46,16 @@ struct Access<'a> {
     secret: bool,
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
     let concerned = |mode: &&FileMode| [SECRET, CONFIGURATION].iter().any(|what| what.contains(&mode.what.as_str()));
     let mut sound = Vec::new();
     for file in modes.clone().filter(concerned) {
         match access(file).map(|access| (rule(cx, &access), access.evidence())) {
-            Some((Some(fault), _)) => verdict.push(fault),
+            Some((Some(fault), _)) => results.push(fault),
             Some((None, seen)) => sound.push(seen),
-            None => verdict.push_unknown(&file.path, unseen(file)),
+            None => results.push_unknown(&file.path, unseen(file)),
         }
     }
     for (file, _) in live_stores(cx) {
@@ -63,18 +63,19 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             let (mode, uid, gid) = (file.mode, Some(file.uid), Some(file.gid));
             let access = Access { path: &file.path, mode, uid, gid, acl: false, directory_mode: None, secret: true };
             match rule(cx, &access) {
-                Some(fault) => verdict.push(fault),
+                Some(fault) => results.push(fault),
                 None => sound.push(access.evidence()),
             }
         }
     }
-    if verdict.is_empty() && sound.is_empty() {
+    if results.is_empty() && sound.is_empty() {
         return no_file(cx);
     }
     let message = format!("{} key files and their configuration are the server's alone", sound.len());
-    verdict
-        .pass_if_clean(sound.into_iter().fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence));
-    Ok(verdict)
+    results.pass_if_clean(
+        sound.into_iter().fold(CheckResult::pass("server", EvidenceGrade::Bytes, message), CheckResult::evidence),
+    );
+    Ok(results)
 }
 
 fn access(file: &FileMode) -> Option<Access<'_>> {
@@ -97,11 +98,11 @@ fn unseen(file: &FileMode) -> Unavailable {
     }
 }
 
-fn no_file(cx: &Context<'_>) -> Observed<Verdict> {
+fn no_file(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let local = if can_encrypt(sql) { keyring(sql)?.filter(super::Keyring::is_local_file) } else { None };
     let Some(keyring) = local else {
-        return Ok(Verdict::not_applicable("no file key store is loaded"));
+        return Ok(CheckResults::not_applicable("no file key store is loaded"));
     };
     cx.facts.host()?;
     Err(Unavailable {
@@ -112,12 +113,12 @@ fn no_file(cx: &Context<'_>) -> Observed<Verdict> {
 }
 
 /// What is wrong with a file's permissions; `None` if nothing is.
-fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
+fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<CheckResult> {
     let faults = faults(cx, file);
     let worst = faults.iter().map(|(_, severity)| *severity).max()?;
     let message: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
-    let ruling = Ruling::fail(file.path, EvidenceGrade::Bytes, format!("{} {}", file.path, message.join(", ")));
-    Some(ruling.severity(worst).fix(Remedy::command(file.fix(cx))).evidence(file.evidence()))
+    let result = CheckResult::fail(file.path, EvidenceGrade::Bytes, format!("{} {}", file.path, message.join(", ")));
+    Some(result.severity(worst).fix(Remedy::command(file.fix(cx))).evidence(file.evidence()))
 }
 
 fn faults(cx: &Context<'_>, file: &Access<'_>) -> Vec<(&'static str, Severity)> {
@@ -146,11 +147,11 @@ impl Access<'_> {
             .as_ref()
             .and_then(|host| host.process.as_ref())
             .map_or_else(|| "mysql".to_owned(), |p| p.uid.to_string());
-        let path = word(self.path);
+        let path = shell_word(self.path);
         let acl = if self.acl { format!("setfacl -b {path} && ") } else { String::new() };
         let mode = if self.secret { "0600" } else { "go-w" };
         let directory =
-            std::path::Path::new(self.path).parent().map_or_else(String::new, |d| word(&d.to_string_lossy()));
+            std::path::Path::new(self.path).parent().map_or_else(String::new, |d| shell_word(&d.to_string_lossy()));
         format!("{acl}chown {owner} {path} && chmod {mode} {path} && chmod go-w {directory}")
     }
 }

@@ -7,7 +7,7 @@ use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
 
 use super::key_path;
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::setting::{SERVER_GROUPS, nullable, on_command_line, option};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::{HostFacts, PathOnDisk};
@@ -35,24 +35,24 @@ pub(crate) const CHECK: Check = Check {
 
 const VARIABLE: &str = MARIADB_PASSWORD;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.is_mariadb() {
-        return Ok(Verdict::not_applicable("MySQL has no file_key_management"));
+        return Ok(CheckResults::not_applicable("MySQL has no file_key_management"));
     }
     if sql.variable_or_none(MARIADB_KEYS).is_none_or(str::is_empty) {
         sql.rows("variables")?;
-        return Ok(Verdict::not_applicable("file_key_management is not loaded"));
+        return Ok(CheckResults::not_applicable("file_key_management is not loaded"));
     }
-    if let Some(ruling) = cx.facts.host.as_ref().and_then(inline) {
-        return Ok(Verdict::one(ruling));
+    if let Some(result) = cx.facts.host.as_ref().and_then(inline) {
+        return Ok(CheckResults::one(result));
     }
     match nullable(sql, VARIABLE)? {
-        None | Some("") => Ok(Verdict::not_applicable("the key file has no password; see key-file-clear")),
+        None | Some("") => Ok(CheckResults::not_applicable("the key file has no password; see key-file-clear")),
         Some(value) => match named_file(VARIABLE, value) {
-            Some(path) => beside(cx, sql, path).map(Verdict::one),
-            None => Ok(Verdict::one(
-                Ruling::fail(
+            Some(path) => beside(cx, sql, path).map(CheckResults::one),
+            None => Ok(CheckResults::one(
+                CheckResult::fail(
                     VARIABLE,
                     EvidenceGrade::Declared,
                     "the password is in the variable itself, where every account can read it",
@@ -64,7 +64,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 }
 
 /// The password itself, in an option file or on the command line.
-fn inline(host: &HostFacts) -> Option<Ruling> {
+fn inline(host: &HostFacts) -> Option<CheckResult> {
     let is_file = |value: &str| named_file(VARIABLE, value).is_some();
     if let Some(set) = option(host, SERVER_GROUPS, VARIABLE).filter(|set| !is_file(set.value())) {
         let message = format!("the password of the key file is in {}", set.entry.file);
@@ -73,7 +73,7 @@ fn inline(host: &HostFacts) -> Option<Ruling> {
             line: set.entry.line,
             setting: format!("{VARIABLE} = (secret)"),
         };
-        return Some(Ruling::fail(&set.entry.file, EvidenceGrade::Declared, message).evidence(seen));
+        return Some(CheckResult::fail(&set.entry.file, EvidenceGrade::Declared, message).evidence(seen));
     }
     let process = host.process.as_ref()?;
     on_command_line(process, VARIABLE).filter(|argument| !is_file(argument.value()))?;
@@ -82,12 +82,16 @@ fn inline(host: &HostFacts) -> Option<Ruling> {
         observation: format!("--{VARIABLE}=(secret)"),
     };
     Some(
-        Ruling::fail("command line", EvidenceGrade::Declared, "the password of the key file is on the command line")
-            .evidence(seen),
+        CheckResult::fail(
+            "command line",
+            EvidenceGrade::Declared,
+            "the password of the key file is on the command line",
+        )
+        .evidence(seen),
     )
 }
 
-fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Observed<Ruling> {
+fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Observed<CheckResult> {
     let (key, _) = key_path(sql).ok_or_else(|| Unavailable {
         what: "path of the key file".to_owned(),
         why: "file_key_management_filename is empty".to_owned(),
@@ -96,18 +100,18 @@ fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Observed<Rul
     let evidence = sql.evidence("variables", format!("key file {key}, its password in FILE:{password_path}"));
     if Path::new(&key).parent() == Path::new(password_path).parent() {
         let message = format!("{password_path} lies beside {key}");
-        return Ok(Ruling::fail(password_path, EvidenceGrade::Declared, message).evidence(evidence));
+        return Ok(CheckResult::fail(password_path, EvidenceGrade::Declared, message).evidence(evidence));
     }
     let host = cx.facts.host()?;
     let location = |path: &str| host.paths.iter().find(|location| location.path == path);
     match (location(&key), location(password_path)) {
         (Some(a), Some(b)) if together(a, b) => {
             let message = format!("{password_path} lies on the same disk as {key} ({})", a.device);
-            Ok(Ruling::fail(password_path, EvidenceGrade::Bytes, message).evidence(evidence))
+            Ok(CheckResult::fail(password_path, EvidenceGrade::Bytes, message).evidence(evidence))
         }
         (Some(_), Some(_)) => {
             let message = format!("{password_path} lies on another disk than {key}");
-            Ok(Ruling::pass(password_path, EvidenceGrade::Bytes, message).evidence(evidence))
+            Ok(CheckResult::pass(password_path, EvidenceGrade::Bytes, message).evidence(evidence))
         }
         _ => Err(Unavailable {
             what: format!("device of {password_path}"),

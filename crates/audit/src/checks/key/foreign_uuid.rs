@@ -4,7 +4,7 @@ use findings::{Remedy, Severity};
 use server::dialect::statement::ROTATE_MASTER_KEY;
 
 use super::{nothing_wrapped, wrapped};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
@@ -26,26 +26,26 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let spaces = wrapped(cx, true);
     if spaces.is_empty() {
         return nothing_wrapped(cx);
     }
     let (current, evidence) = uuid_of_server(cx)?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for space in &spaces {
         let Some(uuid) = space.uuid.filter(|uuid| !uuid.eq_ignore_ascii_case(&current)) else { continue };
         let message = format!("{} is wrapped by a key of server {uuid}", space.name);
-        verdict.push(
-            Ruling::fail(space.name, EvidenceGrade::Bytes, message)
+        results.push(
+            CheckResult::fail(space.name, EvidenceGrade::Bytes, message)
                 .evidence(space.evidence())
                 .evidence(evidence.clone())
                 .fix(Remedy::statement(ROTATE_MASTER_KEY).note("on this server")),
         );
     }
     let text = format!("{} tablespaces and logs are wrapped by this server's own keys", spaces.len());
-    verdict.pass_if_clean(Ruling::pass("server", EvidenceGrade::Bytes, text).evidence(evidence));
-    Ok(verdict)
+    results.pass_if_clean(CheckResult::pass("server", EvidenceGrade::Bytes, text).evidence(evidence));
+    Ok(results)
 }
 
 fn uuid_of_server(cx: &Context<'_>) -> Observed<(String, Evidence)> {

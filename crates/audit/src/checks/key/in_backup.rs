@@ -4,7 +4,7 @@ use findings::Severity;
 use innodb::server_file::BACKUP_MARKS;
 
 use super::{holds_keys, is_filled, store_evidence};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
@@ -32,15 +32,15 @@ pub(crate) const CHECK: Check = Check {
 /// Maximum number of backups that a pass names.
 const MAX_NAMED: usize = 20;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut looked_at = 0_usize;
     for file in &files.files {
         if let Content::Backup { backup } = &file.content {
             looked_at = looked_at.saturating_add(1);
             if backup.holds_keys {
-                verdict.push(fail(file, format!("{} holds keys beside data", file.name)).evidence(Evidence::Bytes {
+                results.push(fail(file, format!("{} holds keys beside data", file.name)).evidence(Evidence::Bytes {
                     path: file.path.clone(),
                     offset: 0,
                     hex: String::new(),
@@ -50,15 +50,15 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         }
     }
     for root in backups(files) {
-        looked_at = looked_at.saturating_add(usize::from(keys_beside_data(files, root, &mut verdict)));
+        looked_at = looked_at.saturating_add(usize::from(keys_beside_data(files, root, &mut results)));
     }
     // A directory without its server is a copy, or may become one: keys in it fail, but their absence proves nothing.
     if looked_at == 0 && cx.facts.sql.is_none() {
         for root in files.roots.iter().filter(|root| root.role == Role::Data) {
-            keys_beside_data(files, root, &mut verdict);
+            keys_beside_data(files, root, &mut results);
         }
-        if verdict.has_failed() {
-            return Ok(verdict);
+        if results.has_failed() {
+            return Ok(results);
         }
     }
     if looked_at == 0 {
@@ -75,10 +75,13 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         source: path.to_owned(),
         observation: "searched for key files, none found".to_owned(),
     });
-    let pass =
-        Ruling::pass("server", EvidenceGrade::Bytes, format!("no key in {looked_at} backups and backup directories"));
-    verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
-    Ok(verdict)
+    let pass = CheckResult::pass(
+        "server",
+        EvidenceGrade::Bytes,
+        format!("no key in {looked_at} backups and backup directories"),
+    );
+    results.pass_if_clean(evidence.fold(pass, CheckResult::evidence));
+    Ok(results)
 }
 
 /// Directories that are backups by role, or by files of a backup tool.
@@ -94,7 +97,7 @@ fn below<'a>(files: &'a FileFacts, root: &'a Root) -> impl Iterator<Item = &'a F
 }
 
 /// Judges a backup directory; returns whether it has data at all.
-fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bool {
+fn keys_beside_data(files: &FileFacts, root: &Root, results: &mut CheckResults) -> bool {
     let is_data = |file: &FileFact| {
         matches!(
             file.content,
@@ -113,14 +116,14 @@ fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bo
         // A password-protected key file is recognised only by the header that `openssl enc` writes for any content.
         if holds_keys(summary) && summary.readable_without_password && is_filled(summary) {
             let message = format!("{} lies in the same directory as data ({})", file.name, root.path);
-            verdict.push(fail(file, message).evidence(store_evidence(file, summary)));
+            results.push(fail(file, message).evidence(store_evidence(file, summary)));
         }
     }
     true
 }
 
-fn fail(file: &FileFact, message: String) -> Ruling {
-    Ruling::fail(&file.path, EvidenceGrade::Bytes, message).fix(format!(
+fn fail(file: &FileFact, message: String) -> CheckResult {
+    CheckResult::fail(&file.path, EvidenceGrade::Bytes, message).fix(format!(
         "move the keys of {} to another place (shred -u the copy), then rotate the master key on the server",
         file.path
     ))

@@ -4,7 +4,7 @@ use findings::Severity;
 use server::Capability;
 
 use super::{can_encrypt, is_filled, keyring, live_stores, store_evidence};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::EvidenceGrade;
@@ -27,22 +27,22 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some(sql) = &cx.facts.sql else { return offline(cx) };
     if !can_encrypt(sql) {
-        return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
+        return Ok(CheckResults::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
     }
     let Some(keyring) = keyring(sql)? else {
-        return Ok(Verdict::not_applicable("no key store is loaded"));
+        return Ok(CheckResults::not_applicable("no key store is loaded"));
     };
     if !keyring.is_local_file() {
         let pass =
-            Ruling::pass("keyring", EvidenceGrade::Reported, format!("{} keeps its keys elsewhere", keyring.name));
-        return Ok(Verdict::one(pass.evidence(keyring.evidence(sql))));
+            CheckResult::pass("keyring", EvidenceGrade::Reported, format!("{} keeps its keys elsewhere", keyring.name));
+        return Ok(CheckResults::one(pass.evidence(keyring.evidence(sql))));
     }
     let found = live_stores(cx).next();
     let grade = if found.is_some() { EvidenceGrade::Bytes } else { EvidenceGrade::Reported };
-    let ruling = Ruling::fail("keyring", grade, format!("{} keeps its keys in a file of this host", keyring.name))
+    let result = CheckResult::fail("keyring", grade, format!("{} keeps its keys in a file of this host", keyring.name))
         .evidence(keyring.evidence(sql))
         .fix(if sql.is_mariadb() {
             "plugin_load_add = hashicorp_key_management (or aws_key_management) under [mariadb], restart, then let the \
@@ -53,23 +53,23 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             "load keyring_okv, keyring_aws or Percona's keyring_vault, and move the keys with mysqld \
                 --keyring-migration-*"
         });
-    Ok(Verdict::one(
-        found.into_iter().fold(ruling, |ruling, (file, store)| ruling.evidence(store_evidence(file, store))),
+    Ok(CheckResults::one(
+        found.into_iter().fold(result, |result, (file, store)| result.evidence(store_evidence(file, store))),
     ))
 }
 
-fn offline(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn offline(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     for (file, store) in live_stores(cx).filter(|(_, store)| is_filled(store)) {
-        verdict.push(
-            Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} is a key file", file.name))
+        results.push(
+            CheckResult::fail(&file.name, EvidenceGrade::Bytes, format!("{} is a key file", file.name))
                 .evidence(store_evidence(file, store)),
         );
     }
-    if verdict.is_empty() {
+    if results.is_empty() {
         cx.facts.sql()?;
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 #[cfg(test)]

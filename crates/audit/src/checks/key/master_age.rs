@@ -10,7 +10,7 @@ use server::dialect::statement::ROTATE_MASTER_KEY;
 use server::dialect::variable;
 
 use super::{can_encrypt, is_mariadb, keyring, live_stores, newest_master_keys, nothing_wrapped, wrapped};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
@@ -40,7 +40,7 @@ pub(crate) const CHECK: Check = Check {
 
 const DAY_SECONDS: i64 = 86_400;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(not_concerned) = not_concerned(cx)? {
         return Ok(not_concerned);
     }
@@ -50,20 +50,20 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         let age = days(i64::from(rotation.timestamp));
         if age <= limit {
             let text = format!("the master key was rotated {age} days ago");
-            return Ok(Verdict::one(
-                Ruling::pass("master key", EvidenceGrade::Bytes, text).evidence(rotated(log, rotation)),
+            return Ok(CheckResults::one(
+                CheckResult::pass("master key", EvidenceGrade::Bytes, text).evidence(rotated(log, rotation)),
             ));
         }
     }
     // `sealant rotate` keeps the statement out of the binary log, because replicas have their own keys.
-    if let Some(ruling) = by_register(cx, limit, &days) {
-        return Ok(Verdict::one(ruling));
+    if let Some(result) = by_register(cx, limit, &days) {
+        return Ok(CheckResults::one(result));
     }
     if let Some((log, rotation)) = newest_rotation(cx) {
         let age = days(i64::from(rotation.timestamp));
         if gapless(cx) {
             let text = format!("the master key was last rotated {age} days ago, the policy allows {limit}");
-            return Ok(Verdict::one(too_old(text).evidence(rotated(log, rotation))));
+            return Ok(CheckResults::one(too_old(text).evidence(rotated(log, rotation))));
         }
     }
     if let Some((file, age)) = oldest_write(cx).map(|file| (file, days(file.modified))).filter(|(_, age)| *age > limit)
@@ -74,7 +74,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         );
         let seen =
             Evidence::Host { source: file.path.clone(), observation: format!("last change {}", moment(file.modified)) };
-        return Ok(Verdict::one(too_old(text).evidence(seen)));
+        return Ok(CheckResults::one(too_old(text).evidence(seen)));
     }
     if let Some(since) = first_event(cx).filter(|since| gapless(cx) && days(i64::from(*since)) > limit) {
         let text = format!(
@@ -87,8 +87,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             hex: String::new(),
             meaning: format!("{} binary logs were read to the end and contain no rotation", logs(cx).count()),
         });
-        let ruling = too_old(text);
-        return Ok(Verdict::one(seen.into_iter().fold(ruling, Ruling::evidence)));
+        let result = too_old(text);
+        return Ok(CheckResults::one(seen.into_iter().fold(result, CheckResult::evidence)));
     }
     Err(Unavailable {
         what: "age of the InnoDB master key".to_owned(),
@@ -101,7 +101,7 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
 }
 
 /// Judges the newest key by the register: when a rotation created it, or since when it has existed at least.
-fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Option<Ruling> {
+fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Option<CheckResult> {
     let register = cx.facts.register.as_ref()?.as_ref().ok()?;
     let newest = newest_number(cx)?;
     let known: BTreeMap<u32, &RegisteredKey> = server_keys(cx, register).collect();
@@ -113,7 +113,7 @@ fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Optio
     if let Some(at) = register.last_rotated.get("master_key").filter(|at| latest && in_place && age(**at) <= limit) {
         let text = format!("the master key was rotated {} days ago, by the register {}", age(*at), register.path);
         let seen = seen(format!("last rotation of the master key at {at:.0}"));
-        return Some(Ruling::pass("master key", EvidenceGrade::Bytes, text).evidence(seen));
+        return Some(CheckResult::pass("master key", EvidenceGrade::Bytes, text).evidence(seen));
     }
     let first_seen = known.get(&newest)?.first_seen.filter(|at| age(*at) > limit)?;
     let text = format!(
@@ -154,22 +154,22 @@ fn server_keys<'a>(cx: &Context<'_>, register: &'a RegisterFacts) -> impl Iterat
     })
 }
 
-fn too_old(text: String) -> Ruling {
-    Ruling::fail("master key", EvidenceGrade::Bytes, text).fix(Remedy::statement(CHECK.fix))
+fn too_old(text: String) -> CheckResult {
+    CheckResult::fail("master key", EvidenceGrade::Bytes, text).fix(Remedy::statement(CHECK.fix))
 }
 
-fn not_concerned(cx: &Context<'_>) -> Observed<Option<Verdict>> {
+fn not_concerned(cx: &Context<'_>) -> Observed<Option<CheckResults>> {
     if is_mariadb(cx) {
-        return Ok(Some(Verdict::not_applicable("MariaDB has no InnoDB master key; see key-version-static")));
+        return Ok(Some(CheckResults::not_applicable("MariaDB has no InnoDB master key; see key-version-static")));
     }
     if !wrapped(cx, true).is_empty() {
         return Ok(None);
     }
     match &cx.facts.sql {
         Some(sql) if !can_encrypt(sql) => {
-            Ok(Some(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version))))
+            Ok(Some(CheckResults::not_applicable(format!("{} has no encryption at rest", sql.identity.version))))
         }
-        Some(sql) if keyring(sql)?.is_none() => Ok(Some(Verdict::not_applicable("no key store is loaded"))),
+        Some(sql) if keyring(sql)?.is_none() => Ok(Some(CheckResults::not_applicable("no key store is loaded"))),
         Some(_) => Ok(None),
         None => nothing_wrapped(cx).map(Some),
     }

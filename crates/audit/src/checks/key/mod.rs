@@ -222,10 +222,10 @@ fn known_keys(cx: &Context<'_>) -> Vec<KeyName> {
 }
 
 /// Why nothing is known about master keys, or that none applies to this server.
-fn nothing_wrapped(cx: &Context<'_>) -> Observed<crate::check::Verdict> {
-    use crate::check::Verdict;
+fn nothing_wrapped(cx: &Context<'_>) -> Observed<crate::check::CheckResults> {
+    use crate::check::CheckResults;
     if is_mariadb(cx) {
-        return Ok(Verdict::not_applicable("MariaDB has no InnoDB master key"));
+        return Ok(CheckResults::not_applicable("MariaDB has no InnoDB master key"));
     }
     let files = cx.facts.files()?;
     let unread = |file: &&FileFact| {
@@ -240,7 +240,7 @@ fn nothing_wrapped(cx: &Context<'_>) -> Observed<crate::check::Verdict> {
         });
     }
     if files.data_seen() {
-        return Ok(Verdict::not_applicable("no tablespace is wrapped by a master key"));
+        return Ok(CheckResults::not_applicable("no tablespace is wrapped by a master key"));
     }
     Err(Unavailable {
         what: "page 0 of the tablespaces".to_owned(),

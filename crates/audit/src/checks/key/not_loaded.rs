@@ -7,7 +7,7 @@ use server::switch::is_on;
 
 use super::{can_encrypt, keyring};
 use crate::artefact::State;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::{beside_datadir, server_user};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -33,16 +33,16 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !can_encrypt(sql) {
         let why = format!("{} has no encryption at rest", sql.identity.version);
-        return Ok(Verdict::not_applicable(why));
+        return Ok(CheckResults::not_applicable(why));
     }
     let found = keyring(sql)?;
     if let Some(keyring) = found.filter(|keyring| keyring.active) {
-        let pass = Ruling::pass("keyring", EvidenceGrade::Reported, format!("{} is active", keyring.name));
-        return Ok(Verdict::one(pass.evidence(keyring.evidence(sql))));
+        let pass = CheckResult::pass("keyring", EvidenceGrade::Reported, format!("{} is active", keyring.name));
+        return Ok(CheckResults::one(pass.evidence(keyring.evidence(sql))));
     }
     let (wanted, mut evidence) = wanted(cx, sql);
     let (missing, seen) = match found {
@@ -55,10 +55,10 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     } else {
         (Severity::Critical, format!(", although encryption is requested or present: {}", wanted.join(", ")))
     };
-    let ruling = Ruling::fail("keyring", EvidenceGrade::Reported, format!("{missing}{consequence}"))
+    let result = CheckResult::fail("keyring", EvidenceGrade::Reported, format!("{missing}{consequence}"))
         .severity(severity)
         .fix(fix(cx, sql));
-    Ok(Verdict::one(evidence.into_iter().fold(ruling, Ruling::evidence)))
+    Ok(CheckResults::one(evidence.into_iter().fold(result, CheckResult::evidence)))
 }
 
 /// Whether this server could encrypt and certainly has no keys.

@@ -7,7 +7,7 @@ use innodb::keys::master_key_name;
 use keyring::KeyName;
 
 use super::{is_mariadb, known_keys, wrapped};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
@@ -30,9 +30,9 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if is_mariadb(cx) {
-        return Ok(Verdict::not_applicable("MariaDB has no InnoDB master key"));
+        return Ok(CheckResults::not_applicable("MariaDB has no InnoDB master key"));
     }
     let keys: BTreeSet<(String, u32)> = known_keys(cx)
         .into_iter()
@@ -45,11 +45,11 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         return no_keys(cx);
     }
     let needed = needed_by_backups(cx);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for (key, backup) in needed.iter().filter(|(key, _)| !keys.contains(*key)) {
         let message = format!("{backup} needs {}, which the keyring no longer holds", master_key_name(&key.0, key.1));
-        verdict.push(
-            Ruling::fail(backup, EvidenceGrade::Bytes, message)
+        results.push(
+            CheckResult::fail(backup, EvidenceGrade::Bytes, message)
                 .severity(Severity::High)
                 .fix("keep that key with the backup's copy of the keyring, or destroy the backup"),
         );
@@ -61,24 +61,25 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         let name = master_key_name(&key.0, key.1);
         let (grade, seen) = listed(cx);
         let message = format!("{name} is retired and still kept; {use_of_it}");
-        verdict.push(Ruling::fail(&name, grade, message).evidence(seen));
+        results.push(CheckResult::fail(&name, grade, message).evidence(seen));
     }
     let (grade, seen) = listed(cx);
-    verdict.pass_if_clean(Ruling::pass("keyring", grade, "the keyring holds no retired master key").evidence(seen));
-    Ok(verdict)
+    results
+        .pass_if_clean(CheckResult::pass("keyring", grade, "the keyring holds no retired master key").evidence(seen));
+    Ok(results)
 }
 
-fn no_keys(cx: &Context<'_>) -> Observed<Verdict> {
+fn no_keys(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !super::can_encrypt(sql) || super::keyring(sql)?.is_none() {
-        return Ok(Verdict::not_applicable("no key store is loaded"));
+        return Ok(CheckResults::not_applicable("no key store is loaded"));
     }
     // A query and a key file without keys both mean an unused keyring.
     if super::live_stores(cx).next().is_some() {
-        return Ok(Verdict::not_applicable("the keyring holds no InnoDB master key"));
+        return Ok(CheckResults::not_applicable("the keyring holds no InnoDB master key"));
     }
     if sql.rows("keyring_keys")?.is_empty() {
-        return Ok(Verdict::not_applicable("the keyring lists no InnoDB master key"));
+        return Ok(CheckResults::not_applicable("the keyring lists no InnoDB master key"));
     }
     Err(Unavailable {
         what: "names of the master keys".to_owned(),

@@ -6,7 +6,7 @@ use server::switch::is_on;
 
 use super::is_mariadb;
 use crate::artefact::byte_evidence;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -31,14 +31,14 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if cx.facts.sql.is_some() && !is_mariadb(cx) {
-        return Ok(Verdict::not_applicable("MySQL re-wraps keys at once; see key-wrap-lag"));
+        return Ok(CheckResults::not_applicable("MySQL re-wraps keys at once; see key-wrap-lag"));
     }
-    let mut verdict = Verdict::new();
-    let by_pages = by_pages(cx, &mut verdict);
+    let mut results = CheckResults::new();
+    let by_pages = by_pages(cx, &mut results);
     let by_rows = match &cx.facts.sql {
-        Some(sql) => by_rows(sql, &mut verdict)?,
+        Some(sql) => by_rows(sql, &mut results)?,
         // Without a server, only pages other than page 0 show it.
         None if by_pages == 0 && !cx.facts.files()?.data_seen() => {
             cx.facts.sql()?;
@@ -47,8 +47,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         None => 0,
     };
     let seen = by_rows.max(by_pages);
-    if seen == 0 && verdict.is_empty() {
-        return Ok(Verdict::not_applicable("no tablespace is encrypted with a key of MariaDB"));
+    if seen == 0 && results.is_empty() {
+        return Ok(CheckResults::not_applicable("no tablespace is encrypted with a key of MariaDB"));
     }
     let grade = if by_rows > 0 { EvidenceGrade::Reported } else { EvidenceGrade::Bytes };
     let description = format!("{seen} tablespaces are each on one key version");
@@ -64,9 +64,9 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             .flat_map(byte_evidence)
             .collect(),
     };
-    let pass = Ruling::pass("server", grade, description);
-    verdict.pass_if_clean(evidence.into_iter().fold(pass, Ruling::evidence));
-    Ok(verdict)
+    let pass = CheckResult::pass("server", grade, description);
+    results.pass_if_clean(evidence.into_iter().fold(pass, CheckResult::evidence));
+    Ok(results)
 }
 
 const fn is_space(file: &FileFact) -> bool {
@@ -74,7 +74,7 @@ const fn is_space(file: &FileFact) -> bool {
 }
 
 /// Judges the server's rows; returns the number of encrypted tablespaces.
-fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Observed<usize> {
+fn by_rows(sql: &crate::facts::sql::SqlFacts, results: &mut CheckResults) -> Observed<usize> {
     let rows = sql.rows("tablespaces")?;
     let encrypted: Vec<_> = rows.iter().filter(|row| matches!(row.text("encrypted"), "Y" | "P")).collect();
     for row in &encrypted {
@@ -87,8 +87,8 @@ fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Observed
         let name = row.text("name");
         let number = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |value| value.to_string());
         let state = format!("oldest key version {}, newest {}, rotating: {rotating}", number(oldest), number(newest));
-        verdict.push(
-            Ruling::fail(name, EvidenceGrade::Reported, format!("{name} is still being re-encrypted: {state}"))
+        results.push(
+            CheckResult::fail(name, EvidenceGrade::Reported, format!("{name} is still being re-encrypted: {state}"))
                 .evidence(sql.evidence("tablespaces", format!("{name}: {state}")))
                 .fix(threads(sql)),
         );
@@ -105,7 +105,7 @@ fn threads(sql: &crate::facts::sql::SqlFacts) -> Remedy {
 }
 
 /// Judges pages with several key versions; returns the number of tablespaces with encrypted pages.
-fn by_pages(cx: &Context<'_>, verdict: &mut Verdict) -> usize {
+fn by_pages(cx: &Context<'_>, results: &mut CheckResults) -> usize {
     let mut seen = 0_usize;
     for file in cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup) {
         let Content::Tablespace { scan } = &file.content else { continue };
@@ -115,8 +115,8 @@ fn by_pages(cx: &Context<'_>, verdict: &mut Verdict) -> usize {
             let list: Vec<String> =
                 versions.iter().map(|pages| format!("{} pages of version {}", pages.pages, pages.version.0)).collect();
             let message = format!("{} has pages of several key versions: {}", file.name, list.join(", "));
-            let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, message);
-            verdict.push(byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
+            let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, message);
+            results.push(byte_evidence(file).into_iter().fold(result, CheckResult::evidence));
         }
     }
     seen

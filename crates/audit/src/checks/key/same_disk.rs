@@ -7,7 +7,7 @@ use server::dialect::key_store::MARIADB_PASSWORD;
 
 use super::{can_encrypt, is_filled, key_path, keyring, live_stores, path_evidence, store_evidence};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes, KeyFlaw};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
@@ -31,12 +31,14 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     for (file, store) in live_stores(cx).filter(|(_, store)| is_filled(store)) {
         if data_directory(cx, followed(cx, &file.path)).is_some() {
             let message = format!("{} lies in the data directory", file.name);
-            verdict.push(Ruling::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)));
+            results.push(
+                CheckResult::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)),
+            );
         }
     }
     // Server and host may name the same file.
@@ -44,12 +46,12 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         let judged = |file: &FileFact| file.path == path && data_directory(cx, followed(cx, &file.path)).is_some();
         if !live_stores(cx).any(|(file, _)| judged(file)) {
             match by_disk(cx, &path) {
-                Ok(ruling) => verdict.push(ruling),
-                Err(unseen) => verdict.push_unknown(&path, unseen),
+                Ok(result) => results.push(result),
+                Err(unseen) => results.push_unknown(&path, unseen),
             }
         }
     }
-    if verdict.is_empty() { no_file(cx) } else { Ok(verdict) }
+    if results.is_empty() { no_file(cx) } else { Ok(results) }
 }
 
 /// Paths of key files, according to the server or the host facts.
@@ -78,10 +80,10 @@ fn is_configuration(cx: &Context<'_>, path: &str) -> bool {
     )
 }
 
-fn no_file(cx: &Context<'_>) -> Observed<Verdict> {
+fn no_file(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !can_encrypt(sql) || keyring(sql)?.is_none_or(|keyring| !keyring.is_local_file()) {
-        return Ok(Verdict::not_applicable("no file key store is loaded"));
+        return Ok(CheckResults::not_applicable("no file key store is loaded"));
     }
     Err(Unavailable {
         what: "path of the key file".to_owned(),
@@ -106,11 +108,11 @@ fn followed<'a>(cx: &'a Context<'_>, path: &'a str) -> &'a str {
         .map_or(path, |path_on_disk| &path_on_disk.resolved)
 }
 
-fn by_disk(cx: &Context<'_>, path: &str) -> Observed<Ruling> {
+fn by_disk(cx: &Context<'_>, path: &str) -> Observed<CheckResult> {
     if let Some(directory) = data_directory(cx, followed(cx, path)) {
-        let ruling =
-            Ruling::fail(path, EvidenceGrade::Reported, format!("{path} lies in the data directory {directory}"));
-        return Ok(with_source(cx, path, ruling));
+        let result =
+            CheckResult::fail(path, EvidenceGrade::Reported, format!("{path} lies in the data directory {directory}"));
+        return Ok(with_source(cx, path, result));
     }
     let host = cx.facts.host()?;
     let (Some(key), Some(data)) =
@@ -141,19 +143,23 @@ fn path_on_disk<'a>(host: &'a HostFacts, path: &str, role: Role) -> Option<&'a P
     host.paths.iter().find(|path_on_disk| path_on_disk.role == role && same(path_on_disk))
 }
 
-fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Observed<Ruling> {
+fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Observed<CheckResult> {
     if key.layer == DiskLayer::Memory {
-        return Ok(Ruling::pass(path, EvidenceGrade::Bytes, format!("{path} lies in memory only ({})", key.fs_type)));
+        return Ok(CheckResult::pass(
+            path,
+            EvidenceGrade::Bytes,
+            format!("{path} lies in memory only ({})", key.fs_type),
+        ));
     }
     if key.device == data.device {
-        return Ok(Ruling::fail(
+        return Ok(CheckResult::fail(
             path,
             EvidenceGrade::Bytes,
             format!("{path} lies on the data's file system, device {}", key.device),
         ));
     }
     if let Some(shared) = key.chain.iter().find(|device| data.chain.contains(device)) {
-        return Ok(Ruling::fail(
+        return Ok(CheckResult::fail(
             path,
             EvidenceGrade::Bytes,
             format!("{path} and the data lie on the same disk {shared}"),
@@ -169,13 +175,13 @@ fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Observed<Ruling> 
             remedy: "run on the host itself, outside of containers, or attest the separation in a waiver".to_owned(),
         });
     }
-    Ok(Ruling::pass(path, EvidenceGrade::Bytes, format!("{path} lies on another disk than the data")))
+    Ok(CheckResult::pass(path, EvidenceGrade::Bytes, format!("{path} lies on another disk than the data")))
 }
 
-fn with_source(cx: &Context<'_>, path: &str, ruling: Ruling) -> Ruling {
+fn with_source(cx: &Context<'_>, path: &str, result: CheckResult) -> CheckResult {
     match cx.facts.sql.as_ref().and_then(|sql| Some((sql, key_path(sql)?))) {
-        Some((sql, (reported, source))) => ruling.evidence(path_evidence(sql, &reported, source)),
-        None => ruling.evidence(Evidence::Host { source: path.to_owned(), observation: "key file".to_owned() }),
+        Some((sql, (reported, source))) => result.evidence(path_evidence(sql, &reported, source)),
+        None => result.evidence(Evidence::Host { source: path.to_owned(), observation: "key file".to_owned() }),
     }
 }
 

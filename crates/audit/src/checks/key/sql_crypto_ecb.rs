@@ -3,7 +3,7 @@
 use findings::Severity;
 use server::Capability;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -26,20 +26,20 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::BlockEncryptionMode) {
         let why = format!("{} has no block_encryption_mode: AES_ENCRYPT() knows only ECB there", sql.identity.version);
-        return Ok(Verdict::not_applicable(why));
+        return Ok(CheckResults::not_applicable(why));
     }
     let mode = sql.variable("block_encryption_mode")?;
     let evidence = sql.variable_evidence("block_encryption_mode");
-    Ok(Verdict::one(if mode.to_ascii_lowercase().ends_with("-ecb") {
-        Ruling::fail("block_encryption_mode", EvidenceGrade::Declared, format!("AES_ENCRYPT() uses {mode}"))
+    Ok(CheckResults::one(if mode.to_ascii_lowercase().ends_with("-ecb") {
+        CheckResult::fail("block_encryption_mode", EvidenceGrade::Declared, format!("AES_ENCRYPT() uses {mode}"))
             .evidence(evidence)
             .fix(set_variable(sql, "block_encryption_mode", "'aes-256-cbc'"))
     } else {
-        Ruling::pass("block_encryption_mode", EvidenceGrade::Declared, format!("AES_ENCRYPT() uses {mode}"))
+        CheckResult::pass("block_encryption_mode", EvidenceGrade::Declared, format!("AES_ENCRYPT() uses {mode}"))
             .evidence(evidence)
     }))
 }

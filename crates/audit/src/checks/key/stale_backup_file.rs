@@ -4,7 +4,7 @@ use findings::Severity;
 
 use super::{is_mariadb, store_evidence, stores};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::host::Role;
 use crate::facts::{Observed, Unavailable};
@@ -28,33 +28,38 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if is_mariadb(cx) {
-        return Ok(Verdict::not_applicable("MariaDB's key files are written by hand"));
+        return Ok(CheckResults::not_applicable("MariaDB's key files are written by hand"));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut looked_at = Vec::new();
     for (file, store) in stores(cx).filter(|(file, _)| file.role != Role::Backup) {
         looked_at.push(store_evidence(file, store));
         if file.base_name().ends_with(".backup") {
             let message =
                 format!("{} with {} keys may replace the keyring at the next start", file.path, store.entries.len());
-            verdict.push(Ruling::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)));
+            results.push(
+                CheckResult::fail(&file.path, EvidenceGrade::Bytes, message).evidence(store_evidence(file, store)),
+            );
         }
     }
     if looked_at.is_empty() {
         return nothing_seen(cx);
     }
-    let pass =
-        Ruling::pass("server", EvidenceGrade::Bytes, format!("no .backup file among {} key files", looked_at.len()));
-    verdict.pass_if_clean(looked_at.into_iter().fold(pass, Ruling::evidence));
-    Ok(verdict)
+    let pass = CheckResult::pass(
+        "server",
+        EvidenceGrade::Bytes,
+        format!("no .backup file among {} key files", looked_at.len()),
+    );
+    results.pass_if_clean(looked_at.into_iter().fold(pass, CheckResult::evidence));
+    Ok(results)
 }
 
-fn nothing_seen(cx: &Context<'_>) -> Observed<Verdict> {
+fn nothing_seen(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !super::can_encrypt(sql) || super::keyring(sql)?.is_none_or(|keyring| !keyring.is_local_file()) {
-        return Ok(Verdict::not_applicable("no file key store is loaded"));
+        return Ok(CheckResults::not_applicable("no file key store is loaded"));
     }
     let path = super::key_path(sql).map_or_else(|| "the key file".to_owned(), |(path, _)| path);
     Err(Unavailable {

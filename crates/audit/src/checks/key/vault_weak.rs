@@ -2,12 +2,12 @@
 
 use findings::{Remedy, Severity};
 use keyring::{StoreSummary, VaultIssue};
+use process::shell_word;
 use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
 
 use super::{can_encrypt, keyring};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
@@ -34,15 +34,15 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     for (file, store) in configurations(cx) {
-        verdict.push(by_file(file, store));
+        results.push(by_file(file, store));
     }
     if let Some(sql) = cx.facts.sql.as_ref().filter(|sql| sql.variable_or_none(URL).is_some()) {
-        verdict.push(by_variables(sql));
+        results.push(by_variables(sql));
     }
-    if verdict.is_empty() { nothing_seen(cx) } else { Ok(verdict) }
+    if results.is_empty() { nothing_seen(cx) } else { Ok(results) }
 }
 
 fn configurations<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
@@ -53,7 +53,7 @@ fn configurations<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact
     })
 }
 
-fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
+fn by_file(file: &FileFact, store: &StoreSummary) -> CheckResult {
     let mut faults: Vec<&str> = store.vault.iter().flat_map(|vault| &vault.issues).filter_map(describe).collect();
     if file.mode & 0o077 != 0 && store.readable_without_password {
         faults.push("others than its owner may read the token");
@@ -69,15 +69,15 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
         ),
     };
     if faults.is_empty() {
-        Ruling::pass(
+        CheckResult::pass(
             &file.path,
             EvidenceGrade::Bytes,
             format!("{} has https and a CA, and only its owner can read it", file.path),
         )
     } else {
-        Ruling::fail(&file.path, EvidenceGrade::Bytes, format!("{}: {}", file.path, faults.join("; "))).fix(
+        CheckResult::fail(&file.path, EvidenceGrade::Bytes, format!("{}: {}", file.path, faults.join("; "))).fix(
             Remedy::advice("vault_url = https://…, vault_ca = PEM file")
-                .then(Remedy::command(format!("chmod 0600 {}", word(&file.path)))),
+                .then(Remedy::command(format!("chmod 0600 {}", shell_word(&file.path)))),
         )
     }
     .evidence(evidence)
@@ -93,7 +93,7 @@ const fn describe(issue: &VaultIssue) -> Option<&'static str> {
     }
 }
 
-fn by_variables(sql: &SqlFacts) -> Ruling {
+fn by_variables(sql: &SqlFacts) -> CheckResult {
     let mut faults = Vec::new();
     if sql.variable_or_none(URL).is_some_and(|url| !url.to_ascii_lowercase().starts_with("https://")) {
         faults.push("keys and token cross the network in clear (no https)");
@@ -101,28 +101,28 @@ fn by_variables(sql: &SqlFacts) -> Ruling {
     if sql.variable_or_none(CA).is_none_or(str::is_empty) {
         faults.push("no CA file: the Vault's identity is not verified");
     }
-    let ruling = if faults.is_empty() {
-        Ruling::pass("hashicorp_key_management", EvidenceGrade::Declared, "https with a CA file")
+    let result = if faults.is_empty() {
+        CheckResult::pass("hashicorp_key_management", EvidenceGrade::Declared, "https with a CA file")
     } else {
-        Ruling::fail("hashicorp_key_management", EvidenceGrade::Declared, faults.join("; ")).fix(
+        CheckResult::fail("hashicorp_key_management", EvidenceGrade::Declared, faults.join("; ")).fix(
             Remedy::option_file("mariadb", [format!("{URL} = https://…"), format!("{CA} = PEM file")]).then_restart(),
         )
     };
     let https = if faults.iter().any(|fault| fault.contains("https")) { "not https" } else { "https" };
-    ruling.evidence(sql.evidence("variables", format!("{URL} is {https}"))).evidence(sql.variable_evidence(CA))
+    result.evidence(sql.evidence("variables", format!("{URL} is {https}"))).evidence(sql.variable_evidence(CA))
 }
 
-fn nothing_seen(cx: &Context<'_>) -> Observed<Verdict> {
+fn nothing_seen(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !can_encrypt(sql) {
-        return Ok(Verdict::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
+        return Ok(CheckResults::not_applicable(format!("{} has no encryption at rest", sql.identity.version)));
     }
     let vault = keyring(sql)?.filter(|keyring| {
         let name = keyring.name.to_ascii_lowercase();
         name.contains("vault") || name.contains("hashicorp")
     });
     let Some(keyring) = vault else {
-        return Ok(Verdict::not_applicable("no key store in a Vault is loaded"));
+        return Ok(CheckResults::not_applicable("no key store in a Vault is loaded"));
     };
     let path = sql.variable_or_none(VAULT_CONFIGURATION).filter(|path| !path.is_empty());
     Err(Unavailable {

@@ -5,7 +5,7 @@ use innodb::tablespace::Encryption;
 use server::dialect::variable;
 
 use super::{is_mariadb, keyring, live_stores};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::Content;
@@ -40,29 +40,29 @@ struct Used {
     evidence: Evidence,
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if cx.facts.sql.is_some() && !is_mariadb(cx) {
-        return Ok(Verdict::not_applicable("MySQL's keys are wrapped by a master key; see key-master-age"));
+        return Ok(CheckResults::not_applicable("MySQL's keys are wrapped by a master key; see key-master-age"));
     }
     let used = used(cx)?;
     let Some(first) = used.first() else {
-        return Ok(Verdict::not_applicable("no tablespace is encrypted with a key of MariaDB"));
+        return Ok(CheckResults::not_applicable("no tablespace is encrypted with a key of MariaDB"));
     };
     let grade =
         if matches!(first.evidence, Evidence::Bytes { .. }) { EvidenceGrade::Bytes } else { EvidenceGrade::Reported };
     let newest = used.iter().map(|space| space.version).max().unwrap_or(0);
     let only_first = used.iter().all(|space| space.key_id == 1 && space.version <= 1);
     let by_file = by_file(cx)?;
-    let ruling = if by_file && only_first {
-        Ruling::fail(
+    let result = if by_file && only_first {
+        CheckResult::fail(
             "keys",
             grade,
             format!("all {} tablespaces are on key 1, version 1, and a key file has no other version", used.len()),
         )
     } else if by_file {
-        Ruling::pass("keys", grade, format!("{} tablespaces use several key ids", used.len()))
+        CheckResult::pass("keys", grade, format!("{} tablespaces use several key ids", used.len()))
     } else if let Some(sql) = cx.facts.sql.as_ref().filter(|sql| never_rotates(sql)) {
-        Ruling::fail(
+        CheckResult::fail(
             "keys",
             EvidenceGrade::Declared,
             "the background threads never re-encrypt with a newer key version",
@@ -70,9 +70,9 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .evidence(sql.variable_evidence(variable::INNODB_ENCRYPTION_ROTATE_KEY_AGE))
         .fix(set_variable(sql, variable::INNODB_ENCRYPTION_ROTATE_KEY_AGE, "1"))
     } else {
-        Ruling::pass("keys", grade, format!("the plug-in has key versions, the newest in use is {newest}"))
+        CheckResult::pass("keys", grade, format!("the plug-in has key versions, the newest in use is {newest}"))
     };
-    Ok(Verdict::one(ruling.evidence(first.evidence.clone())))
+    Ok(CheckResults::one(result.evidence(first.evidence.clone())))
 }
 
 fn never_rotates(sql: &SqlFacts) -> bool {

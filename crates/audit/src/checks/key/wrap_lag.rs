@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 
 use super::{Wrapped, live_stores, newest_master_keys, nothing_wrapped, wrapped};
 use crate::artefact::Kind;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::EvidenceGrade;
@@ -44,7 +44,7 @@ const ROTATED: &str =
 /// Source: seen on 5.7.22 and 9.7.4.
 const FLUSH_SECONDS: u64 = 600;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let mut spaces = wrapped(cx, true);
     spaces.retain(|space| !space.temporary);
     if spaces.is_empty() {
@@ -53,29 +53,29 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let newest = newest(cx, &spaces);
     let unknown = unknown(cx);
     let seconds = seconds_since_rotation(cx).filter(|seconds| *seconds < FLUSH_SECONDS);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for space in &spaces {
         if let Some(message) = behind(space, &newest) {
             if let Some(seconds) = seconds.filter(|_| is_one_behind(space, &newest) && !unknown.contains(space.path)) {
-                verdict.push_unknown(space.name, unflushed(message, seconds));
+                results.push_unknown(space.name, unflushed(message, seconds));
                 continue;
             }
-            let ruling = Ruling::fail(space.name, EvidenceGrade::Bytes, message).evidence(space.evidence());
-            verdict.push(match unknown.contains(space.path) {
-                true => ruling.fix(format!(
+            let result = CheckResult::fail(space.name, EvidenceGrade::Bytes, message).evidence(space.evidence());
+            results.push(match unknown.contains(space.path) {
+                true => result.fix(format!(
                     "{}: no rotation includes it, since the server does not know it; import it, or move it away",
-                    word(space.path)
+                    shell_word(space.path)
                 )),
-                false => ruling.fix(Remedy::command(CHECK.fix).note(ROTATED)),
+                false => result.fix(Remedy::command(CHECK.fix).note(ROTATED)),
             });
         }
     }
     let keys: Vec<String> = newest.iter().map(|(uuid, id)| format!("{id} of {uuid}")).collect();
     let text =
         format!("{} tablespaces and logs are wrapped by the newest key known: {}", spaces.len(), keys.join(", "));
-    let pass = Ruling::pass("server", EvidenceGrade::Bytes, text);
-    verdict.pass_if_clean(spaces.iter().take(3).map(Wrapped::evidence).fold(pass, Ruling::evidence));
-    Ok(verdict)
+    let pass = CheckResult::pass("server", EvidenceGrade::Bytes, text);
+    results.pass_if_clean(spaces.iter().take(3).map(Wrapped::evidence).fold(pass, CheckResult::evidence));
+    Ok(results)
 }
 
 /// Seconds between the last change of the running server's key file and this audit.

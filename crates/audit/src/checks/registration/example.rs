@@ -2,7 +2,7 @@
 
 use findings::Severity;
 
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -23,12 +23,13 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
-    let ruling = if sql.variable_on("example")? {
-        Ruling::pass("example", EvidenceGrade::Declared, "the example is on")
+    let result = if sql.variable_on("example")? {
+        CheckResult::pass("example", EvidenceGrade::Declared, "the example is on")
     } else {
-        Ruling::fail("example", EvidenceGrade::Declared, "the example is off").fix(set_variable(sql, "example", "ON"))
+        CheckResult::fail("example", EvidenceGrade::Declared, "the example is off")
+            .fix(set_variable(sql, "example", "ON"))
     };
-    Ok(Verdict::one(ruling.evidence(sql.variable_evidence("example"))))
+    Ok(CheckResults::one(result.evidence(sql.variable_evidence("example"))))
 }

@@ -3,7 +3,7 @@
 use findings::Severity;
 
 use crate::channel::client::{networking_off, takes_plain_text};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::auth::{from_here_only, holders, key_of, logins};
 use crate::checks::tls::require;
 use crate::checks::tls::user_not_required::asks_nothing;
@@ -28,9 +28,9 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if networking_off(cx.facts) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: no replica can connect"));
+        return Ok(CheckResults::not_applicable("skip_networking = ON: no replica can connect"));
     }
     let (sql, accounts) = logins(cx)?;
     let holders = holders(sql, &sql.accounts()?, |account| account.replica);
@@ -38,20 +38,21 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         |account: &&Account<'_>| holders.contains(&key_of(account.user, account.host)) && !from_here_only(sql, account);
     let pulling: Vec<&Account<'_>> = accounts.iter().filter(may_pull).collect();
     let plain = takes_plain_text(cx.facts)?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for account in pulling.iter().filter(|account| plain.value && asks_nothing(account)) {
         let name = account.quoted();
         let answer = format!("{name}: repl_slave = Y, ssl_type = {:?}", account.ssl_type);
-        verdict.push(
-            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} may read the binary log in clear"))
+        results.push(
+            CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name} may read the binary log in clear"))
                 .evidence(sql.evidence("accounts", answer))
                 .fix(require(sql, &name, "SSL").note("or X509, if the replica has a certificate")),
         );
     }
     let answer = format!("{} accounts from other hosts may read the binary log, none of them in clear", pulling.len());
-    let pass = Ruling::pass("server", EvidenceGrade::Reported, &answer).evidence(sql.evidence("accounts", &answer));
-    verdict.pass_if_clean(plain.evidence.into_iter().fold(pass, Ruling::evidence));
-    Ok(verdict)
+    let pass =
+        CheckResult::pass("server", EvidenceGrade::Reported, &answer).evidence(sql.evidence("accounts", &answer));
+    results.pass_if_clean(plain.evidence.into_iter().fold(pass, CheckResult::evidence));
+    Ok(results)
 }
 
 #[cfg(test)]

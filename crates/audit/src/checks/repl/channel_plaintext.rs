@@ -4,7 +4,7 @@ use findings::{Remedy, Severity};
 
 use super::change;
 use crate::channel::replica::{Channel, channels};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
@@ -30,30 +30,30 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let channels = channels(sql)?;
     if channels.is_empty() {
-        return Ok(Verdict::not_applicable("no replication channel is configured"));
+        return Ok(CheckResults::not_applicable("no replication channel is configured"));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for channel in &channels {
-        verdict.push(ruling(sql, channel));
+        results.push(result(sql, channel));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
+fn result(sql: &SqlFacts, channel: &Channel<'_>) -> CheckResult {
     let (name, source) = (channel.artefact(), channel.source());
-    let ruling = if channel.tls && !channel.enforces_tls(sql) {
-        Ruling::unknown(&name, wished_for(sql, channel))
+    let result = if channel.tls && !channel.enforces_tls(sql) {
+        CheckResult::unknown(&name, wished_for(sql, channel))
     } else if channel.tls {
-        Ruling::pass(&name, EvidenceGrade::Reported, format!("{name} reads from {source} over TLS"))
+        CheckResult::pass(&name, EvidenceGrade::Reported, format!("{name} reads from {source} over TLS"))
     } else {
-        Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} reads from {source} in clear"))
+        CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name} reads from {source} in clear"))
             .fix(verified_tls(sql, channel))
     };
-    ruling.evidence(evidence(sql, channel))
+    result.evidence(evidence(sql, channel))
 }
 
 fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unavailable {

@@ -4,7 +4,7 @@ use findings::Severity;
 
 use super::channel_plaintext::{evidence, verified_tls};
 use crate::channel::replica::{Channel, channels};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
@@ -27,37 +27,39 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let channels = channels(sql)?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for channel in channels.iter().filter(|channel| channel.tls) {
-        verdict.push(ruling(sql, channel));
+        results.push(result(sql, channel));
     }
-    if verdict.is_empty() {
+    if results.is_empty() {
         let why = if channels.is_empty() {
             "no replication channel is configured"
         } else {
             "no channel uses TLS; see repl-channel-plaintext"
         };
-        return Ok(Verdict::not_applicable(why));
+        return Ok(CheckResults::not_applicable(why));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
+fn result(sql: &SqlFacts, channel: &Channel<'_>) -> CheckResult {
     let (name, source) = (channel.artefact(), channel.source());
-    let ruling = if channel.verified {
-        Ruling::pass(&name, EvidenceGrade::Reported, format!("{name} verifies {source}"))
+    let result = if channel.verified {
+        CheckResult::pass(&name, EvidenceGrade::Reported, format!("{name} verifies {source}"))
     } else if channel.ca.is_empty() || sql.is_mariadb() {
-        Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} accepts any server as {source}"))
+        CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name} accepts any server as {source}"))
             .fix(verified_tls(sql, channel))
     } else {
         // Source: sql/rpl_replica.cc, connect_to_master(): a CA alone means VERIFY_CA.
         let message = format!("{name} checks the authority of {source}, not its name");
-        Ruling::fail(&name, EvidenceGrade::Reported, message).severity(Severity::Low).fix(verified_tls(sql, channel))
+        CheckResult::fail(&name, EvidenceGrade::Reported, message)
+            .severity(Severity::Low)
+            .fix(verified_tls(sql, channel))
     };
-    ruling.evidence(evidence(sql, channel))
+    result.evidence(evidence(sql, channel))
 }
 
 #[cfg(test)]

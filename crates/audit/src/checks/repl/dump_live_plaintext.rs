@@ -4,7 +4,7 @@ use findings::Severity;
 use server::address;
 
 use crate::channel::client::{Connection, connections, networking_off};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
@@ -28,28 +28,28 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if networking_off(cx.facts) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: no replica can connect"));
+        return Ok(CheckResults::not_applicable("skip_networking = ON: no replica can connect"));
     }
     let sql = cx.facts.sql()?;
     let connections = connections(sql).map_err(|unseen| name_replicas(sql, unseen))?;
     let dumps: Vec<&Connection<'_>> = connections.iter().filter(|connection| connection.is_dump()).collect();
     if dumps.is_empty() {
-        return Ok(Verdict::not_applicable("no replica is connected at this moment"));
+        return Ok(CheckResults::not_applicable("no replica is connected at this moment"));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for dump in dumps {
         let who = dump.who();
-        let ruling = if dump.clear() {
-            Ruling::fail(&who, EvidenceGrade::Reported, format!("{who} reads the binary log in clear"))
+        let result = if dump.clear() {
+            CheckResult::fail(&who, EvidenceGrade::Reported, format!("{who} reads the binary log in clear"))
         } else {
-            Ruling::pass(&who, EvidenceGrade::Reported, format!("{who} reads the binary log over {}", dump.kind))
+            CheckResult::pass(&who, EvidenceGrade::Reported, format!("{who} reads the binary log over {}", dump.kind))
         };
         let answer = format!("thread {} of {who}: {}, connection_type = {}", dump.thread_id, dump.command, dump.kind);
-        verdict.push(ruling.evidence(sql.evidence("connections", answer)));
+        results.push(result.evidence(sql.evidence("connections", answer)));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Without connection types, at least name the registered replicas.

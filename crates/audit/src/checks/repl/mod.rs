@@ -1,8 +1,8 @@
 //! Replication: channels, accounts that may replicate, connected replicas.
 
 use findings::Remedy;
-use server::dialect::statement::{ReplicationTerms, replication_terms};
-use server::quote;
+use server::dialect::channel::Channel;
+use server::dialect::statement::replication_terms;
 
 use crate::facts::sql::SqlFacts;
 
@@ -15,42 +15,33 @@ checks! {
 }
 
 /// Changes a channel; assignments are written without `SOURCE_` or `MASTER_`.
-///
-/// MariaDB names a connection where MySQL has `FOR CHANNEL`.
-pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Remedy {
-    let ReplicationTerms { change, prefix, replica } = replication_terms(&sql.identity.version);
+pub(super) fn change(sql: &SqlFacts, name: &str, assignments: &[&str]) -> Remedy {
+    let prefix = replication_terms(&sql.identity.version).prefix;
     let assigned = |assignment: &&str| match assignment.strip_prefix("GET_") {
         Some(rest) => format!("GET_{prefix}_{rest}"),
         None => format!("{prefix}_{assignment}"),
     };
     let assigned = assignments.iter().map(assigned).collect::<Vec<_>>().join(", ");
-    let (connection, for_channel) = named(sql, channel);
-    Remedy::statement(format!("STOP {replica}{connection}{for_channel}"))
-        .and(Remedy::statement(format!("{change}{connection} TO {assigned}{for_channel}")))
-        .and(Remedy::statement(format!("START {replica}{connection}{for_channel}")))
+    let channel = channel(sql, name);
+    Remedy::statement(channel.statement("STOP", ""))
+        .and(Remedy::statement(channel.change(&assigned)))
+        .and(Remedy::statement(channel.statement("START", "")))
 }
 
 /// Restarts the thread that applies a channel's changes.
-pub(super) fn restart_applier(sql: &SqlFacts, channel: &str) -> Remedy {
-    let replica = replica(sql);
-    let (connection, for_channel) = named(sql, channel);
-    let order = |verb: &str| Remedy::statement(format!("{verb} {replica}{connection} SQL_THREAD{for_channel}"));
-    order("STOP").and(order("START"))
+pub(super) fn restart_applier(sql: &SqlFacts, name: &str) -> Remedy {
+    let channel = channel(sql, name);
+    let thread = |verb: &str| Remedy::statement(channel.statement(verb, "SQL_THREAD"));
+    thread("STOP").and(thread("START"))
 }
 
-/// The keyword for a replica in statements.
-pub(super) fn replica(sql: &SqlFacts) -> &'static str {
-    replication_terms(&sql.identity.version).replica
-}
-
-/// The name of a channel in a statement: the part directly after `SLAVE`, and the part at the end.
-fn named(sql: &SqlFacts, channel: &str) -> (String, String) {
-    let quoted = quote::text(channel);
-    match (channel.is_empty(), sql.is_mariadb()) {
-        (true, _) => (String::new(), String::new()),
-        (false, true) => (format!(" {quoted}"), String::new()),
-        (false, false) => (String::new(), format!(" FOR CHANNEL {quoted}")),
-    }
+/// The channel of this name. Statements name the default channel only beside others: MySQL would apply them to all
+/// channels, or refuse them.
+pub(super) fn channel<'a>(sql: &'a SqlFacts, name: &'a str) -> Channel<'a> {
+    let version = &sql.identity.version;
+    let several = |answer: &str| sql.rows(answer).is_ok_and(|rows| rows.len() > 1);
+    let alone = sql.is_mariadb() || !(several("replica_channels") || several("replica_credentials"));
+    if name.is_empty() && alone { Channel::only(version) } else { Channel::named(version, name) }
 }
 
 #[cfg(test)]
@@ -99,5 +90,17 @@ pub(super) mod tests {
             "STOP REPLICA SQL_THREAD FOR CHANNEL 'east'; START REPLICA SQL_THREAD FOR CHANNEL 'east'"
         );
         assert!(statement(mariadb(), "east").starts_with("STOP SLAVE 'east'; CHANGE MASTER 'east' TO MASTER_SSL=1"));
+    }
+
+    #[test]
+    fn the_default_channel_is_named_beside_others() {
+        let two = |made: FactsBuilder| made.answer("replica_channels", &["channel"], &[&[""], &["east"]]);
+        let restarted = |made: FactsBuilder| restart_applier(made.0.sql.as_ref().unwrap(), "").to_string();
+        assert_eq!(
+            restarted(two(mysql())),
+            "STOP REPLICA SQL_THREAD FOR CHANNEL ''; START REPLICA SQL_THREAD FOR CHANNEL ''"
+        );
+        assert_eq!(restarted(mysql()), "STOP REPLICA SQL_THREAD; START REPLICA SQL_THREAD");
+        assert_eq!(restarted(two(mariadb())), "STOP SLAVE SQL_THREAD; START SLAVE SQL_THREAD");
     }
 }

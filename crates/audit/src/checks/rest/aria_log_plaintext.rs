@@ -5,7 +5,7 @@ use findings::Severity;
 use super::{ArtefactPolicy, all_seen, data_seen, is_system_schema, judge_all};
 use crate::access;
 use crate::artefact::{Artefact, Kind};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::EvidenceGrade;
@@ -30,9 +30,9 @@ pub(crate) const CHECK: Check = Check {
 /// A log of one page has only a header. Source: `ma_loghandler.h` (`TRANSLOG_PAGE_SIZE`).
 const PAGE_BYTES: u64 = 8192;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if super::mariadb(cx) == Some(false) {
-        return Ok(Verdict::not_applicable("only MariaDB has an Aria log"));
+        return Ok(CheckResults::not_applicable("only MariaDB has an Aria log"));
     }
     let mut logs = cx.artefacts.with_kind(Kind::AriaLog).peekable();
     if logs.peek().is_none() {
@@ -42,18 +42,18 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let low = has_files_of_users(cx) == Some(false);
     let severity = |_: &Artefact<'_>| low.then_some(Severity::Low);
     let terms = ArtefactPolicy { noun: "Aria logs", severity: &severity, fix: &|_| CHECK.fix.into() };
-    let verdict = judge_all(cx, logs, &terms);
-    if !verdict.is_empty() {
-        return Ok(verdict);
+    let results = judge_all(cx, logs, &terms);
+    if !results.is_empty() {
+        return Ok(results);
     }
-    Ok(Verdict::one(Ruling::pass("server", EvidenceGrade::Bytes, "no Aria log holds a change")))
+    Ok(CheckResults::one(CheckResult::pass("server", EvidenceGrade::Bytes, "no Aria log holds a change")))
 }
 
 /// Every MariaDB has one: if none was found, it is unknown.
-fn none_found(cx: &Context<'_>) -> Observed<Verdict> {
+fn none_found(cx: &Context<'_>) -> Observed<CheckResults> {
     cx.facts.files()?;
     if super::mariadb(cx).is_none() && data_seen(cx) {
-        return Ok(Verdict::not_applicable("no Aria log lies in the data directory: no MariaDB wrote it"));
+        return Ok(CheckResults::not_applicable("no Aria log lies in the data directory: no MariaDB wrote it"));
     }
     Err(Unavailable {
         what: "aria_log.00000001".to_owned(),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -37,27 +37,27 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if super::mariadb(cx) == Some(false) {
-        return Ok(Verdict::not_applicable("only MariaDB has Aria tables"));
+        return Ok(CheckResults::not_applicable("only MariaDB has Aria tables"));
     }
     let tables = cx.artefacts.with_kind(Kind::AriaTable).filter(|table| !table.is_public());
     let terms = ArtefactPolicy { noun: "Aria tables", severity: &severity, fix: &|table| fix(cx, table) };
-    let mut verdict = unless_unwalked(cx, judge_all(cx, tables, &terms));
-    if let (true, Some(sql)) = (verdict.is_empty() && !data_seen(cx), &cx.facts.sql) {
-        by_list(sql)?.into_iter().for_each(|ruling| verdict.push(ruling));
+    let mut results = unless_unwalked(cx, judge_all(cx, tables, &terms));
+    if let (true, Some(sql)) = (results.is_empty() && !data_seen(cx), &cx.facts.sql) {
+        by_list(sql)?.into_iter().for_each(|result| results.push(result));
     }
     if let (true, Some(sql)) = (data_seen(cx), &cx.facts.sql) {
-        unwritten(cx, sql).into_iter().for_each(|ruling| verdict.push(ruling));
+        unwritten(cx, sql).into_iter().for_each(|result| results.push(result));
     }
-    if verdict.is_empty() && all_seen(cx) {
-        return Ok(Verdict::not_applicable("no Aria table lies in the data directory"));
+    if results.is_empty() && all_seen(cx) {
+        return Ok(CheckResults::not_applicable("no Aria table lies in the data directory"));
     }
-    if verdict.is_empty() {
+    if results.is_empty() {
         cx.facts.files()?;
         unwalked(cx).map_or(Ok(()), Err)?;
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// The server's own tables are less severe, except those with column values or credentials.
@@ -72,7 +72,7 @@ fn severity(table: &Artefact<'_>) -> Option<Severity> {
 }
 
 /// Users' tables whose rows are still in memory, and will be written in clear text.
-fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
+fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<CheckResult> {
     if sql.variable_on(variable::ARIA_TABLES) != Ok(false) {
         return Vec::new();
     }
@@ -93,15 +93,15 @@ fn users_tables(sql: &SqlFacts) -> Observed<Vec<(String, String)>> {
     Ok(users.map(|row| (row.text("schema").to_owned(), row.text("table").to_owned())).collect())
 }
 
-fn by_list(sql: &SqlFacts) -> Observed<Vec<Ruling>> {
+fn by_list(sql: &SqlFacts) -> Observed<Vec<CheckResult>> {
     let tables: Vec<String> =
         users_tables(sql)?.into_iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
     if !sql.variable_on(variable::ARIA_TABLES)? {
         let system_only = tables.is_empty();
         let named = if system_only { vec![variable::ARIA_TABLES.to_owned()] } else { tables };
-        let rulings = switched_off(sql, named).into_iter();
-        return Ok(rulings
-            .map(|ruling| if system_only { ruling.severity(Severity::Medium) } else { ruling })
+        let results = switched_off(sql, named).into_iter();
+        return Ok(results
+            .map(|result| if system_only { result.severity(Severity::Medium) } else { result })
             .collect());
     }
     if tables.is_empty() && !sees_all_tables(sql) {
@@ -115,13 +115,17 @@ fn by_list(sql: &SqlFacts) -> Observed<Vec<Ruling>> {
     })
 }
 
-fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<Ruling> {
-    let ruling = |table: String| {
-        Ruling::fail(&table, EvidenceGrade::Declared, "aria_encrypt_tables is OFF: Aria tables are written in clear")
-            .evidence(sql.variable_evidence(variable::ARIA_TABLES))
-            .fix(set_variable(sql, variable::ARIA_TABLES, "ON"))
+fn switched_off(sql: &SqlFacts, tables: Vec<String>) -> Vec<CheckResult> {
+    let result = |table: String| {
+        CheckResult::fail(
+            &table,
+            EvidenceGrade::Declared,
+            "aria_encrypt_tables is OFF: Aria tables are written in clear",
+        )
+        .evidence(sql.variable_evidence(variable::ARIA_TABLES))
+        .fix(set_variable(sql, variable::ARIA_TABLES, "ON"))
     };
-    tables.into_iter().map(ruling).collect()
+    tables.into_iter().map(result).collect()
 }
 
 fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {

@@ -11,7 +11,7 @@ use server::switch::is_switched_on;
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::{Kind, State};
 use crate::channel::group::group;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::{path_of_ca, set_at_start, set_variable};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -35,40 +35,40 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx, sql));
     let terms = ArtefactPolicy { noun: "binary logs", severity: &|_| None, fix: &|_| fix() };
     let known = cx.artefacts.with_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
-    let mut verdict = judge_all(cx, known, &terms);
-    let Some(sql) = &cx.facts.sql else { return without_server(cx, verdict) };
-    if !verdict.is_empty() {
-        return Ok(verdict);
+    let mut results = judge_all(cx, known, &terms);
+    let Some(sql) = &cx.facts.sql else { return without_server(cx, results) };
+    if !results.is_empty() {
+        return Ok(results);
     }
     match sql.variable_on(variable::LOG_BIN)? {
-        false => Ok(Verdict::not_applicable("log_bin is OFF, and no binary log was found")),
+        false => Ok(CheckResults::not_applicable("log_bin is OFF, and no binary log was found")),
         true => {
-            verdict.push(by_switch(sql, "binary logs"));
-            Ok(verdict)
+            results.push(by_switch(sql, "binary logs"));
+            Ok(results)
         }
     }
 }
 
-fn without_server(cx: &Context<'_>, verdict: Verdict) -> Observed<Verdict> {
-    if verdict.is_empty() && data_seen(cx) {
-        return Ok(Verdict::not_applicable("no binary log lies in the directories that were read"));
+fn without_server(cx: &Context<'_>, results: CheckResults) -> Observed<CheckResults> {
+    if results.is_empty() && data_seen(cx) {
+        return Ok(CheckResults::not_applicable("no binary log lies in the directories that were read"));
     }
-    cx.facts.files().map(|_| verdict)
+    cx.facts.files().map(|_| results)
 }
 
 /// What the variable proves about logs that were not read and are in no list.
-pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
+pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> CheckResult {
     match first_variable(sql, Encrypts::BinaryLogs) {
         Some((name, value)) if !is_switched_on(value) => {
-            Ruling::fail(logs, EvidenceGrade::Declared, format!("{name} is OFF: {logs} are written in clear"))
+            CheckResult::fail(logs, EvidenceGrade::Declared, format!("{name} is OFF: {logs} are written in clear"))
                 .evidence(sql.variable_evidence(name))
                 .fix(switch_on(sql))
         }
-        Some((name, _)) => Ruling::unknown(
+        Some((name, _)) => CheckResult::unknown(
             logs,
             Unavailable {
                 what: logs.to_owned(),
@@ -83,10 +83,12 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
                 ),
             },
         ),
-        None if sql.can(Capability::EncryptBinaryLogs) => Ruling::unknown(logs, switch_unseen(sql)),
-        None => Ruling::fail(logs, EvidenceGrade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
-            .evidence(sql.variable_evidence(variable::MYSQL_BINARY_LOGS))
-            .fix(switch_on(sql)),
+        None if sql.can(Capability::EncryptBinaryLogs) => CheckResult::unknown(logs, switch_unseen(sql)),
+        None => {
+            CheckResult::fail(logs, EvidenceGrade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
+                .evidence(sql.variable_evidence(variable::MYSQL_BINARY_LOGS))
+                .fix(switch_on(sql))
+        }
     }
 }
 
@@ -130,7 +132,7 @@ fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
     let purge = match active {
         true => purge,
         // Without a CA, clone would accept data from any donor (`clone-unverified`).
-        false => Remedy::statement(clone).and(set_variable(sql, "clone_ssl_ca", &path_of_ca(sql))).and(purge),
+        false => Remedy::statement(clone).and(set_variable(sql, variable::CLONE_SSL_CA, &path_of_ca(sql))).and(purge),
     };
     purge.note(
         "on every member, and the plug-in on one that joins later: it receives all data by clone, for which the \

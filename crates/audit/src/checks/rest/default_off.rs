@@ -7,7 +7,7 @@ use server::dialect::variable;
 use server::switch::is_switched_on;
 
 use super::first_variable;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::checks::gr::while_out;
 use crate::exposure::{ClosedBy, Exposes};
@@ -35,37 +35,37 @@ pub const CHECK: Check = Check {
 /// A keyword, so that statements must quote it.
 const FORCE: &str = "'FORCE'";
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     sql.rows("variables")?;
     let new_tables = first_variable(sql, Encrypts::NewTables).filter(|_| !sql.is_mariadb());
     let Some((name, value)) = new_tables.or_else(|| first_variable(sql, Encrypts::Tablespaces)) else {
         return none(sql);
     };
-    let ruling = match value.to_ascii_uppercase().as_str() {
-        "FORCE" => Ruling::pass("server", EvidenceGrade::Declared, format!("{name} is FORCE")),
+    let result = match value.to_ascii_uppercase().as_str() {
+        "FORCE" => CheckResult::pass("server", EvidenceGrade::Declared, format!("{name} is FORCE")),
         _ if !is_switched_on(value) => {
-            Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: new tables are created in clear"))
+            CheckResult::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: new tables are created in clear"))
                 .fix(fix(sql, name))
         }
         _ if sql.is_mariadb() => {
             let message = format!("{name} is {value}, not FORCE: whoever writes ENCRYPTED=NO creates a clear table");
-            Ruling::fail(name, EvidenceGrade::Declared, message).severity(Severity::Low).fix(fix(sql, name))
+            CheckResult::fail(name, EvidenceGrade::Declared, message).severity(Severity::Low).fix(fix(sql, name))
         }
-        _ => Ruling::pass("server", EvidenceGrade::Declared, format!("{name} is {value}")),
+        _ => CheckResult::pass("server", EvidenceGrade::Declared, format!("{name} is {value}")),
     };
-    Ok(Verdict::one(ruling.evidence(sql.variable_evidence(name))))
+    Ok(CheckResults::one(result.evidence(sql.variable_evidence(name))))
 }
 
 /// A server of a version with the variable that does not show it: unknown.
-fn none(sql: &SqlFacts) -> Observed<Verdict> {
+fn none(sql: &SqlFacts) -> Observed<CheckResults> {
     if sql.mysql_can(Capability::EncryptByDefault) {
         sql.variable(variable::MYSQL_NEW_TABLES)?;
     }
     if sql.can(Capability::EncryptByDefault) {
         sql.variable(variable::MARIADB_TABLESPACES)?;
     }
-    Ok(Verdict::not_applicable(format!("{} has no default for encryption", sql.identity.version)))
+    Ok(CheckResults::not_applicable(format!("{} has no default for encryption", sql.identity.version)))
 }
 
 /// Without threads MariaDB's variable encrypts only new tables, which is a separate finding.

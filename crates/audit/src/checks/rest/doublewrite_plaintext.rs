@@ -8,7 +8,7 @@ use innodb::SpaceId;
 use super::{all_seen, covered_by_disk, listed, unread, unwalked, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, Kind, State, byte_evidence};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
@@ -53,12 +53,12 @@ struct Copies<'a> {
     clear: u64,
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let spaces = spaces(cx);
     if !spaces.values().any(|space| space.meant_to_be_encrypted()) {
         return nothing_encrypted(cx, &spaces);
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut disk = Vec::new();
     let mut seen = Copies::default();
     for buffer in buffers(cx) {
@@ -69,20 +69,20 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         } else if buffer.disk_encryption().is_some() {
             disk.push(buffer);
         } else {
-            verdict.push(failure(buffer, &copies));
+            results.push(failure(buffer, &copies));
         }
     }
-    covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
-    unread(&unread_files(cx)).into_iter().for_each(|ruling| verdict.push(ruling));
+    covered_by_disk(cx, &disk).into_iter().for_each(|result| results.push(result));
+    unread(&unread_files(cx)).into_iter().for_each(|result| results.push(result));
     if let (true, Some(unseen)) = (seen.hidden > 0, unwalked(cx)) {
-        verdict.push_unknown("doublewrite buffer", unseen);
+        results.push_unknown("doublewrite buffer", unseen);
     }
     if buffers(cx).next().is_none() {
-        verdict.push_unknown("doublewrite buffer", no_bytes());
+        results.push_unknown("doublewrite buffer", no_bytes());
     } else if disk.is_empty() {
-        verdict.pass_if_clean(pass(cx, &seen));
+        results.pass_if_clean(pass(cx, &seen));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 fn spaces<'c>(cx: &'c Context<'_>) -> HashMap<SpaceId, &'c Artefact<'c>> {
@@ -129,7 +129,7 @@ fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>
     found
 }
 
-fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> Ruling {
+fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> CheckResult {
     let mut text = Vec::new();
     if copies.encrypted > 0 {
         let names = listed(copies.names.iter().copied());
@@ -142,10 +142,10 @@ fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> Ruling {
         text.push(format!("{} of clear tablespaces, which do not count here", copies.clear));
     }
     let text = format!("{} holds {}", buffer.name, text.join(", "));
-    with_evidence(Ruling::fail(&buffer.name, EvidenceGrade::Bytes, text), evidence(buffer))
+    with_evidence(CheckResult::fail(&buffer.name, EvidenceGrade::Bytes, text), evidence(buffer))
 }
 
-fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
+fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> CheckResult {
     let news = if seen.clear > 0 {
         format!("; {} clear copies belong to clear tablespaces", seen.clear)
     } else {
@@ -154,7 +154,7 @@ fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
     let slots: u64 = buffers(cx).filter_map(|buffer| buffer.page_copies()).map(|copies| copies.slots).sum();
     let text = format!("none of {slots} slots read holds a clear page with rows of an encrypted tablespace{news}");
     let evidence = buffers(cx).next().map(evidence).unwrap_or_default();
-    with_evidence(Ruling::pass("server", EvidenceGrade::Bytes, text), evidence)
+    with_evidence(CheckResult::pass("server", EvidenceGrade::Bytes, text), evidence)
 }
 
 fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
@@ -171,13 +171,15 @@ fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
     vec![Evidence::Bytes { path: file.path.clone(), offset: 1 << 20, hex: String::new(), meaning }]
 }
 
-fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Observed<Verdict> {
+fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Observed<CheckResults> {
     let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.values().any(|space| space.state().is_some()) {
-        return Ok(Verdict::not_applicable("no tablespace is encrypted: clear copies of clear pages do not count"));
+        return Ok(CheckResults::not_applicable(
+            "no tablespace is encrypted: clear copies of clear pages do not count",
+        ));
     }
     cx.facts.files()?;
-    unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
+    unwalked(cx).map_or_else(|| Ok(CheckResults::new()), Err)
 }
 
 fn no_bytes() -> Unavailable {

@@ -7,7 +7,7 @@ use server::switch::is_switched_on;
 
 use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -35,20 +35,22 @@ pub(crate) const CHECK: Check = Check {
 const THREADS: &str = variable::INNODB_ENCRYPTION_THREADS;
 const AGE: &str = variable::INNODB_ENCRYPTION_ROTATE_KEY_AGE;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if super::mariadb(cx) == Some(false) {
-        return Ok(Verdict::not_applicable("only MariaDB encrypts with background threads"));
+        return Ok(CheckResults::not_applicable("only MariaDB encrypts with background threads"));
     }
     let sql = cx.facts.sql()?;
     if !sql.is_mariadb() || !sql.can(Capability::EncryptTables) {
-        return Ok(Verdict::not_applicable(format!("{} has no encryption threads", sql.identity.version)));
+        return Ok(CheckResults::not_applicable(format!("{} has no encryption threads", sql.identity.version)));
     }
     if !is_switched_on(sql.variable(variable::MARIADB_TABLESPACES)?) {
-        return Ok(Verdict::not_applicable("innodb_encrypt_tables is OFF: there is nothing for threads to encrypt"));
+        return Ok(CheckResults::not_applicable(
+            "innodb_encrypt_tables is OFF: there is nothing for threads to encrypt",
+        ));
     }
     let threads = sql.variable(THREADS)?;
     let clear = clear_spaces(cx);
-    let ruling = if threads == "0" {
+    let result = if threads == "0" {
         no_threads(cx, sql, &clear)
     } else if sql.variable_or_none(AGE) == Some("0") && !clear.is_empty() {
         failure(
@@ -60,14 +62,14 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .evidence(sql.variable_evidence(AGE))
         .fix(set_variable(sql, AGE, "1"))
     } else {
-        Ruling::pass("server", EvidenceGrade::Declared, format!("{threads} threads encrypt existing tablespaces"))
+        CheckResult::pass("server", EvidenceGrade::Declared, format!("{threads} threads encrypt existing tablespaces"))
     };
-    Ok(Verdict::one(
-        ruling.evidence(sql.variable_evidence(variable::MARIADB_TABLESPACES)).evidence(sql.variable_evidence(THREADS)),
+    Ok(CheckResults::one(
+        result.evidence(sql.variable_evidence(variable::MARIADB_TABLESPACES)).evidence(sql.variable_evidence(THREADS)),
     ))
 }
 
-fn no_threads(cx: &Context<'_>, sql: &SqlFacts, clear: &[&Artefact<'_>]) -> Ruling {
+fn no_threads(cx: &Context<'_>, sql: &SqlFacts, clear: &[&Artefact<'_>]) -> CheckResult {
     let text = match clear {
         [] => format!("{THREADS} is 0: clear tablespaces stay clear"),
         clear => format!("{THREADS} is 0: {} tablespaces stay clear: {}", clear.len(), names(clear)),
@@ -75,11 +77,11 @@ fn no_threads(cx: &Context<'_>, sql: &SqlFacts, clear: &[&Artefact<'_>]) -> Ruli
     failure(cx, THREADS, text, clear).fix(set_variable(sql, THREADS, "4"))
 }
 
-fn failure(cx: &Context<'_>, artefact: &str, text: String, clear: &[&Artefact<'_>]) -> Ruling {
+fn failure(cx: &Context<'_>, artefact: &str, text: String, clear: &[&Artefact<'_>]) -> CheckResult {
     let grade =
         clear.iter().filter_map(|space| space.state()).map(|(_, grade)| grade).max().unwrap_or(EvidenceGrade::Declared);
     let evidence = clear.iter().take(3).flat_map(|space| space.evidence(cx.facts)).collect();
-    with_evidence(Ruling::fail(artefact, grade, text), evidence)
+    with_evidence(CheckResult::fail(artefact, grade, text), evidence)
 }
 
 fn clear_spaces<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {

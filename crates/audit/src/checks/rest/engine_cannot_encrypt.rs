@@ -13,7 +13,7 @@ use super::{
     unwalked, with_evidence,
 };
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::checks::key::can_encrypt;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -53,34 +53,34 @@ const OTHERS: [&str; 10] = [
     "TempTable",
 ];
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files: Vec<&Artefact<'_>> =
         cx.artefacts.with_kind(Kind::PlainTable).filter(|file| !is_system_table(file)).collect();
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let (disk, open): (Vec<_>, Vec<_>) = files.iter().copied().partition(|file| file.disk_encryption().is_some());
-    open.into_iter().filter(|file| file.bytes == Some(State::Clear)).for_each(|file| verdict.push(of_file(cx, file)));
+    open.into_iter().filter(|file| file.bytes == Some(State::Clear)).for_each(|file| results.push(of_file(cx, file)));
     let disk: Vec<&Artefact<'_>> = disk.into_iter().filter(|file| file.bytes == Some(State::Clear)).collect();
-    covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
+    covered_by_disk(cx, &disk).into_iter().for_each(|result| results.push(result));
     let seen: HashSet<(String, String)> =
         files.iter().filter(|file| file.bytes == Some(State::Clear)).filter_map(|file| file.table()).collect();
     if let Some(sql) = &cx.facts.sql {
-        by_list(sql, &seen).into_iter().for_each(|ruling| verdict.push(ruling));
+        by_list(sql, &seen).into_iter().for_each(|result| results.push(result));
     }
-    if !verdict.has_failed() {
+    if !results.has_failed() {
         let unlisted: Vec<&Artefact<'_>> = files.into_iter().filter(|file| file.state().is_none()).collect();
-        unread(&unlisted).into_iter().for_each(|ruling| verdict.push(ruling));
+        unread(&unlisted).into_iter().for_each(|result| results.push(result));
     }
-    finish(cx, verdict)
+    finish(cx, results)
 }
 
-fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
-    if !verdict.is_empty() {
-        return Ok(verdict);
+fn finish(cx: &Context<'_>, mut results: CheckResults) -> Observed<CheckResults> {
+    if !results.is_empty() {
+        return Ok(results);
     }
     let listed = cx.facts.sql().and_then(|sql| sql.rows("tables").map(|_| sql));
     match listed {
-        Ok(sql) if all_seen(cx) || sees_all_tables(sql) => verdict.push(
-            Ruling::pass(
+        Ok(sql) if all_seen(cx) || sees_all_tables(sql) => results.push(
+            CheckResult::pass(
                 "server",
                 if all_seen(cx) { EvidenceGrade::Bytes } else { EvidenceGrade::Reported },
                 "no table uses an engine that cannot encrypt",
@@ -88,7 +88,7 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
             .evidence(sql.evidence("tables", "no row of such an engine outside the server's own schemas")),
         ),
         _ if all_seen(cx) => {
-            verdict.push(Ruling::pass(
+            results.push(CheckResult::pass(
                 "server",
                 EvidenceGrade::Bytes,
                 "no file with rows of such an engine lies in the data directory",
@@ -97,7 +97,7 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
         Ok(sql) => return Err(hidden_tables(sql)),
         Err(unseen) => return Err(unwalked(cx).unwrap_or(unseen)),
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// The server's own tables; log tables have their own check.
@@ -105,22 +105,22 @@ fn is_system_table(file: &Artefact<'_>) -> bool {
     file.table().is_some_and(|(schema, _)| is_system_schema(&schema))
 }
 
-fn of_file(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
-    let ruling = Ruling::fail(
+fn of_file(cx: &Context<'_>, file: &Artefact<'_>) -> CheckResult {
+    let result = CheckResult::fail(
         &file.name,
         EvidenceGrade::Bytes,
         format!("{} holds rows in clear: its engine cannot encrypt", file.name),
     );
-    let ruling = with_evidence(ruling, file.evidence(cx.facts));
+    let result = with_evidence(result, file.evidence(cx.facts));
     match file.table() {
         Some((schema, table)) => {
-            ruling.fix(convert(cx.facts.sql.as_ref(), &schema, &table, super::mariadb(cx) == Some(true)))
+            result.fix(convert(cx.facts.sql.as_ref(), &schema, &table, super::mariadb(cx) == Some(true)))
         }
-        None => ruling,
+        None => result,
     }
 }
 
-fn by_list(sql: &SqlFacts, seen: &HashSet<(String, String)>) -> Vec<Ruling> {
+fn by_list(sql: &SqlFacts, seen: &HashSet<(String, String)>) -> Vec<CheckResult> {
     let rows = sql.rows("tables").unwrap_or_default();
     let wanted = |row: &&Row<'_>| {
         let engine = row.text("engine");
@@ -131,13 +131,17 @@ fn by_list(sql: &SqlFacts, seen: &HashSet<(String, String)>) -> Vec<Ruling> {
     rows.iter().filter(wanted).map(|row| listed(sql, row)).collect()
 }
 
-fn listed(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
+fn listed(sql: &SqlFacts, row: &Row<'_>) -> CheckResult {
     let (schema, table, engine) = (row.text("schema"), row.text("table"), row.text("engine"));
     let outside = ["FEDERATED", "SPIDER", "CONNECT", "S3"].iter().any(|remote| engine.eq_ignore_ascii_case(remote));
     let why = if outside { "which keeps rows where this audit cannot see them" } else { "which cannot encrypt" };
-    Ruling::fail(format!("{schema}.{table}"), EvidenceGrade::Reported, format!("{schema}.{table} uses {engine}, {why}"))
-        .evidence(sql.evidence("tables", format!("{schema}.{table}: ENGINE = {engine}")))
-        .fix(convert(Some(sql), schema, table, sql.is_mariadb()))
+    CheckResult::fail(
+        format!("{schema}.{table}"),
+        EvidenceGrade::Reported,
+        format!("{schema}.{table} uses {engine}, {why}"),
+    )
+    .evidence(sql.evidence("tables", format!("{schema}.{table}: ENGINE = {engine}")))
+    .fix(convert(Some(sql), schema, table, sql.is_mariadb()))
 }
 
 fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> Remedy {

@@ -2,13 +2,13 @@
 
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
+use process::shell_word;
 use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
 use super::data_seen;
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::Role;
@@ -33,37 +33,37 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     files
         .files
         .iter()
         .filter(|file| matches!(file.content, Content::ExportKey))
-        .for_each(|file| verdict.push(failure(file)));
+        .for_each(|file| results.push(failure(file)));
     for file in files.files.iter().filter(|file| file_suffix::has(file.base_name(), file_suffix::EXPORT_KEY)) {
         if let Content::Unreadable { why } = &file.content {
-            verdict.push_unknown(&file.name, unreadable(file, why));
+            results.push_unknown(&file.name, unreadable(file, why));
         }
     }
     files
         .unseen_roots()
         .filter(|root| matches!(root.role, Role::Data | Role::Backup))
-        .for_each(|root| verdict.push_unknown(&root.path, root_unseen(root)));
+        .for_each(|root| results.push_unknown(&root.path, root_unseen(root)));
     if data_seen(cx) {
-        verdict.pass_if_clean(pass(files));
+        results.pass_if_clean(pass(files));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn failure(file: &FileFact) -> Ruling {
+fn failure(file: &FileFact) -> CheckResult {
     let (schema, table) = file_suffix::strip(&file.name, file_suffix::EXPORT_KEY)
         .unwrap_or(&file.name)
         .rsplit_once('/')
         .unwrap_or(("schema", "table"));
     let schema = schema.rsplit('/').next().unwrap_or(schema);
     let quoted = quote::table(schema, table);
-    Ruling::fail(
+    CheckResult::fail(
         &file.name,
         EvidenceGrade::Bytes,
         format!("{} holds the transfer key of {schema}.{table} in clear", file.path),
@@ -75,7 +75,7 @@ fn failure(file: &FileFact) -> Ruling {
         meaning: "length of the transfer key, which follows in clear".to_owned(),
     })
     .fix(
-        Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", word(&file.path)))
+        Remedy::advice(format!("UNLOCK TABLES in the session that exports, or shred -u {}", shell_word(&file.path)))
             .then("a new key")
             .and(Remedy::statement(format!("ALTER TABLE {quoted} {MYSQL_ENCRYPTED}, FORCE, ALGORITHM = COPY"))),
     )
@@ -90,11 +90,11 @@ fn root_unseen(root: &Root) -> Unavailable {
     Unavailable { what: format!("files below {}", root.path), why, remedy: access::reading(&root.path) }
 }
 
-fn pass(files: &FileFacts) -> Ruling {
+fn pass(files: &FileFacts) -> CheckResult {
     let message = format!("none of {} files is an export key", files.files.len());
     let walked = files.roots.iter().filter(|root| root.error.is_none());
     let evidence = walked.map(|root| Evidence::Host { source: root.path.clone(), observation: "walked".to_owned() });
-    evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence)
+    evidence.fold(CheckResult::pass("server", EvidenceGrade::Bytes, message), CheckResult::evidence)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use findings::Severity;
 
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Observed, Unavailable};
@@ -26,31 +26,31 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = cx.facts.host()?;
     let Some(data) = host.paths.iter().find(|path| path.role == Role::Data) else { return Err(no_data_directory()) };
     let DiskLayer::Encrypted { by } = &data.layer else {
-        return Ok(Verdict::not_applicable(
+        return Ok(CheckResults::not_applicable(
             "the data directory itself is not on an encrypted disk, see host-disk-unencrypted",
         ));
     };
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for path in outside_datadir(host) {
         match &path.layer {
-            DiskLayer::Plain => verdict.push(failure(path, by)),
-            DiskLayer::Unknown { why } => verdict.push_unknown(&path.path, unseen(path, why)),
+            DiskLayer::Plain => results.push(failure(path, by)),
+            DiskLayer::Unknown { why } => results.push_unknown(&path.path, unseen(path, why)),
             DiskLayer::Encrypted { .. } | DiskLayer::Memory => {}
         }
     }
-    verdict.pass_if_clean(
-        Ruling::pass(
+    results.pass_if_clean(
+        CheckResult::pass(
             "server",
             EvidenceGrade::Bytes,
             format!("all {} paths lie on encrypted disks or in memory", host.paths.len()),
         )
         .evidence(Evidence::Host { source: data.path.clone(), observation: by.clone() }),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Keys have their own checks.
@@ -74,7 +74,7 @@ fn unseen(path: &PathOnDisk, why: &str) -> Unavailable {
     }
 }
 
-fn failure(path: &PathOnDisk, by: &str) -> Ruling {
+fn failure(path: &PathOnDisk, by: &str) -> CheckResult {
     let message = format!(
         "{} ({}, {}) lies on a plain disk; the data directory is protected by {by}",
         path.path,
@@ -82,7 +82,7 @@ fn failure(path: &PathOnDisk, by: &str) -> Ruling {
         path.via
     );
     let observation = format!("mounted at {} on {}: no encryption", path.mount_point, path.chain.join(" on "));
-    Ruling::fail(&path.path, EvidenceGrade::Bytes, message)
+    CheckResult::fail(&path.path, EvidenceGrade::Bytes, message)
         .evidence(Evidence::Host { source: path.path.clone(), observation })
         .fix(format!("move {} onto the encrypted mount and set {} to the new place", path.path, path.via))
 }

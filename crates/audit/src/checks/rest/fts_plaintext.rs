@@ -6,7 +6,7 @@ use server::Capability;
 
 use super::{ArtefactPolicy, all_seen, judge_all, table_plaintext, unless_hidden, unwalked};
 use crate::artefact::{Artefact, Kind};
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
@@ -27,7 +27,7 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let spaces = cx.artefacts.with_kind(Kind::Table).filter(|space| is_auxiliary(space));
     let cannot = cx.facts.sql.as_ref().filter(|sql| {
         let version = &sql.identity.version;
@@ -35,15 +35,15 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     });
     let fix = |space: &Artefact<'_>| cannot.map_or_else(|| table_plaintext::fix(cx, space), never);
     let terms = ArtefactPolicy { noun: "full-text tablespaces", severity: &|_| None, fix: &fix };
-    let verdict = unless_hidden(cx, judge_all(cx, spaces, &terms));
-    if verdict.is_empty() && !all_seen(cx) {
+    let results = unless_hidden(cx, judge_all(cx, spaces, &terms));
+    if results.is_empty() && !all_seen(cx) {
         let listed = cx.facts.sql().and_then(SqlFacts::tablespaces);
         listed.map_err(|unseen| unwalked(cx).unwrap_or(unseen))?;
     }
-    if verdict.is_empty() {
-        return Ok(Verdict::not_applicable("this server has no full-text index on InnoDB"));
+    if results.is_empty() {
+        return Ok(CheckResults::not_applicable("this server has no full-text index on InnoDB"));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// These tables stay clear whether the table is created encrypted, altered, or indexed later: seen on MySQL 5.7.22.

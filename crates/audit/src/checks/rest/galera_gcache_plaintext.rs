@@ -4,12 +4,13 @@ use std::path::Path;
 
 use findings::{Remedy, Severity};
 use innodb::server_file::GALERA_CACHE;
+use process::shell_word;
+use server::dialect::variable;
 use server::{ProviderOptions, switch::is_on};
 
 use super::{ArtefactPolicy, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::galera::set_provider_options;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::host::DiskLayer;
@@ -34,7 +35,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let fix = |cache: &Artefact<'_>| match &cx.facts.sql {
         Some(sql) => fix(cx.facts, sql, &cache.file.map_or_else(|| in_datadir(sql), |file| file.path.clone())),
         None => CHECK.fix.into(),
@@ -42,21 +43,21 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let terms = ArtefactPolicy { noun: "write-set caches", severity: &|_| None, fix: &fix };
     let (memory, disk): (Vec<_>, Vec<_>) =
         cx.artefacts.with_kind(Kind::GaleraCache).partition(|cache| in_memory(cache));
-    let mut verdict = judge_all(cx, disk.into_iter(), &terms);
+    let mut results = judge_all(cx, disk.into_iter(), &terms);
     if let Some(cache) = memory.first() {
         let words = format!("{} lies in memory, not on a disk", cache.name);
-        verdict.pass_if_clean(Ruling::pass(&cache.name, EvidenceGrade::Bytes, words));
+        results.pass_if_clean(CheckResult::pass(&cache.name, EvidenceGrade::Bytes, words));
     }
-    if !verdict.is_empty() {
-        return Ok(verdict);
+    if !results.is_empty() {
+        return Ok(results);
     }
     match &cx.facts.sql {
-        Some(sql) if has_provider(sql)? => Ok(Verdict::one(by_options(cx.facts, sql)?)),
-        Some(_) => Ok(Verdict::not_applicable("this server is no node of a Galera cluster")),
+        Some(sql) if has_provider(sql)? => Ok(CheckResults::one(by_options(cx.facts, sql)?)),
+        Some(_) => Ok(CheckResults::not_applicable("this server is no node of a Galera cluster")),
         None if data_seen(cx) => {
-            Ok(Verdict::not_applicable("there is no write-set cache: this server was no node of a Galera cluster"))
+            Ok(CheckResults::not_applicable("there is no write-set cache: this server was no node of a Galera cluster"))
         }
-        None => cx.facts.files().map(|_| Verdict::new()),
+        None => cx.facts.files().map(|_| CheckResults::new()),
     }
 }
 
@@ -66,21 +67,25 @@ fn has_provider(sql: &SqlFacts) -> Observed<bool> {
     Ok(!provider.is_empty() && !provider.eq_ignore_ascii_case("none"))
 }
 
-fn by_options(facts: &Facts, sql: &SqlFacts) -> Observed<Ruling> {
-    let options = sql.variable("wsrep_provider_options")?;
+fn by_options(facts: &Facts, sql: &SqlFacts) -> Observed<CheckResult> {
+    let options = sql.variable(variable::WSREP_PROVIDER_OPTIONS)?;
     let options = ProviderOptions::parse(options);
     let value = options.get("gcache.encryption");
     let dir = options.get("gcache.dir").filter(|dir| !dir.is_empty()).unwrap_or(&sql.identity.datadir);
     let quoted = format!("gcache.encryption = {}", value.unwrap_or("(no such option)"));
     let evidence = sql.evidence("variables", format!("wsrep_provider_options: {quoted}"));
-    let ruling = if value.is_some_and(is_on) {
-        Ruling::pass(GALERA_CACHE, EvidenceGrade::Declared, quoted)
+    let result = if value.is_some_and(is_on) {
+        CheckResult::pass(GALERA_CACHE, EvidenceGrade::Declared, quoted)
     } else {
         let why = if value.is_some() { "is not switched on" } else { "is an option that this provider does not know" };
-        Ruling::fail(GALERA_CACHE, EvidenceGrade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
-            .fix(fix(facts, sql, &in_datadir(sql)))
+        CheckResult::fail(
+            GALERA_CACHE,
+            EvidenceGrade::Declared,
+            format!("encryption of the write-set cache in {dir} {why}"),
+        )
+        .fix(fix(facts, sql, &in_datadir(sql)))
     };
-    Ok(ruling.evidence(evidence))
+    Ok(result.evidence(evidence))
 }
 
 fn in_memory(cache: &Artefact<'_>) -> bool {
@@ -95,15 +100,15 @@ fn in_datadir(sql: &SqlFacts) -> String {
 /// A node whose cache moves leaves the old cache in its previous directory.
 fn fix(facts: &Facts, sql: &SqlFacts, cache: &str) -> Remedy {
     let knows = sql
-        .variable_or_none("wsrep_provider_options")
+        .variable_or_none(variable::WSREP_PROVIDER_OPTIONS)
         .is_some_and(|options| ProviderOptions::parse(options).get("gcache.encryption").is_some());
     if knows {
         return set_provider_options(facts, sql, &[("gcache.encryption", Some("yes"))]);
     }
-    let datadir = word(&sql.identity.datadir);
+    let datadir = shell_word(&sql.identity.datadir);
     Remedy::command(format!("install -d -m 700 GCACHE_DIRECTORY && chown --reference={datadir} GCACHE_DIRECTORY"))
         .and(set_provider_options(facts, sql, &[("gcache.dir", Some("GCACHE_DIRECTORY"))]))
-        .and(Remedy::command(format!("shred -u {}", word(cache))))
+        .and(Remedy::command(format!("shred -u {}", shell_word(cache))))
         .note("GCACHE_DIRECTORY: a path on an encrypted disk; community Galera has no option that encrypts the cache")
 }
 

@@ -1,12 +1,14 @@
 //! `rest-general-log-on`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::Capability;
+use server::dialect::variable;
 
 use super::{disk_layer, disk_only, with_evidence};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{group, set_variable, word};
+use crate::check::{Check, CheckResult, CheckResults, Context};
+use crate::checks::advice::{group, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, option};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
@@ -31,29 +33,29 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let facts = cx.facts;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let on = match &facts.sql {
         Some(sql) => is_written(sql)?,
         None => false,
     };
     if let (Some(sql), true) = (&facts.sql, on) {
-        verdict.push(written(facts, sql));
-        return Ok(verdict);
+        results.push(written(facts, sql));
+        return Ok(results);
     }
     for file in left_behind(facts) {
-        verdict.push(old_file(facts, file));
+        results.push(old_file(facts, file));
     }
     match &facts.sql {
-        Some(sql) => verdict.pass_if_clean(pass(sql)),
-        None if verdict.is_empty() => {
+        Some(sql) => results.pass_if_clean(pass(sql)),
+        None if results.is_empty() => {
             facts.files()?;
-            verdict.push_unknown("general_log", switch_unknown());
+            results.push_unknown("general_log", switch_unknown());
         }
         None => {}
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 fn switch_unknown() -> Unavailable {
@@ -67,34 +69,34 @@ fn switch_unknown() -> Unavailable {
 
 /// On, and with a destination.
 fn is_written(sql: &SqlFacts) -> Observed<bool> {
-    let nowhere = sql.variable_or_none("log_output").is_some_and(|output| output.eq_ignore_ascii_case("NONE"));
+    let nowhere = sql.variable_or_none(variable::LOG_OUTPUT).is_some_and(|output| output.eq_ignore_ascii_case("NONE"));
     Ok(sql.variable_on("general_log")? && !nowhere)
 }
 
-fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
-    let output = sql.variable_or_none("log_output").unwrap_or("FILE").to_ascii_uppercase();
+fn written(facts: &Facts, sql: &SqlFacts) -> CheckResult {
+    let output = sql.variable_or_none(variable::LOG_OUTPUT).unwrap_or("FILE").to_ascii_uppercase();
     let raw = sql.variable_on("log_raw") == Ok(true);
     let file = to_file(&output).then(|| log_file(facts, sql)).flatten();
     let artefact = file.map_or_else(|| name(sql, &output), |file| file.path.clone());
     let message =
         format!("the general log is on and goes to {output}: every statement is written to {artefact} in clear");
-    let ruling = match (file.and_then(|file| disk_layer(facts, file)), raw) {
+    let result = match (file.and_then(|file| disk_layer(facts, file)), raw) {
         (Some(layer), false) => return covered(&artefact, layer, sql),
         (_, true) => {
-            Ruling::fail(&artefact, EvidenceGrade::Declared, format!("{message}, passwords included (log_raw)"))
+            CheckResult::fail(&artefact, EvidenceGrade::Declared, format!("{message}, passwords included (log_raw)"))
                 .severity(Severity::Critical)
         }
-        _ => Ruling::fail(&artefact, EvidenceGrade::Declared, message),
+        _ => CheckResult::fail(&artefact, EvidenceGrade::Declared, message),
     };
     let variables = ["general_log", "log_output", "general_log_file", "log_raw"];
     let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
     let off = switch_off(facts, sql);
     let clean = if to_file(&output) {
-        Remedy::command(format!("shred -u {}", word(&artefact)))
+        Remedy::command(format!("shred -u {}", shell_word(&artefact)))
     } else {
         Remedy::statement("TRUNCATE TABLE mysql.general_log")
     };
-    with_evidence(ruling, evidence.chain(file.map(size)).collect()).fix(off.and(clean))
+    with_evidence(result, evidence.chain(file.map(size)).collect()).fix(off.and(clean))
 }
 
 /// Persisted values take effect late in a start: until then the log is written if an option file enables it (seen on
@@ -108,9 +110,9 @@ fn switch_off(facts: &Facts, sql: &SqlFacts) -> Remedy {
     off
 }
 
-fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {
+fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> CheckResult {
     let message = format!("the general log is on, its file in clear and {}", disk_only(layer));
-    Ruling::pass(artefact, EvidenceGrade::Declared, message)
+    CheckResult::pass(artefact, EvidenceGrade::Declared, message)
         .severity(Severity::Info)
         .evidence(sql.variable_evidence("general_log"))
 }
@@ -144,20 +146,20 @@ fn left_behind(facts: &Facts) -> Vec<&FileFact> {
         .collect()
 }
 
-fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
-    let ruling = match disk_layer(facts, file) {
+fn old_file(facts: &Facts, file: &FileFact) -> CheckResult {
+    let result = match disk_layer(facts, file) {
         Some(layer) => {
-            Ruling::pass(&file.name, EvidenceGrade::Bytes, format!("a general log in clear, {}", disk_only(layer)))
+            CheckResult::pass(&file.name, EvidenceGrade::Bytes, format!("a general log in clear, {}", disk_only(layer)))
                 .severity(Severity::Info)
         }
-        None => Ruling::fail(
+        None => CheckResult::fail(
             &file.name,
             EvidenceGrade::Bytes,
             format!("{} is a general log: statements with their values, in clear", file.path),
         )
-        .fix(Remedy::command(format!("shred -u {}", word(&file.path)))),
+        .fix(Remedy::command(format!("shred -u {}", shell_word(&file.path)))),
     };
-    ruling.evidence(size(file))
+    result.evidence(size(file))
 }
 
 fn size(file: &FileFact) -> Evidence {
@@ -165,7 +167,7 @@ fn size(file: &FileFact) -> Evidence {
     Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning }
 }
 
-fn pass(sql: &SqlFacts) -> Ruling {
+fn pass(sql: &SqlFacts) -> CheckResult {
     let off = sql.variable_on("general_log") == Ok(false);
     let message = if off {
         "the general log is off"
@@ -173,9 +175,9 @@ fn pass(sql: &SqlFacts) -> Ruling {
         "the general log is on and is not written anywhere (log_output = \
             NONE)"
     };
-    Ruling::pass("server", EvidenceGrade::Declared, message)
+    CheckResult::pass("server", EvidenceGrade::Declared, message)
         .evidence(sql.variable_evidence("general_log"))
-        .evidence(sql.variable_evidence("log_output"))
+        .evidence(sql.variable_evidence(variable::LOG_OUTPUT))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use server::quote;
 
 use super::{ArtefactPolicy, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 
@@ -31,9 +31,9 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if mariadb(cx) == Some(true) {
-        return Ok(Verdict::not_applicable("MariaDB has no general tablespaces"));
+        return Ok(CheckResults::not_applicable("MariaDB has no general tablespaces"));
     }
     let spaces = cx.artefacts.with_kind(Kind::GeneralTablespace);
     let terms = ArtefactPolicy { noun: "general tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };

@@ -17,7 +17,7 @@ use super::{
 use crate::access;
 use crate::artefact::system::{contents, is_encryptable};
 use crate::artefact::{Artefact, Kind};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::{set_at_start, set_variable};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -43,15 +43,15 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files: Vec<&Artefact<'_>> = cx.artefacts.with_kind(Kind::SystemTablespace).collect();
     let encryptable = files.iter().any(|file| is_encryptable(cx.facts, cx.artefacts, file));
     if encryptable {
         let terms = ArtefactPolicy { noun: "system tablespace", severity: &|_| None, fix: &|_| encrypt(cx) };
-        let verdict = judge_all(cx, files.into_iter(), &terms);
-        return or_unseen(cx, verdict);
+        let results = judge_all(cx, files.into_iter(), &terms);
+        return or_unseen(cx, results);
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let mut disk = Vec::new();
     let mut unseen = Vec::new();
     let mut harmless = Vec::new();
@@ -60,51 +60,51 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             None => unseen.push(file),
             Some(scan) if contents(cx.facts, scan).is_empty() => harmless.push(file),
             Some(_) if file.disk_encryption().is_some() => disk.push(file),
-            Some(scan) => verdict.push(failure(cx, file, scan)),
+            Some(scan) => results.push(failure(cx, file, scan)),
         }
     }
-    covered_by_disk(cx, &disk).into_iter().for_each(|ruling| verdict.push(ruling));
+    covered_by_disk(cx, &disk).into_iter().for_each(|result| results.push(result));
     if disk.is_empty() {
-        by_settings(cx).into_iter().for_each(|ruling| verdict.push(ruling));
+        by_settings(cx).into_iter().for_each(|result| results.push(result));
     }
-    if !verdict.has_failed() && disk.is_empty() {
-        unread(&unseen).into_iter().for_each(|ruling| verdict.push(ruling));
+    if !results.has_failed() && disk.is_empty() {
+        unread(&unseen).into_iter().for_each(|result| results.push(result));
     }
     if let Some(first) = harmless.first() {
-        verdict.pass_if_clean(pass(cx, first));
+        results.pass_if_clean(pass(cx, first));
     }
-    or_unseen(cx, verdict)
+    or_unseen(cx, results)
 }
 
-fn failure(cx: &Context<'_>, file: &Artefact<'_>, scan: &TablespaceScan) -> Ruling {
+fn failure(cx: &Context<'_>, file: &Artefact<'_>, scan: &TablespaceScan) -> CheckResult {
     let description = format!("{} holds in clear: {}", file.name, contents(cx.facts, scan).join(", "));
-    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, description).fix(fix(cx, scan));
-    let ruling = with_evidence(ruling, file.evidence(cx.facts));
+    let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, description).fix(fix(cx, scan));
+    let result = with_evidence(result, file.evidence(cx.facts));
     match &cx.facts.sql {
-        Some(sql) => ruling.evidence(sql.variable_evidence(variable::INNODB_CHANGE_BUFFERING)),
-        None => ruling,
+        Some(sql) => result.evidence(sql.variable_evidence(variable::INNODB_CHANGE_BUFFERING)),
+        None => result,
     }
 }
 
 /// What the server itself reports about ibdata1.
-fn by_settings(cx: &Context<'_>) -> Vec<Ruling> {
+fn by_settings(cx: &Context<'_>) -> Vec<CheckResult> {
     let Some(sql) = &cx.facts.sql else { return Vec::new() };
     [tables_inside(sql), new_tables_inside(sql), undo_inside(sql)].into_iter().flatten().collect()
 }
 
-fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
+fn tables_inside(sql: &SqlFacts) -> Option<CheckResult> {
     let rows = sql.rows("system_space_tables").ok()?;
     let names: Vec<&str> = rows.iter().map(|row| row.text("name")).filter(|name| !name.starts_with("SYS_")).collect();
     names.first()?;
     let spelled: Vec<String> = names.iter().map(|name| decoded(name)).collect();
-    let ruling = Ruling::fail(
+    let result = CheckResult::fail(
         "tables in ibdata1",
         EvidenceGrade::Reported,
         format!("{} tables lie in ibdata1: {}", names.len(), listed(spelled.iter().map(String::as_str))),
     )
     .evidence(sql.evidence("system_space_tables", listed(names.iter().copied())))
     .fix(move_out(sql, &names));
-    Some(ruling)
+    Some(result)
 }
 
 /// Statements that move each table into its own file.
@@ -129,10 +129,10 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
     alter.fold(current, Remedy::and)
 }
 
-fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
+fn new_tables_inside(sql: &SqlFacts) -> Option<CheckResult> {
     let off = sql.variable_on(variable::INNODB_FILE_PER_TABLE) == Ok(false);
     off.then(|| {
-        Ruling::fail(
+        CheckResult::fail(
             variable::INNODB_FILE_PER_TABLE,
             EvidenceGrade::Declared,
             "innodb_file_per_table is OFF: new tables are created in ibdata1",
@@ -143,11 +143,11 @@ fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
 }
 
 /// Before MySQL 8.0, undo is in ibdata1 unless the server was initialised with undo tablespaces.
-fn undo_inside(sql: &SqlFacts) -> Option<Ruling> {
+fn undo_inside(sql: &SqlFacts) -> Option<CheckResult> {
     let inside =
         !sql.can(Capability::DictionaryTablespace) && sql.variable(variable::INNODB_UNDO_TABLESPACES) == Ok("0");
     inside.then(|| {
-        Ruling::fail(
+        CheckResult::fail(
             "undo in ibdata1",
             EvidenceGrade::Declared,
             "innodb_undo_tablespaces is 0: undo lies in ibdata1, \
@@ -161,7 +161,7 @@ fn undo_inside(sql: &SqlFacts) -> Option<Ruling> {
     })
 }
 
-fn pass(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
+fn pass(cx: &Context<'_>, file: &Artefact<'_>) -> CheckResult {
     let (read, all) = file.extent().unwrap_or_default();
     let extent = if read == all {
         format!("all {all} pages were read")
@@ -175,17 +175,17 @@ fn pass(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
         description.push_str("; innodb_change_buffering is not none, so that it can hold keys of indexes later");
     }
     with_evidence(
-        Ruling::pass(&file.name, EvidenceGrade::Bytes, description).severity(Severity::Info),
+        CheckResult::pass(&file.name, EvidenceGrade::Bytes, description).severity(Severity::Info),
         file.evidence(cx.facts),
     )
 }
 
-fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
-    if verdict.is_empty() {
+fn or_unseen(cx: &Context<'_>, mut results: CheckResults) -> Observed<CheckResults> {
+    if results.is_empty() {
         if !data_seen(cx) {
             cx.facts.files()?;
         }
-        verdict.push_unknown(
+        results.push_unknown(
             innodb::server_file::FIRST_SYSTEM,
             Unavailable {
                 what: "pages of ibdata1".to_owned(),
@@ -196,7 +196,7 @@ fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Observed<Verdict> {
             },
         );
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 fn fix(cx: &Context<'_>, scan: &TablespaceScan) -> Remedy {

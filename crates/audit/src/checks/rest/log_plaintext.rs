@@ -1,10 +1,11 @@
 //! `rest-log-plaintext`.
 
 use findings::Severity;
+use server::dialect::variable;
 
 use super::{clear_file, with_evidence};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
@@ -31,37 +32,37 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let facts = cx.facts;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let files = facts.files.iter().flat_map(|files| &files.files);
     for file in files.filter(|file| file.size_bytes > 0 && holds_statements(&file.content)) {
-        verdict.push(of_file(facts, file));
+        results.push(of_file(facts, file));
     }
     if let Some(sql) = &facts.sql {
-        [slow_log(sql, &verdict), deadlocks(sql), audit_log(sql)]
+        [slow_log(sql, &results), deadlocks(sql), audit_log(sql)]
             .into_iter()
             .flatten()
-            .for_each(|ruling| verdict.push(ruling));
-        if !verdict.is_empty() {
-            return Ok(verdict);
+            .for_each(|result| results.push(result));
+        if !results.is_empty() {
+            return Ok(results);
         }
         sql.variable("slow_query_log")?;
         if let Some(unseen) = old_logs_unseen(facts, sql) {
             return Err(unseen);
         }
-        verdict.push(
-            Ruling::pass(
+        results.push(
+            CheckResult::pass(
                 "server",
                 EvidenceGrade::Declared,
                 "neither slow log, audit log nor deadlocks in the error log are written in clear",
             )
             .evidence(sql.variable_evidence("slow_query_log")),
         );
-    } else if verdict.is_empty() {
+    } else if results.is_empty() {
         facts.sql()?;
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Why old logs, from before logging was disabled, may exist without having been found.
@@ -87,21 +88,22 @@ fn holds_statements(content: &Content) -> bool {
     matches!(content, Content::TextLog { log } if log == "slow" || log == "audit")
 }
 
-fn of_file(facts: &Facts, file: &FileFact) -> Ruling {
-    let ruling = clear_file(facts, file, || {
-        Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} is a log of statements in clear", file.path))
+fn of_file(facts: &Facts, file: &FileFact) -> CheckResult {
+    let result = clear_file(facts, file, || {
+        CheckResult::fail(&file.name, EvidenceGrade::Bytes, format!("{} is a log of statements in clear", file.path))
     });
     let meaning = format!("{} bytes of clear text", file.size_bytes);
-    ruling.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
+    result.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
 }
 
 /// The slow log, if it is written but its file was not found.
-fn slow_log(sql: &SqlFacts, seen: &Verdict) -> Option<Ruling> {
-    let file = sql.variable_or_none("log_output").is_none_or(|output| output.to_ascii_uppercase().contains("FILE"));
+fn slow_log(sql: &SqlFacts, seen: &CheckResults) -> Option<CheckResult> {
+    let file =
+        sql.variable_or_none(variable::LOG_OUTPUT).is_none_or(|output| output.to_ascii_uppercase().contains("FILE"));
     let on = sql.variable_on("slow_query_log") == Ok(true);
     (on && file && seen.is_empty()).then(|| {
         let path = sql.variable_or_none("slow_query_log_file").unwrap_or("the slow log");
-        Ruling::fail(
+        CheckResult::fail(
             path,
             EvidenceGrade::Declared,
             format!("the slow log is on: statements with their values go to {path} in clear"),
@@ -111,11 +113,11 @@ fn slow_log(sql: &SqlFacts, seen: &Verdict) -> Option<Ruling> {
     })
 }
 
-fn deadlocks(sql: &SqlFacts) -> Option<Ruling> {
+fn deadlocks(sql: &SqlFacts) -> Option<CheckResult> {
     let on = sql.variable_on("innodb_print_all_deadlocks") == Ok(true);
     on.then(|| {
         let log = sql.variable_or_none("log_error").filter(|path| !path.is_empty()).unwrap_or("the error log");
-        Ruling::fail(
+        CheckResult::fail(
             log,
             EvidenceGrade::Declared,
             format!("innodb_print_all_deadlocks is ON: statements of deadlocks go to {log} in clear"),
@@ -126,7 +128,7 @@ fn deadlocks(sql: &SqlFacts) -> Option<Ruling> {
     })
 }
 
-fn audit_log(sql: &SqlFacts) -> Option<Ruling> {
+fn audit_log(sql: &SqlFacts) -> Option<CheckResult> {
     let path = sql.variable_or_none("audit_log_file").or_else(|| {
         let on = sql.variable_on("server_audit_logging") == Ok(true);
         sql.variable_or_none("server_audit_file_path").filter(|_| on)
@@ -136,10 +138,11 @@ fn audit_log(sql: &SqlFacts) -> Option<Ruling> {
         encrypted.iter().any(|name| sql.variable_or_none(name).is_some_and(|value| value.eq_ignore_ascii_case("AES")));
     let to_file = sql.variable_or_none("server_audit_output_type").is_none_or(|kind| kind.eq_ignore_ascii_case("file"));
     (!aes && to_file).then(|| {
-        let ruling = Ruling::fail(path, EvidenceGrade::Declared, format!("the audit log {path} is written in clear"));
+        let result =
+            CheckResult::fail(path, EvidenceGrade::Declared, format!("the audit log {path} is written in clear"));
         let names = ["audit_log_file", "audit_log_encryption", "server_audit_file_path", "server_audit_logging"];
         with_evidence(
-            ruling,
+            result,
             names.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name)).collect(),
         )
     })

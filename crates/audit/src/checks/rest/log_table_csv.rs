@@ -2,10 +2,11 @@
 
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
+use server::dialect::variable;
 
 use super::{clear_file, unwalked};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
@@ -36,31 +37,31 @@ const TABLES: [(&str, &str); 2] = [("general_log", "general_log"), ("slow_log", 
 /// Files with rows of a log table: CSV, unless its engine was changed.
 const ENDINGS: [&str; 3] = [file_suffix::CSV, file_suffix::MYISAM_DATA, file_suffix::ARIA_DATA];
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     let mut seen = Vec::new();
     for (table, switch) in TABLES {
         let by_switch = cx.facts.sql.as_ref().and_then(|sql| written(sql, table, switch));
         match (by_switch, file(cx.facts, table)) {
-            (_, Some(file)) if holds_rows(file) => verdict.push(filled(cx.facts, table, file)),
-            (Some(ruling), _) => verdict.push(ruling),
+            (_, Some(file)) if holds_rows(file) => results.push(filled(cx.facts, table, file)),
+            (Some(result), _) => results.push(result),
             (None, Some(file)) => seen.push(file),
             (None, None) => {}
         }
     }
-    if !verdict.is_empty() {
-        return Ok(verdict);
+    if !results.is_empty() {
+        return Ok(results);
     }
     if !seen.is_empty() {
         let message = "neither mysql.general_log nor mysql.slow_log holds a row";
         let evidence = seen.into_iter().map(size);
-        return Ok(Verdict::one(
-            evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence),
+        return Ok(CheckResults::one(
+            evidence.fold(CheckResult::pass("server", EvidenceGrade::Bytes, message), CheckResult::evidence),
         ));
     }
     unwalked(cx).map_or(Ok(()), Err)?;
     if holds_schema(cx.facts) {
-        return Ok(Verdict::not_applicable("schema mysql has no log table in a file of its own"));
+        return Ok(CheckResults::not_applicable("schema mysql has no log table in a file of its own"));
     }
     Err(Unavailable {
         what: "rows of mysql.general_log and mysql.slow_log".to_owned(),
@@ -96,12 +97,12 @@ fn holds_schema(facts: &Facts) -> bool {
         .any(|file| file.name.starts_with("mysql/") || file.name.contains("/mysql/"))
 }
 
-fn filled(facts: &Facts, table: &str, file: &FileFact) -> Ruling {
-    let ruling = clear_file(facts, file, || {
-        Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("mysql.{table} holds statements in clear"))
+fn filled(facts: &Facts, table: &str, file: &FileFact) -> CheckResult {
+    let result = clear_file(facts, file, || {
+        CheckResult::fail(&file.name, EvidenceGrade::Bytes, format!("mysql.{table} holds statements in clear"))
             .fix(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}")))
     });
-    ruling.evidence(size(file))
+    result.evidence(size(file))
 }
 
 fn size(file: &FileFact) -> Evidence {
@@ -109,15 +110,15 @@ fn size(file: &FileFact) -> Evidence {
     Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning }
 }
 
-fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<Ruling> {
-    let to_table = sql.variable_or_none("log_output")?.to_ascii_uppercase().contains("TABLE");
+fn written(sql: &SqlFacts, table: &str, switch: &str) -> Option<CheckResult> {
+    let to_table = sql.variable_or_none(variable::LOG_OUTPUT)?.to_ascii_uppercase().contains("TABLE");
     (to_table && sql.variable_on(switch) == Ok(true)).then(|| {
-        Ruling::fail(
+        CheckResult::fail(
             format!("mysql.{table}"),
             EvidenceGrade::Declared,
             format!("{switch} is ON and goes to mysql.{table}, in clear"),
         )
-        .evidence(sql.variable_evidence("log_output"))
+        .evidence(sql.variable_evidence(variable::LOG_OUTPUT))
         .evidence(sql.variable_evidence(switch))
         .fix(set_variable(sql, "log_output", "'FILE'").and(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}"))))
     })

@@ -11,7 +11,7 @@ use server::{
 
 use crate::access;
 use crate::artefact::{Artefact, DeclaredEncryption, State};
-use crate::check::{Context, Ruling, Verdict};
+use crate::check::{CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{FileFact, FileFacts};
 use crate::facts::host::DiskLayer;
@@ -73,20 +73,20 @@ pub(super) fn judge_all<'c>(
     cx: &Context<'_>,
     artefacts: impl Iterator<Item = &'c Artefact<'c>>,
     terms: &ArtefactPolicy<'_>,
-) -> Verdict {
-    let mut tally = Tally::default();
-    let mut verdict = Verdict::new();
+) -> CheckResults {
+    let mut passed = Passed::default();
+    let mut results = CheckResults::new();
     for artefact in artefacts {
         match artefact.state() {
-            None => tally.unread.push(artefact),
+            None => passed.unread.push(artefact),
             Some((state @ (State::Clear | State::Partly), grade)) => match artefact.disk_encryption() {
-                Some(_) => tally.disk.push(artefact),
-                None => verdict.push(clear(cx, artefact, state, grade, terms)),
+                Some(_) => passed.disk.push(artefact),
+                None => results.push(clear(cx, artefact, state, grade, terms)),
             },
-            Some((state, grade)) => tally.good(artefact, state, grade),
+            Some((state, grade)) => passed.good(artefact, state, grade),
         }
     }
-    tally.finish(cx, verdict, terms.noun)
+    passed.finish(cx, results, terms.noun)
 }
 
 fn clear(
@@ -95,24 +95,25 @@ fn clear(
     state: State,
     grade: EvidenceGrade,
     terms: &ArtefactPolicy<'_>,
-) -> Ruling {
+) -> CheckResult {
     let is_declared = artefact.declared_encryption().is_some_and(|declared| declared != DeclaredEncryption::None);
     let how = match state {
         State::Partly => "is partly in clear",
         _ if is_declared || artefact.contradicted() => "is reported as encrypted and is not",
         _ => "is not encrypted",
     };
-    let ruling = Ruling::fail(&artefact.name, grade, format!("{} {how}", artefact.name)).fix((terms.fix)(artefact));
-    let ruling = match (terms.severity)(artefact) {
-        Some(severity) => ruling.severity(severity),
-        None => ruling,
+    let result =
+        CheckResult::fail(&artefact.name, grade, format!("{} {how}", artefact.name)).fix((terms.fix)(artefact));
+    let result = match (terms.severity)(artefact) {
+        Some(severity) => result.severity(severity),
+        None => result,
     };
-    with_evidence(ruling, artefact.evidence(cx.facts))
+    with_evidence(result, artefact.evidence(cx.facts))
 }
 
 /// Artefacts that did not fail.
 #[derive(Default)]
-struct Tally<'c> {
+struct Passed<'c> {
     encrypted: u64,
     empty: u64,
     pages: u64,
@@ -123,7 +124,7 @@ struct Tally<'c> {
     unread: Vec<&'c Artefact<'c>>,
 }
 
-impl<'c> Tally<'c> {
+impl<'c> Passed<'c> {
     fn good(&mut self, artefact: &'c Artefact<'c>, state: State, grade: EvidenceGrade) {
         if state == State::Empty {
             self.empty += 1;
@@ -139,20 +140,20 @@ impl<'c> Tally<'c> {
         self.example = self.example.or(Some(artefact));
     }
 
-    fn finish(self, cx: &Context<'_>, mut verdict: Verdict, noun: &str) -> Verdict {
-        for ruling in unread(&self.unread) {
-            verdict.push(ruling);
+    fn finish(self, cx: &Context<'_>, mut results: CheckResults, noun: &str) -> CheckResults {
+        for result in unread(&self.unread) {
+            results.push(result);
         }
-        if let Some(ruling) = covered_by_disk(cx, &self.disk) {
-            verdict.push(ruling);
+        if let Some(result) = covered_by_disk(cx, &self.disk) {
+            results.push(result);
         }
         // If there are only spare files besides what the disk covers, no second verdict is needed.
         let reported = self.disk.is_empty() || self.encrypted > 0;
         if let (Some(grade), Some(example), true) = (self.grade, self.example, reported) {
-            let ruling = Ruling::pass("server", grade, self.summary(noun));
-            verdict.pass_if_clean(with_evidence(ruling, example.evidence(cx.facts)));
+            let result = CheckResult::pass("server", grade, self.summary(noun));
+            results.pass_if_clean(with_evidence(result, example.evidence(cx.facts)));
         }
-        verdict
+        results
     }
 
     fn summary(&self, noun: &str) -> String {
@@ -167,14 +168,14 @@ impl<'c> Tally<'c> {
 }
 
 /// Clear artefacts on an encrypted disk do not fail, but the disk does not protect against everything.
-pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> Option<Ruling> {
+pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> Option<CheckResult> {
     let first = artefacts.first()?;
     let grade = artefacts.iter().filter_map(|a| a.state()).map(|(_, grade)| grade).min()?;
     let layer = first.disk_encryption().unwrap_or("an encrypted disk");
     let names = listed(artefacts.iter().map(|artefact| artefact.name.as_str()));
     let summary = format!("clear, {}: {names}", disk_only(layer));
     let artefact = if artefacts.len() == 1 { first.name.as_str() } else { "server" };
-    Some(with_evidence(Ruling::pass(artefact, grade, summary).severity(Severity::Info), first.evidence(cx.facts)))
+    Some(with_evidence(CheckResult::pass(artefact, grade, summary).severity(Severity::Info), first.evidence(cx.facts)))
 }
 
 /// Description of clear text that only an encrypted disk protects.
@@ -191,28 +192,28 @@ fn disk_layer<'f>(facts: &'f Facts, file: &FileFact) -> Option<&'f str> {
 }
 
 /// A clear file on an encrypted disk does not fail; elsewhere it gets `otherwise`.
-fn clear_file(facts: &Facts, file: &FileFact, otherwise: impl FnOnce() -> Ruling) -> Ruling {
+fn clear_file(facts: &Facts, file: &FileFact, otherwise: impl FnOnce() -> CheckResult) -> CheckResult {
     match disk_layer(facts, file) {
-        Some(layer) => Ruling::pass(&file.name, EvidenceGrade::Bytes, format!("clear, {}", disk_only(layer)))
+        Some(layer) => CheckResult::pass(&file.name, EvidenceGrade::Bytes, format!("clear, {}", disk_only(layer)))
             .severity(Severity::Info),
         None => otherwise(),
     }
 }
 
 /// An UNKNOWN for each artefact without a state; a common one for many.
-pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
+pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<CheckResult> {
     let (named, more) = artefacts.split_at(artefacts.len().min(MAX_LISTED));
-    let mut rulings: Vec<Ruling> =
-        named.iter().map(|artefact| Ruling::unknown(&artefact.name, unread_one(artefact))).collect();
+    let mut results: Vec<CheckResult> =
+        named.iter().map(|artefact| CheckResult::unknown(&artefact.name, unread_one(artefact))).collect();
     if !more.is_empty() {
         let unseen = Unavailable {
             what: format!("{} more files", more.len()),
             why: "their bytes could not be read, and the server does not report their state".to_owned(),
             remedy: access::reading("the data directory, or grant PROCESS to the audit account"),
         };
-        rulings.push(Ruling::unknown("server", unseen));
+        results.push(CheckResult::unknown("server", unseen));
     }
-    rulings
+    results
 }
 
 /// Why an artefact has no state.
@@ -233,21 +234,21 @@ pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     format!("{}{rest}", shown.join(", "))
 }
 
-pub(super) fn with_evidence(ruling: Ruling, evidence: Vec<Evidence>) -> Ruling {
-    evidence.into_iter().fold(ruling, Ruling::evidence)
+pub(super) fn with_evidence(result: CheckResult, evidence: Vec<Evidence>) -> CheckResult {
+    evidence.into_iter().fold(result, CheckResult::evidence)
 }
 
 /// The verdict. If no artefact of the kind was found: not applicable if it would have been found, otherwise unknown.
 ///
 /// # Errors
 /// [`Unavailable`] if neither the server nor its files are available.
-pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> Observed<Verdict> {
-    if !verdict.is_empty() {
-        return Ok(verdict);
+pub(super) fn or_none_of_it(cx: &Context<'_>, results: CheckResults, noun: &str) -> Observed<CheckResults> {
+    if !results.is_empty() {
+        return Ok(results);
     }
     let listed = cx.facts.sql().and_then(SqlFacts::tablespaces);
     if listed.is_ok() || all_seen(cx) {
-        return Ok(Verdict::not_applicable(format!("this server has no {noun}")));
+        return Ok(CheckResults::not_applicable(format!("this server has no {noun}")));
     }
     if let (Err(_), Some(unseen)) = (&listed, unwalked(cx)) {
         return Err(unseen);
@@ -256,7 +257,7 @@ pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> O
         (Err(files), Err(tables)) => {
             Err(Unavailable { remedy: format!("{}; or {}", tables.remedy, files.remedy), ..tables })
         }
-        (_, listed) => listed.map(|_| Verdict::new()),
+        (_, listed) => listed.map(|_| CheckResults::new()),
     }
 }
 
@@ -285,16 +286,16 @@ pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unavailable> {
 
 /// Requires that the server's list of tablespaces or the directories were complete; otherwise what was found proves
 /// nothing about the rest.
-pub(super) fn unless_hidden(cx: &Context<'_>, verdict: Verdict) -> Verdict {
+pub(super) fn unless_hidden(cx: &Context<'_>, results: CheckResults) -> CheckResults {
     let listed = cx.facts.sql().and_then(SqlFacts::tablespaces).is_ok();
-    if listed { verdict } else { unless_unwalked(cx, verdict) }
+    if listed { results } else { unless_unwalked(cx, results) }
 }
 
 /// As above, for artefacts that the server does not list.
-pub(super) fn unless_unwalked(cx: &Context<'_>, verdict: Verdict) -> Verdict {
+pub(super) fn unless_unwalked(cx: &Context<'_>, results: CheckResults) -> CheckResults {
     match unwalked(cx) {
-        Some(unseen) if !verdict.is_empty() => verdict.or_unknown("server", unseen),
-        _ => verdict,
+        Some(unseen) if !results.is_empty() => results.or_unknown("server", unseen),
+        _ => results,
     }
 }
 

@@ -7,7 +7,7 @@ use server::dialect::statement::ENCRYPT_DICTIONARY;
 
 use super::{ArtefactPolicy, judge_all, mariadb, not_listed, or_none_of_it, written_by_mysql_8};
 use crate::artefact::Kind;
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 
@@ -32,10 +32,10 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql.as_ref();
     if mariadb(cx) == Some(true) || sql.is_some_and(|sql| !sql.can(Capability::DictionaryTablespace)) {
-        return Ok(Verdict::not_applicable("only MySQL 8.0 and newer keep their dictionary in mysql.ibd"));
+        return Ok(CheckResults::not_applicable("only MySQL 8.0 and newer keep their dictionary in mysql.ibd"));
     }
     let too_old = sql.filter(|sql| !sql.can(Capability::EncryptDictionary));
     let fix = || match too_old {
@@ -43,16 +43,16 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         None => Remedy::statement(CHECK.fix),
     };
     let terms = ArtefactPolicy { noun: DICTIONARY, severity: &|_| None, fix: &|_| fix() };
-    let verdict = judge_all(cx, cx.artefacts.with_kind(Kind::MysqlTablespace), &terms);
-    if verdict.is_empty() && sql.is_some() {
+    let results = judge_all(cx, cx.artefacts.with_kind(Kind::MysqlTablespace), &terms);
+    if results.is_empty() && sql.is_some() {
         // Every server of that version has one: if it is neither listed nor found, it is unknown.
         sql.map_or(Ok(()), |sql| sql.tablespaces().map(|_| ()))?;
-        return Ok(verdict);
+        return Ok(results);
     }
-    if verdict.is_empty() && written_by_mysql_8(cx) {
+    if results.is_empty() && written_by_mysql_8(cx) {
         return Err(not_listed(DICTIONARY));
     }
-    or_none_of_it(cx, verdict, DICTIONARY)
+    or_none_of_it(cx, results, DICTIONARY)
 }
 
 #[cfg(test)]

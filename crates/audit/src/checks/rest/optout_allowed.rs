@@ -4,7 +4,7 @@ use findings::Severity;
 use server::Capability;
 
 use super::listed;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -29,15 +29,15 @@ pub(crate) const CHECK: Check = Check {
 
 const NAME: &str = "table_encryption_privilege_check";
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if sql.is_mariadb() || !sql.can(Capability::EncryptByDefault) {
-        return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have this check"));
+        return Ok(CheckResults::not_applicable("only MySQL 8.0.16 and newer have this check"));
     }
     if !sql.variable_on(NAME)? {
         let message = format!("{NAME} is OFF: whoever may create tables may create clear ones");
-        let ruling = Ruling::fail(NAME, EvidenceGrade::Declared, message).evidence(sql.variable_evidence(NAME));
-        return Ok(Verdict::one(ruling.fix(set_variable(sql, NAME, "ON"))));
+        let result = CheckResult::fail(NAME, EvidenceGrade::Declared, message).evidence(sql.variable_evidence(NAME));
+        return Ok(CheckResults::one(result.fix(set_variable(sql, NAME, "ON"))));
     }
     let grants = sql.rows("dynamic_grants").unwrap_or_default();
     let holders: Vec<&str> = grants
@@ -47,8 +47,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .collect();
     let whom =
         if holders.is_empty() { String::new() } else { format!("; may override it: {}", listed(holders.into_iter())) };
-    let ruling = Ruling::pass("server", EvidenceGrade::Declared, format!("{NAME} is ON{whom}"));
-    Ok(Verdict::one(ruling.evidence(sql.variable_evidence(NAME))))
+    let result = CheckResult::pass("server", EvidenceGrade::Declared, format!("{NAME} is ON{whom}"));
+    Ok(CheckResults::one(result.evidence(sql.variable_evidence(NAME))))
 }
 
 #[cfg(test)]

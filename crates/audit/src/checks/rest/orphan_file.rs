@@ -1,13 +1,13 @@
 //! `rest-orphan-file`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::Capability;
 
 use super::fts_plaintext::is_auxiliary;
 use super::{all_seen, unwalked, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     sql.tablespaces()?;
     cx.facts.files()?;
@@ -42,22 +42,26 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if known.is_empty() && !unknown.is_empty() {
         return Err(no_match());
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     // Before 5.7 the list lacks some auxiliary tables of full-text indexes.
     let unlisted = |space: &&Artefact<'_>| !sql.can(Capability::ListFullTextTables) && is_auxiliary(space);
     let clear = unknown.into_iter().filter(|space| matches!(space.bytes, Some(State::Clear | State::Partly)));
     let clear = clear.filter(|space| !unlisted(space));
-    clear.filter(|space| space.disk_encryption().is_none()).for_each(|space| verdict.push(failure(cx, space)));
+    clear.filter(|space| space.disk_encryption().is_none()).for_each(|space| results.push(failure(cx, space)));
     if let Some(unseen) = unwalked(cx) {
-        verdict.push_unknown("server", unseen);
+        results.push_unknown("server", unseen);
     }
     if all_seen(cx) {
-        verdict.pass_if_clean(
-            Ruling::pass("server", EvidenceGrade::Bytes, "there is no clear tablespace that the server does not know")
-                .evidence(sql.evidence("tablespaces", format!("{} tablespaces, each with its file", known.len()))),
+        results.pass_if_clean(
+            CheckResult::pass(
+                "server",
+                EvidenceGrade::Bytes,
+                "there is no clear tablespace that the server does not know",
+            )
+            .evidence(sql.evidence("tablespaces", format!("{} tablespaces, each with its file", known.len()))),
         );
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 fn no_match() -> Unavailable {
@@ -70,16 +74,16 @@ fn no_match() -> Unavailable {
     }
 }
 
-fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
+fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> CheckResult {
     let path = space.file.map_or(space.name.as_str(), |file| &file.path);
-    let ruling = Ruling::fail(
+    let result = CheckResult::fail(
         &space.name,
         EvidenceGrade::Bytes,
         format!("{path} is a clear tablespace that the server does not know"),
     )
     .fix(
         Remedy::advice("look whose it is")
-            .and(Remedy::command(format!("shred -u {}", word(path))).once("you know that nobody needs it")),
+            .and(Remedy::command(format!("shred -u {}", shell_word(path))).once("you know that nobody needs it")),
     );
     let id = space.space_id().map_or(0, |id| id.0);
     let listed: Vec<Evidence> = cx
@@ -88,7 +92,7 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
         .iter()
         .map(|sql| sql.evidence("tablespaces", format!("no row for this file (space {id})")))
         .collect();
-    with_evidence(with_evidence(ruling, listed), space.evidence(cx.facts))
+    with_evidence(with_evidence(result, listed), space.evidence(cx.facts))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use innodb::verify::Verdict as Proven;
 
 use super::{data_seen, listed, unless_unwalked, unwalked};
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::proof::evidence;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::files::FileFact;
@@ -37,20 +37,20 @@ pub(crate) const CHECK: Check = Check {
 /// Maximum number of damaged files reported individually.
 const MAX_LISTED: usize = 50;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
     let Some(proof) = &files.proof else { return unproven(cx) };
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let damaged: Vec<&UnsoundFile> = proof.unsound.iter().filter(|file| is_damage(file.verdict)).collect();
     let (named, more) = damaged.split_at(damaged.len().min(MAX_LISTED));
-    named.iter().for_each(|file| verdict.push(one(file, files.is_opened(&file.path))));
-    rest(proof, more, named.len(), &mut verdict);
-    open(proof, &mut verdict);
-    if proof.files() == 0 && verdict.is_empty() {
+    named.iter().for_each(|file| results.push(one(file, files.is_opened(&file.path))));
+    rest(proof, more, named.len(), &mut results);
+    open(proof, &mut results);
+    if proof.files() == 0 && results.is_empty() {
         return nothing_to_prove(cx);
     }
-    verdict.pass_if_clean(pass(proof));
-    Ok(unless_unwalked(cx, verdict))
+    results.pass_if_clean(pass(proof));
+    Ok(unless_unwalked(cx, results))
 }
 
 const fn is_damage(verdict: Proven) -> bool {
@@ -58,7 +58,7 @@ const fn is_damage(verdict: Proven) -> bool {
 }
 
 /// `opened`: a key opens the record on page 0.
-fn one(file: &UnsoundFile, opened: bool) -> Ruling {
+fn one(file: &UnsoundFile, opened: bool) -> CheckResult {
     let unit = report_name::unit_of_kind(file.kind);
     let message = match file.verdict {
         Proven::Truncated => {
@@ -84,25 +84,27 @@ fn one(file: &UnsoundFile, opened: bool) -> Ruling {
             backups",
         file.path
     );
-    evidence(file).into_iter().fold(Ruling::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), Ruling::evidence)
+    evidence(file)
+        .into_iter()
+        .fold(CheckResult::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), CheckResult::evidence)
 }
 
 /// Damaged files that are not reported individually.
-fn rest(proof: &Proof, more: &[&UnsoundFile], reported: usize, verdict: &mut Verdict) {
+fn rest(proof: &Proof, more: &[&UnsoundFile], reported: usize, results: &mut CheckResults) {
     let damage = [Proven::Damaged, Proven::Truncated, Proven::BadKeyInfo];
-    let all = damage.iter().fold(0, |sum: u64, verdict| sum.saturating_add(proof.count(*verdict)));
+    let all = damage.iter().fold(0, |sum: u64, results| sum.saturating_add(proof.count(*results)));
     let left = all.saturating_sub(u64::try_from(reported).unwrap_or(u64::MAX));
     if left == 0 {
         return;
     }
     let names = listed(more.iter().map(|file| file.name.as_str()));
     let message = format!("{left} more files are damaged: {names}");
-    let ruling = Ruling::fail("more files", EvidenceGrade::Bytes, message);
-    verdict.push(more.iter().take(1).flat_map(|file| evidence(file)).fold(ruling, Ruling::evidence));
+    let result = CheckResult::fail("more files", EvidenceGrade::Bytes, message);
+    results.push(more.iter().take(1).flat_map(|file| evidence(file)).fold(result, CheckResult::evidence));
 }
 
 /// Files that could not be proven: an UNKNOWN for each reason.
-fn open(proof: &Proof, verdict: &mut Verdict) {
+fn open(proof: &Proof, results: &mut CheckResults) {
     const REASONS: [(Proven, &str, &str, &str); 4] = [
         (
             Proven::Unverifiable,
@@ -135,20 +137,20 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
         if count > 0 {
             let names = listed(proof.unsound.iter().filter(|file| file.verdict == kind).map(|file| file.name.as_str()));
             let what = format!("pages of {count} files ({names})");
-            verdict.push_unknown(artefact, Unavailable { what, why: why.to_owned(), remedy: remedy.to_owned() });
+            results.push_unknown(artefact, Unavailable { what, why: why.to_owned(), remedy: remedy.to_owned() });
         }
     }
     if let Some(first) = proof.unread.first() {
         let names = listed(proof.unread.iter().map(|file| file.path.as_str()));
         let remedy = access::AS_SERVER_USER.to_owned();
-        verdict.push_unknown(
+        results.push_unknown(
             "unread files",
             Unavailable { what: format!("pages of {names}"), why: first.why.clone(), remedy },
         );
     }
 }
 
-fn pass(proof: &Proof) -> Ruling {
+fn pass(proof: &Proof) -> CheckResult {
     let units = &proof.units;
     let text = format!(
         "{} files, {} pages, blocks and events: each was read and decrypted, and every checksum and position is right",
@@ -161,11 +163,11 @@ fn pass(proof: &Proof) -> Ruling {
     };
     let observation = format!("{} encrypted, {} clear, {} empty; {stores}", units.encrypted, units.clear, units.empty);
     let seen = Evidence::Host { source: format!("sealant verify, {:.0}", proof.at), observation };
-    Ruling::pass("server", EvidenceGrade::Bytes, text).evidence(seen)
+    CheckResult::pass("server", EvidenceGrade::Bytes, text).evidence(seen)
 }
 
 /// Without `--deep`, checksums were not verified.
-fn unproven(cx: &Context<'_>) -> Observed<Verdict> {
+fn unproven(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| has_pages(file));
     let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
     if paths.is_empty() {
@@ -182,10 +184,10 @@ fn has_pages(file: &FileFact) -> bool {
     file.content.has_pages() && file.role != Role::Backup
 }
 
-fn nothing_to_prove(cx: &Context<'_>) -> Observed<Verdict> {
+fn nothing_to_prove(cx: &Context<'_>) -> Observed<CheckResults> {
     match unwalked(cx) {
         Some(unseen) => Err(unseen),
-        None if data_seen(cx) => Ok(Verdict::not_applicable("there is no file with pages, blocks or events")),
+        None if data_seen(cx) => Ok(CheckResults::not_applicable("there is no file with pages, blocks or events")),
         None => Err(Unavailable {
             what: "the server's files".to_owned(),
             why: "the data directory could not be read".to_owned(),

@@ -8,7 +8,7 @@ use server::quote;
 use super::{all_seen, covered_by_disk, listed, unless_hidden, unread, unwalked, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, DeclaredEncryption, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
@@ -44,27 +44,27 @@ pub const CHECK: Check = Check {
 const KINDS: [Kind; 5] =
     [Kind::Table, Kind::GeneralTablespace, Kind::MysqlTablespace, Kind::Undo, Kind::SystemTablespace];
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let spaces: Vec<&Artefact<'_>> = KINDS.iter().flat_map(|kind| cx.artefacts.with_kind(*kind)).collect();
     let meant: Vec<&Artefact<'_>> = spaces.iter().copied().filter(|space| space.meant_to_be_encrypted()).collect();
     if meant.is_empty() {
         return none_encrypted(cx, &spaces);
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let (partly, rest): (Vec<_>, Vec<_>) = meant.into_iter().partition(|space| holds_clear_pages(space));
     let (on_disk, failing): (Vec<_>, Vec<_>) = partly.into_iter().partition(|space| space.disk_encryption().is_some());
-    failing.into_iter().for_each(|space| verdict.push(failure(cx, space)));
-    covered_by_disk(cx, &on_disk).into_iter().for_each(|ruling| verdict.push(ruling));
+    failing.into_iter().for_each(|space| results.push(failure(cx, space)));
+    covered_by_disk(cx, &on_disk).into_iter().for_each(|result| results.push(result));
     let (damaged, whole): (Vec<_>, Vec<_>) = rest.into_iter().partition(|space| space.doubt.is_some());
-    unread(&damaged).into_iter().for_each(|ruling| verdict.push(ruling));
+    unread(&damaged).into_iter().for_each(|result| results.push(result));
     let (seen, unseen): (Vec<_>, Vec<_>) = whole.into_iter().partition(|space| space.bytes == Some(State::Encrypted));
     if !unseen.is_empty() {
-        verdict.push_unknown("server", pages_unseen(&unseen));
+        results.push_unknown("server", pages_unseen(&unseen));
     }
     if !seen.is_empty() {
-        verdict.pass_if_clean(pass(cx, &seen));
+        results.pass_if_clean(pass(cx, &seen));
     }
-    Ok(unless_hidden(cx, verdict))
+    Ok(unless_hidden(cx, results))
 }
 
 /// Includes tablespaces that are completely clear although encryption has started: the server reports them as encrypted
@@ -74,7 +74,7 @@ fn holds_clear_pages(space: &Artefact<'_>) -> bool {
     clear && matches!(space.bytes, Some(State::Partly | State::Clear))
 }
 
-fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
+fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> CheckResult {
     let counts = space.scan().map(|scan| scan.counts).unwrap_or_default();
     let is_declared = space.declared_encryption().is_some_and(|declared| declared != DeclaredEncryption::None);
     let called = is_declared || space.reported == Some(State::Encrypted);
@@ -88,8 +88,8 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     if counts.mislabelled > 0 {
         text.push_str(&format!("; {} of them are marked encrypted", counts.mislabelled));
     }
-    let ruling = Ruling::fail(&space.name, EvidenceGrade::Bytes, text).fix(fix(cx, space));
-    with_evidence(ruling, space.evidence(cx.facts))
+    let result = CheckResult::fail(&space.name, EvidenceGrade::Bytes, text).fix(fix(cx, space));
+    with_evidence(result, space.evidence(cx.facts))
 }
 
 fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unavailable {
@@ -103,7 +103,7 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unavailable {
     }
 }
 
-fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
+fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> CheckResult {
     let sum = |of: fn(&innodb::tablespace::PageCounts) -> u64| -> u64 {
         spaces.iter().filter_map(|space| space.scan()).map(|scan| of(&scan.counts)).sum()
     };
@@ -115,16 +115,16 @@ fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
     };
     let text = format!("{} encrypted tablespaces hold no data in clear: {extent}", spaces.len());
     let evidence = spaces.first().map(|space| space.evidence(cx.facts)).unwrap_or_default();
-    with_evidence(Ruling::pass("server", EvidenceGrade::Bytes, text), evidence)
+    with_evidence(CheckResult::pass("server", EvidenceGrade::Bytes, text), evidence)
 }
 
-fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Observed<Verdict> {
+fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Observed<CheckResults> {
     let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.iter().any(|space| space.state().is_some()) {
-        return Ok(Verdict::not_applicable("this server reports no tablespace as encrypted"));
+        return Ok(CheckResults::not_applicable("this server reports no tablespace as encrypted"));
     }
     cx.facts.files()?;
-    unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
+    unwalked(cx).map_or_else(|| Ok(CheckResults::new()), Err)
 }
 
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {

@@ -10,7 +10,7 @@ use server::switch::is_switched_on;
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all, unread};
 use crate::access;
 use crate::artefact::{Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_at_start;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Row, SqlFacts};
@@ -36,7 +36,7 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     // On MySQL the variable proves nothing about a file whose blocks were not read.
     let (reported, unlisted): (Vec<_>, Vec<_>) = cx
         .artefacts
@@ -46,36 +46,36 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     let terms = ArtefactPolicy { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
     // Spare files may never have been used, but every log has at least one block.
     let used = reported.iter().any(|log| log.state().is_none_or(|(state, _)| state != State::Empty));
-    let mut verdict = judge_all(cx, reported.into_iter().filter(|_| used), &terms);
-    unread(&unlisted).into_iter().for_each(|ruling| verdict.push(ruling));
+    let mut results = judge_all(cx, reported.into_iter().filter(|_| used), &terms);
+    unread(&unlisted).into_iter().for_each(|result| results.push(result));
     match &cx.facts.sql {
-        Some(sql) if verdict.is_empty() => verdict.push(by_switch(sql)),
-        Some(sql) if !verdict.has_failed() => switched_off(cx, sql).into_iter().for_each(|ruling| verdict.push(ruling)),
-        None if verdict.is_empty() && data_seen(cx) => verdict.push_unknown("redo log", no_file()),
-        None if verdict.is_empty() => return cx.facts.files().map(|_| verdict),
+        Some(sql) if results.is_empty() => results.push(by_switch(sql)),
+        Some(sql) if !results.has_failed() => switched_off(cx, sql).into_iter().for_each(|result| results.push(result)),
+        None if results.is_empty() && data_seen(cx) => results.push_unknown("redo log", no_file()),
+        None if results.is_empty() => return cx.facts.files().map(|_| results),
         _ => {}
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// A failure if encryption is switched off, unless the disk is encrypted: the next block will be clear, even if all
 /// existing blocks are encrypted.
-fn switched_off(cx: &Context<'_>, sql: &SqlFacts) -> Option<Ruling> {
+fn switched_off(cx: &Context<'_>, sql: &SqlFacts) -> Option<CheckResult> {
     let (name, value) = first_variable(sql, Encrypts::Redo)?;
     let on_encrypted_disk = cx.artefacts.with_kind(Kind::Redo).any(|log| log.disk_encryption().is_some());
     (!is_switched_on(value) && !on_encrypted_disk).then(|| off(sql, name))
 }
 
 /// What the variable alone proves, if no file was read.
-fn by_switch(sql: &SqlFacts) -> Ruling {
+fn by_switch(sql: &SqlFacts) -> CheckResult {
     match first_variable(sql, Encrypts::Redo) {
         Some((name, value)) if !is_switched_on(value) => off(sql, name),
         Some((name, _)) if sql.is_mariadb() => {
             // MariaDB rewrites the whole log when it starts with the variable changed.
-            Ruling::pass("redo log", EvidenceGrade::Declared, format!("{name} is ON"))
+            CheckResult::pass("redo log", EvidenceGrade::Declared, format!("{name} is ON"))
                 .evidence(sql.variable_evidence(name))
         }
-        Some((name, value)) => Ruling::unknown(
+        Some((name, value)) => CheckResult::unknown(
             "redo log",
             Unavailable {
                 what: "blocks of the redo log".to_owned(),
@@ -84,19 +84,19 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
             },
         ),
         // A server of that version has the variable: if it is not shown, it is unknown.
-        None if sql.can(Capability::EncryptRedo) => Ruling::unknown("redo log", no_file()),
+        None if sql.can(Capability::EncryptRedo) => CheckResult::unknown("redo log", no_file()),
         None => {
             let message = format!("{} cannot encrypt its redo log", sql.identity.version);
             let absent = switches(Encrypts::Redo).into_iter().map(|name| sql.variable_evidence(name));
             absent
-                .fold(Ruling::fail("redo log", EvidenceGrade::Declared, message), Ruling::evidence)
+                .fold(CheckResult::fail("redo log", EvidenceGrade::Declared, message), CheckResult::evidence)
                 .fix("upgrade, or move the redo log onto an encrypted disk (innodb_log_group_home_dir)")
         }
     }
 }
 
-fn off(sql: &SqlFacts, name: &'static str) -> Ruling {
-    Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: the redo log is written in clear"))
+fn off(sql: &SqlFacts, name: &'static str) -> CheckResult {
+    CheckResult::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: the redo log is written in clear"))
         .evidence(sql.variable_evidence(name))
         .fix(switch_on(sql))
 }

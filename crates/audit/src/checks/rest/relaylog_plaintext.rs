@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use server::Capability;
+use server::dialect::channel::GROUP_CHANNELS;
 use server::dialect::encryption::Encrypts;
 use server::dialect::statement::FLUSH_RELAY_LOGS;
 
@@ -9,9 +10,9 @@ use super::binlog_plaintext::{by_switch, switch_on};
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::Kind;
 use crate::channel::replica::channels;
-use crate::check::{Check, Context, Verdict};
+use crate::check::{Check, CheckResults, Context};
 use crate::checks::gr::while_out;
-use crate::checks::repl::{replica, restart_applier};
+use crate::checks::repl::{channel, restart_applier};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::files::FileFacts;
@@ -35,28 +36,30 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let fix = |name: &str| cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(sql, name));
     let terms = ArtefactPolicy { noun: "relay logs", severity: &|_| None, fix: &|artefact| fix(&artefact.name) };
-    let verdict = judge_all(cx, cx.artefacts.with_kind(Kind::RelayLog), &terms);
-    if !verdict.is_empty() {
-        return Ok(verdict);
+    let results = judge_all(cx, cx.artefacts.with_kind(Kind::RelayLog), &terms);
+    if !results.is_empty() {
+        return Ok(results);
     }
     match cx.facts.sql() {
         Ok(sql) => no_file(cx, sql),
-        Err(_) if data_seen(cx) => Ok(Verdict::not_applicable("no relay log lies in the directories that were read")),
-        Err(_) => cx.facts.files().map(|_| Verdict::new()),
+        Err(_) if data_seen(cx) => {
+            Ok(CheckResults::not_applicable("no relay log lies in the directories that were read"))
+        }
+        Err(_) => cx.facts.files().map(|_| CheckResults::new()),
     }
 }
 
-fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Verdict> {
+fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Observed<CheckResults> {
     match sql.rows("replica_channels") {
         Ok(channels) if channels.is_empty() => {
-            Ok(Verdict::not_applicable("this server is no replica and has no relay log"))
+            Ok(CheckResults::not_applicable("this server is no replica and has no relay log"))
         }
-        Ok(_) => Ok(Verdict::one(by_switch(sql, "relay logs"))),
+        Ok(_) => Ok(CheckResults::one(by_switch(sql, "relay logs"))),
         Err(_) if directories_seen(cx) => {
-            Ok(Verdict::not_applicable("no relay log lies in the directories that were read"))
+            Ok(CheckResults::not_applicable("no relay log lies in the directories that were read"))
         }
         Err(unseen) => Err(unseen),
     }
@@ -68,9 +71,6 @@ fn directories_seen(cx: &Context<'_>) -> bool {
     data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
 }
 
-/// Channels of Group Replication; the names of their relay logs contain these.
-const GROUPS_CHANNELS: [&str; 2] = ["group_replication_applier", "group_replication_recovery"];
-
 /// Condition for removing the relay logs of a group member.
 const ALL_APPLIED: &str =
     "gtid_executed holds all of RECEIVED_TRANSACTION_SET in performance_schema.replication_connection_status";
@@ -81,9 +81,10 @@ fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     {
         return switch_on(sql);
     }
-    if let Some(channel) = GROUPS_CHANNELS.iter().find(|channel| name.contains(*channel)) {
+    // The name of a relay log contains that of its channel.
+    if let Some(of_group) = GROUP_CHANNELS.into_iter().find(|channel| name.contains(channel)) {
         // Nothing else purges the relay logs of Group Replication's channels. Tried on MySQL 9.7.
-        let reset = Remedy::statement(format!("RESET {} FOR CHANNEL '{channel}'", replica(sql))).once(ALL_APPLIED);
+        let reset = Remedy::statement(channel(sql, of_group).statement("RESET", "")).once(ALL_APPLIED);
         return switch_on(sql).and(while_out(sql, reset));
     }
     // RESET REPLICA would lose the position of a replica without GTIDs.

@@ -3,13 +3,16 @@
 use findings::{Remedy, Severity};
 use innodb::server_file;
 use server::Capability;
-use server::dialect::statement::ENCRYPT_DICTIONARY;
-use server::dialect::statement::{ReplicationTerms, replication_terms};
+use server::dialect::channel::GROUP_RECOVERY;
+use server::dialect::statement::{
+    ENCRYPT_DICTIONARY, START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, replication_terms,
+};
 
 use super::{data_seen, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
+use crate::checks::repl::channel;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
@@ -36,18 +39,18 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     let files = states(cx);
     let closed = closed_file(cx);
-    files.iter().filter(|(_, password)| *password).for_each(|(file, _)| verdict.push(in_file(cx, file)));
+    files.iter().filter(|(_, password)| *password).for_each(|(file, _)| results.push(in_file(cx, file)));
     match &cx.facts.sql {
-        Some(sql) => by_server(cx, sql, &files, &mut verdict)?,
-        None => by_files(cx, &files, &mut verdict)?,
+        Some(sql) => by_server(cx, sql, &files, &mut results)?,
+        None => by_files(cx, &files, &mut results)?,
     }
     Ok(match closed {
-        Some(file) if !verdict.has_failed() => verdict.or_unknown(&file.name, closed_unseen(file)),
-        _ => verdict,
+        Some(file) if !results.has_failed() => results.or_unknown(&file.name, closed_unseen(file)),
+        _ => results,
     })
 }
 
@@ -80,53 +83,58 @@ fn states<'f>(cx: &Context<'f>) -> Vec<(&'f FileFact, bool)> {
         .collect()
 }
 
-fn in_file(cx: &Context<'_>, file: &FileFact) -> Ruling {
+fn in_file(cx: &Context<'_>, file: &FileFact) -> CheckResult {
     let layer = cx.facts.host.as_ref().and_then(|host| host.layer_of(&file.path));
-    let ruling = match layer {
-        Some(DiskLayer::Encrypted { by }) => Ruling::pass(
+    let result = match layer {
+        Some(DiskLayer::Encrypted { by }) => CheckResult::pass(
             &file.name,
             EvidenceGrade::Bytes,
             format!("a password in clear, covered by the disk only ({by})"),
         )
         .severity(Severity::Info),
-        _ => Ruling::fail(
+        _ => CheckResult::fail(
             &file.name,
             EvidenceGrade::Bytes,
             format!("{} holds the password of the replication account in clear", file.path),
         )
-        .fix(fix(cx)),
+        .fix(fix(cx, "")),
     };
     let observation = format!("its password line is not empty; mode {:04o}", file.mode & 0o7777);
-    ruling.evidence(Evidence::Host { source: file.path.clone(), observation })
+    result.evidence(Evidence::Host { source: file.path.clone(), observation })
 }
 
-fn by_server(cx: &Context<'_>, sql: &SqlFacts, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Observed<()> {
+fn by_server(
+    cx: &Context<'_>,
+    sql: &SqlFacts,
+    files: &[(&FileFact, bool)],
+    results: &mut CheckResults,
+) -> Observed<()> {
     let credentials = sql.rows("replica_credentials");
     if let Ok(rows) = &credentials {
         for row in rows.iter().filter(|row| row.yes("password_stored")) {
-            verdict.push(in_table(cx, sql, row.text("channel"), row.text("user"))?);
+            results.push(in_table(cx, sql, row.text("channel"), row.text("user"))?);
         }
     }
-    if !verdict.is_empty() {
+    if !results.is_empty() {
         return Ok(());
     }
     let channels = sql.rows("replica_channels");
     let replica = channels.as_ref().map_or(true, |channels| !channels.is_empty());
     match (&credentials, replica) {
         (_, false) if files.is_empty() => {
-            *verdict = Verdict::not_applicable("this server is no replica and stores no password of one")
+            *results = CheckResults::not_applicable("this server is no replica and stores no password of one")
         }
-        (Ok(_), _) => verdict.push(none_stored(sql, "replica_credentials")),
+        (Ok(_), _) => results.push(none_stored(sql, "replica_credentials")),
         // If the table cannot be queried, the files prove it for replicas that use files.
-        _ if data_seen(cx) && sql.is_mariadb() => verdict.push(none_stored(sql, "replica_channels")),
+        _ if data_seen(cx) && sql.is_mariadb() => results.push(none_stored(sql, "replica_channels")),
         (Err(unseen), true) if !sql.is_mariadb() => return Err(unseen.clone()),
         _ => return Err(no_file(sql)),
     }
     Ok(())
 }
 
-fn none_stored(sql: &SqlFacts, answer: &str) -> Ruling {
-    Ruling::pass("server", EvidenceGrade::Reported, "no password of a replication account is stored")
+fn none_stored(sql: &SqlFacts, answer: &str) -> CheckResult {
+    CheckResult::pass("server", EvidenceGrade::Reported, "no password of a replication account is stored")
         .evidence(sql.evidence(answer, "no password"))
 }
 
@@ -139,7 +147,7 @@ fn no_file(sql: &SqlFacts) -> Unavailable {
 }
 
 /// A password in `mysql.slave_master_info` is as secure as its tablespace.
-fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Observed<Ruling> {
+fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Observed<CheckResult> {
     let holder = holder(cx).ok_or_else(|| Unavailable {
         what: "the tablespace of mysql.slave_master_info".to_owned(),
         why: "a password is stored, and neither the server nor its files show whether it is encrypted".to_owned(),
@@ -153,16 +161,18 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Obse
     let stored = sql.evidence("replica_credentials", format!("channel '{channel}', user {user}: a password is stored"));
     let (state, grade) = holder.state().unwrap_or((State::Clear, EvidenceGrade::Reported));
     let redo = clear_redo(cx);
-    let ruling = match (state, holder.disk_encryption(), redo) {
-        (State::Clear | State::Partly | State::Empty, Some(by), _) => Ruling::pass(
+    let result = match (state, holder.disk_encryption(), redo) {
+        (State::Clear | State::Partly | State::Empty, Some(by), _) => CheckResult::pass(
             artefact,
             grade,
             format!("a password in clear in {}, covered by the disk only ({by})", holder.name),
         )
         .severity(Severity::Info),
-        (State::Encrypted, _, None) => {
-            Ruling::pass(artefact, grade, format!("the password of {user} lies in {}, which is encrypted", holder.name))
-        }
+        (State::Encrypted, _, None) => CheckResult::pass(
+            artefact,
+            grade,
+            format!("the password of {user} lies in {}, which is encrypted", holder.name),
+        ),
         (State::Encrypted, _, Some(redo)) => {
             let message = format!(
                 "the password of {user} is encrypted in {}, but it was also written to the redo log, which is clear \
@@ -170,16 +180,15 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Obse
                 holder.name, redo.name
             );
             with_evidence(
-                Ruling::fail(artefact, redo.state().map_or(grade, |(_, grade)| grade), message),
+                CheckResult::fail(artefact, redo.state().map_or(grade, |(_, grade)| grade), message),
                 redo.evidence(cx.facts),
             )
             .severity(Severity::Medium)
         }
-        _ => {
-            Ruling::fail(artefact, grade, format!("the password of {user} is in clear in {}", holder.name)).fix(fix(cx))
-        }
+        _ => CheckResult::fail(artefact, grade, format!("the password of {user} is in clear in {}", holder.name))
+            .fix(fix(cx, channel)),
     };
-    Ok(with_evidence(ruling.evidence(stored), holder.evidence(cx.facts)))
+    Ok(with_evidence(result.evidence(stored), holder.evidence(cx.facts)))
 }
 
 /// `mysql.ibd`, or the table's own tablespace before MySQL 8.0.
@@ -199,8 +208,8 @@ fn clear_redo<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
 }
 
 /// Without a server: an encrypted mysql.ibd hides a password, a clear one may contain one.
-fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Observed<()> {
-    if !verdict.is_empty() {
+fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], results: &mut CheckResults) -> Observed<()> {
+    if !results.is_empty() {
         return Ok(());
     }
     cx.facts.files()?;
@@ -208,16 +217,18 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
     match dictionary {
         Some(holder) if holder.state().is_some_and(|(state, _)| state == State::Encrypted) => {
             let message = "no master.info holds a password, and mysql.ibd is encrypted";
-            verdict
-                .push(with_evidence(Ruling::pass("server", EvidenceGrade::Bytes, message), holder.evidence(cx.facts)));
+            results.push(with_evidence(
+                CheckResult::pass("server", EvidenceGrade::Bytes, message),
+                holder.evidence(cx.facts),
+            ));
         }
         None if data_seen(cx) && files.is_empty() && super::mariadb(cx) == Some(true) => {
-            *verdict = Verdict::not_applicable("there is no master.info: this server was no replica");
+            *results = CheckResults::not_applicable("there is no master.info: this server was no replica");
         }
         None if !files.is_empty() => {
-            verdict.push(Ruling::pass("server", EvidenceGrade::Bytes, "no master.info holds a password"))
+            results.push(CheckResult::pass("server", EvidenceGrade::Bytes, "no master.info holds a password"))
         }
-        _ => verdict.push_unknown(
+        _ => results.push_unknown(
             "mysql.slave_master_info",
             Unavailable {
                 what: "the password of the replication account".to_owned(),
@@ -229,30 +240,41 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
     Ok(())
 }
 
-fn fix(cx: &Context<'_>) -> Remedy {
+fn fix(cx: &Context<'_>, channel: &str) -> Remedy {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
-    if sql.can(Capability::EncryptDictionary) {
-        return Remedy::statement(ENCRYPT_DICTIONARY)
-            .note(format!("or do not store it: {}; change the password afterwards", without_password(sql).join("; ")));
-    }
     if sql.is_mariadb() {
         return "an account that authenticates with a certificate (REQUIRE X509) with CHANGE MASTER TO \
             MASTER_PASSWORD='', MASTER_SSL_CERT=…, MASTER_SSL_KEY=…; until then chmod 0600 master.info and keep it on \
             an encrypted disk"
             .into();
     }
-    let [stop, change, start] = without_password(sql).map(Remedy::statement);
+    let without = without_password(sql, channel);
+    if sql.can(Capability::EncryptDictionary) {
+        let remedy = Remedy::statement(ENCRYPT_DICTIONARY);
+        return match without {
+            Some(statements) => {
+                remedy.note(format!("or do not store it: {}; change the password afterwards", statements.join("; ")))
+            }
+            None => remedy,
+        };
+    }
+    let Some(statements) = without else { return CHECK.fix.into() };
+    let [stop, change, start] = statements.map(Remedy::statement);
     stop.and(change).and(start).and("change the password afterwards")
 }
 
-/// Gives the password at the start of a channel, so that it is not stored.
-fn without_password(sql: &SqlFacts) -> [String; 3] {
-    let ReplicationTerms { change, prefix, replica } = replication_terms(&sql.identity.version);
-    [
-        format!("STOP {replica}"),
-        format!("{change} TO {prefix}_PASSWORD=''"),
-        format!("START {replica} USER='repl' PASSWORD='…'"),
-    ]
+/// Gives the password at the start of a channel, so that it is not stored. `None` for a group member that cannot.
+fn without_password(sql: &SqlFacts, name: &str) -> Option<[String; 3]> {
+    let prefix = replication_terms(&sql.identity.version).prefix;
+    let channel = channel(sql, name);
+    let change = channel.change(&format!("{prefix}_PASSWORD=''"));
+    if name == GROUP_RECOVERY {
+        // Only Group Replication starts and stops this channel.
+        let start = format!("{START_GROUP_REPLICATION} USER='repl', PASSWORD='…'");
+        let can = sql.can(Capability::GroupReplicationCredentials);
+        return can.then(|| [STOP_GROUP_REPLICATION.to_owned(), change, start]);
+    }
+    Some([channel.statement("STOP", ""), change, channel.statement("START", "USER='repl' PASSWORD='…'")])
 }
 
 #[cfg(test)]
@@ -277,6 +299,31 @@ mod tests {
         assert!(found[0].remediation.as_ref().unwrap().contains("SOURCE_PASSWORD"));
         assert_eq!(replica("Y").statuses(&CHECK), [Pass]);
         assert_eq!(replica("Y").file("#innodb_redo/#ib_redo1", redo(1, 9)).statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
+    fn each_channel_is_changed_alone() {
+        let stored = |channel: &str| {
+            let row = |name| [name, "repl", if name == channel { "Y" } else { "N" }];
+            let rows = ["", "east", GROUP_RECOVERY].map(row);
+            mysql()
+                .answer(
+                    "replica_credentials",
+                    &["channel", "user", "password_stored"],
+                    &rows.each_ref().map(|row| &row[..]),
+                )
+                .answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]])
+        };
+        let fix = |channel| stored(channel).judge(&CHECK)[0].remediation.clone().unwrap();
+        for channel in ["", "east"] {
+            let fix = fix(channel);
+            assert!(fix.contains(&format!("STOP REPLICA FOR CHANNEL '{channel}'; ")), "{fix}");
+            assert!(fix.contains(&format!("SOURCE_PASSWORD='' FOR CHANNEL '{channel}'; ")), "{fix}");
+            assert!(fix.contains(&format!("USER='repl' PASSWORD='…' FOR CHANNEL '{channel}'; ")), "{fix}");
+        }
+        let fix = fix(GROUP_RECOVERY);
+        assert!(fix.contains("STOP GROUP_REPLICATION; CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=''"), "{fix}");
+        assert!(fix.contains("; START GROUP_REPLICATION USER='repl', PASSWORD='…'; change"), "{fix}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use server::dialect::encryption::MYSQL_ENCRYPTED;
 use server::quote;
 
 use super::{has_grant, hidden_tables, is_system_schema, sees_all_tables};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::{Row, SqlFacts};
@@ -29,33 +29,37 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if sql.is_mariadb() || !sql.can(Capability::EncryptByDefault) {
-        return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default per schema"));
+        return Ok(CheckResults::not_applicable("only MySQL 8.0.16 and newer have a default per schema"));
     }
     let rows = sql.rows("schemas")?;
     let current = |row: &&Row<'_>| is_system_schema(row.text("schema"));
     let schemas: Vec<&Row<'_>> = rows.iter().filter(|row| !current(row)).collect();
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     schemas
         .iter()
         .filter(|row| row.get("default_encryption").is_some() && !row.yes("default_encryption"))
-        .for_each(|row| verdict.push(failure(sql, row)));
-    if !verdict.is_empty() {
-        return Ok(verdict);
+        .for_each(|row| results.push(failure(sql, row)));
+    if !results.is_empty() {
+        return Ok(results);
     }
     if !sees_schemas(sql) {
         return Err(hidden_tables(sql));
     }
     if schemas.is_empty() {
-        return Ok(Verdict::not_applicable("there are only the server's own schemas"));
+        return Ok(CheckResults::not_applicable("there are only the server's own schemas"));
     }
-    verdict.push(
-        Ruling::pass("server", EvidenceGrade::Reported, format!("all {} schemas encrypt by default", schemas.len()))
-            .evidence(sql.evidence("schemas", "DEFAULT_ENCRYPTION = YES for each")),
+    results.push(
+        CheckResult::pass(
+            "server",
+            EvidenceGrade::Reported,
+            format!("all {} schemas encrypt by default", schemas.len()),
+        )
+        .evidence(sql.evidence("schemas", "DEFAULT_ENCRYPTION = YES for each")),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// `SHOW DATABASES`, or any global privilege on tables, shows every schema.
@@ -63,9 +67,9 @@ fn sees_schemas(sql: &SqlFacts) -> bool {
     sees_all_tables(sql) || has_grant(sql, "SHOW DATABASES ON *.*")
 }
 
-fn failure(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
+fn failure(sql: &SqlFacts, row: &Row<'_>) -> CheckResult {
     let schema = row.text("schema");
-    Ruling::fail(schema, EvidenceGrade::Reported, format!("tables created in {schema} are clear by default"))
+    CheckResult::fail(schema, EvidenceGrade::Reported, format!("tables created in {schema} are clear by default"))
         .evidence(sql.evidence("schemas", format!("{schema}: DEFAULT_ENCRYPTION = {}", row.text("default_encryption"))))
         .fix(Remedy::statement(format!("ALTER DATABASE {} DEFAULT {MYSQL_ENCRYPTED}", quote::identifier(schema))))
 }

@@ -4,7 +4,7 @@ use findings::Severity;
 use server::Capability;
 
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
@@ -30,11 +30,11 @@ pub(crate) const CHECK: Check = Check {
 
 const NAME: &str = "persist_sensitive_variables_in_plaintext";
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if super::mariadb(cx) == Some(true)
         || cx.facts.sql.as_ref().is_some_and(|sql| !sql.can(Capability::SensitiveVariables))
     {
-        return Ok(Verdict::not_applicable("only MySQL 8.0.29 and newer treat variables as sensitive"));
+        return Ok(CheckResults::not_applicable("only MySQL 8.0.29 and newer treat variables as sensitive"));
     }
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     let persisted: Vec<(&FileFact, &Vec<String>)> = files
@@ -43,13 +43,13 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             _ => None,
         })
         .collect();
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     persisted
         .iter()
         .filter(|(_, sensitive)| !sensitive.is_empty())
-        .for_each(|(file, sensitive)| verdict.push(ruling(cx, file, sensitive)));
-    if !verdict.is_empty() {
-        return Ok(verdict);
+        .for_each(|(file, sensitive)| results.push(result(cx, file, sensitive)));
+    if !results.is_empty() {
+        return Ok(results);
     }
     let closed = closed_file(cx);
     if super::data_seen(cx) && closed.is_none() {
@@ -59,8 +59,8 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             "mysqld-auto.cnf keeps no sensitive value in clear"
         };
         let evidence = persisted.iter().map(|(file, _)| seen(file, "no sensitive variable in clear"));
-        return Ok(Verdict::one(
-            evidence.fold(Ruling::pass("server", EvidenceGrade::Bytes, message), Ruling::evidence),
+        return Ok(CheckResults::one(
+            evidence.fold(CheckResult::pass("server", EvidenceGrade::Bytes, message), CheckResult::evidence),
         ));
     }
     if let (None, Some((file, why))) = (&cx.facts.sql, closed) {
@@ -74,8 +74,9 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             remedy: access::reading(&format!("{}/mysqld-auto.cnf", sql.identity.datadir.trim_end_matches('/'))),
         });
     }
-    Ok(Verdict::one(
-        Ruling::pass("server", EvidenceGrade::Declared, format!("{NAME} is OFF")).evidence(sql.variable_evidence(NAME)),
+    Ok(CheckResults::one(
+        CheckResult::pass("server", EvidenceGrade::Declared, format!("{NAME} is OFF"))
+            .evidence(sql.variable_evidence(NAME)),
     ))
 }
 
@@ -88,16 +89,18 @@ fn closed_file<'f>(cx: &Context<'f>) -> Option<(&'f FileFact, &'f str)> {
     })
 }
 
-fn ruling(cx: &Context<'_>, file: &FileFact, sensitive: &[String]) -> Ruling {
+fn result(cx: &Context<'_>, file: &FileFact, sensitive: &[String]) -> CheckResult {
     let names = sensitive.join(", ");
-    let ruling = match cx.facts.host.as_ref().and_then(|host| host.layer_of(&file.path)) {
-        Some(DiskLayer::Encrypted { by }) => {
-            Ruling::pass(&file.name, EvidenceGrade::Bytes, format!("{names} in clear, covered by the disk only ({by})"))
-                .severity(Severity::Info)
-        }
-        _ => Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} keeps {names} in clear", file.path)),
+    let result = match cx.facts.host.as_ref().and_then(|host| host.layer_of(&file.path)) {
+        Some(DiskLayer::Encrypted { by }) => CheckResult::pass(
+            &file.name,
+            EvidenceGrade::Bytes,
+            format!("{names} in clear, covered by the disk only ({by})"),
+        )
+        .severity(Severity::Info),
+        _ => CheckResult::fail(&file.name, EvidenceGrade::Bytes, format!("{} keeps {names} in clear", file.path)),
     };
-    ruling.evidence(seen(file, &format!("{names} in clear; mode {:04o}", file.mode & 0o7777)))
+    result.evidence(seen(file, &format!("{names} in clear; mode {:04o}", file.mode & 0o7777)))
 }
 
 fn seen(file: &FileFact, observation: &str) -> Evidence {

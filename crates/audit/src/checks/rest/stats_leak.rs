@@ -8,7 +8,7 @@ use server::dialect::statement::ENCRYPT_DICTIONARY;
 use super::{all_seen, disk_only, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
 use crate::access;
 use crate::artefact::{Artefact, Artefacts, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
@@ -31,40 +31,42 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     match super::mariadb(cx) {
         Some(true) => column_stats(cx),
         _ => histograms(cx, cx.facts.sql()?),
     }
 }
 
-fn column_stats(cx: &Context<'_>) -> Observed<Verdict> {
+fn column_stats(cx: &Context<'_>) -> Observed<CheckResults> {
     let named = |table: &&Artefact<'_>| table.name.ends_with("mysql/column_stats.MAD");
     let Some(table) = cx.artefacts.with_kind(Kind::AriaTable).find(named) else {
         if all_seen(cx) {
-            return Ok(Verdict::not_applicable("mysql.column_stats is no Aria table here"));
+            return Ok(CheckResults::not_applicable("mysql.column_stats is no Aria table here"));
         }
         cx.facts.files()?;
-        return unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err);
+        return unwalked(cx).map_or_else(|| Ok(CheckResults::new()), Err);
     };
     let (state, grade) = table.state().ok_or_else(|| unseen(table))?;
-    let ruling = match (state, table.disk_encryption()) {
+    let result = match (state, table.disk_encryption()) {
         (State::Encrypted | State::Empty, _) => {
-            Ruling::pass("server", grade, "mysql.column_stats holds no values in clear")
+            CheckResult::pass("server", grade, "mysql.column_stats holds no values in clear")
         }
         (_, Some(layer)) => {
-            Ruling::pass(&table.name, grade, format!("clear, {}", disk_only(layer))).severity(Severity::Info)
+            CheckResult::pass(&table.name, grade, format!("clear, {}", disk_only(layer))).severity(Severity::Info)
         }
-        _ => {
-            Ruling::fail(&table.name, grade, "mysql.column_stats holds smallest and largest values of columns in clear")
-                .fix(
-                    Remedy::statement("SET GLOBAL aria_encrypt_tables = ON")
-                        .and(Remedy::statement("ALTER TABLE mysql.column_stats ENGINE=Aria ROW_FORMAT=PAGE"))
-                        .note("or DELETE FROM mysql.column_stats for sensitive columns, and FLUSH TABLES"),
-                )
-        }
+        _ => CheckResult::fail(
+            &table.name,
+            grade,
+            "mysql.column_stats holds smallest and largest values of columns in clear",
+        )
+        .fix(
+            Remedy::statement("SET GLOBAL aria_encrypt_tables = ON")
+                .and(Remedy::statement("ALTER TABLE mysql.column_stats ENGINE=Aria ROW_FORMAT=PAGE"))
+                .note("or DELETE FROM mysql.column_stats for sensitive columns, and FLUSH TABLES"),
+        ),
     };
-    Ok(Verdict::one(with_evidence(ruling, table.evidence(cx.facts))))
+    Ok(CheckResults::one(with_evidence(result, table.evidence(cx.facts))))
 }
 
 fn unseen(table: &Artefact<'_>) -> Unavailable {
@@ -75,17 +77,17 @@ fn unseen(table: &Artefact<'_>) -> Unavailable {
     }
 }
 
-fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Verdict> {
+fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Observed<CheckResults> {
     if !sql.can(Capability::Histograms) {
-        return Ok(Verdict::not_applicable("histograms exist in MySQL 8.0.3 and newer"));
+        return Ok(CheckResults::not_applicable("histograms exist in MySQL 8.0.3 and newer"));
     }
     let rows = sql.rows("histograms")?;
     if rows.is_empty() {
         if !sees_all_tables(sql) {
             return Err(hidden_tables(sql));
         }
-        return Ok(Verdict::one(
-            Ruling::pass("server", EvidenceGrade::Reported, "no column has a histogram")
+        return Ok(CheckResults::one(
+            CheckResult::pass("server", EvidenceGrade::Reported, "no column has a histogram")
                 .evidence(sql.evidence("histograms", "no row")),
         ));
     }
@@ -97,16 +99,16 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Verdict> {
         why: "neither the server nor its file shows whether it is encrypted".to_owned(),
         remedy: sql.grant("PROCESS ON *.*"),
     })?;
-    let ruling = if state == State::Encrypted {
-        Ruling::pass("server", grade, format!("{} histograms lie in an encrypted mysql.ibd", columns.len()))
+    let result = if state == State::Encrypted {
+        CheckResult::pass("server", grade, format!("{} histograms lie in an encrypted mysql.ibd", columns.len()))
     } else {
         let (schema_table, column) = columns.first().and_then(|name| name.rsplit_once('.')).unwrap_or_default();
-        Ruling::fail(DICTIONARY, grade, format!("histograms keep values of columns in clear: {names}")).fix(
+        CheckResult::fail(DICTIONARY, grade, format!("histograms keep values of columns in clear: {names}")).fix(
             Remedy::statement(ENCRYPT_DICTIONARY)
                 .note(format!("or for each sensitive column: ANALYZE TABLE {schema_table} DROP HISTOGRAM ON {column}")),
         )
     };
-    Ok(Verdict::one(ruling.evidence(sql.evidence("histograms", names))))
+    Ok(CheckResults::one(result.evidence(sql.evidence("histograms", names))))
 }
 
 fn dictionary(artefacts: &Artefacts<'_>) -> Option<(State, EvidenceGrade)> {

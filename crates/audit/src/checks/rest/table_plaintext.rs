@@ -3,6 +3,7 @@
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
 use innodb::server_file::full_text_table_id;
+use process::shell_word;
 use server::Capability;
 use server::Flavor;
 use server::dialect::encryption::{MYSQL_ENCRYPTED, table_option};
@@ -13,8 +14,8 @@ use server::switch::is_switched_on;
 use super::fts_plaintext::is_auxiliary;
 use super::{ArtefactPolicy, cannot_encrypt_tables, judge_all, mariadb, or_none_of_it, unless_hidden};
 use crate::artefact::{Artefact, Kind};
-use crate::check::{Check, Context, Verdict};
-use crate::checks::advice::{set_variable, word};
+use crate::check::{Check, CheckResults, Context};
+use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
@@ -46,7 +47,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     // Those of full-text indexes have their own check.
     let wanted = |table: &&Artefact<'_>| !table.is_public() && !is_auxiliary(table);
     let tables = cx.artefacts.with_kind(Kind::Table).filter(wanted);
@@ -66,8 +67,9 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     let Some((schema, name)) = table.table() else { return CHECK.fix.into() };
     let sql = cx.facts.sql.as_ref();
     if let Some(file) = table.file.filter(|_| is_copy(cx, table)) {
-        return Remedy::advice("it holds no table of the server: find out whose it is")
-            .and(Remedy::command(format!("shred -u {}", word(&file.path))).once("you know that nobody needs it"));
+        return Remedy::advice("it holds no table of the server: find out whose it is").and(
+            Remedy::command(format!("shred -u {}", shell_word(&file.path))).once("you know that nobody needs it"),
+        );
     }
     if full_text_table_id(&name).is_some() {
         return Remedy::advice(format!(

@@ -6,7 +6,7 @@ use server::switch::is_switched_on;
 
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_at_start;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -33,7 +33,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     // MariaDB does not mark page 0 of these: only pages with rows show it.
     let (empty, filled): (Vec<_>, Vec<_>) = cx
         .artefacts
@@ -42,38 +42,38 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         .partition(|space| without_rows(space));
     let terms =
         ArtefactPolicy { noun: "temporary tablespaces", severity: &|_| None, fix: &|_| fix(cx.facts.sql.as_ref()) };
-    let mut verdict = judge_all(cx, filled.into_iter(), &terms);
-    if !verdict.is_empty() {
-        return Ok(or_switched_off(cx, verdict));
+    let mut results = judge_all(cx, filled.into_iter(), &terms);
+    if !results.is_empty() {
+        return Ok(or_switched_off(cx, results));
     }
     if protected(cx) {
-        return Ok(Verdict::one(Ruling::pass(
+        return Ok(CheckResults::one(CheckResult::pass(
             "server",
             EvidenceGrade::Bytes,
             "temporary tablespaces lie on an encrypted disk or in memory",
         )));
     }
-    cx.facts.sql.as_ref().and_then(by_switch).into_iter().for_each(|ruling| verdict.push(ruling));
-    if verdict.is_empty() && !empty.is_empty() {
-        verdict.push(Ruling::pass("server", EvidenceGrade::Bytes, "no page of a temporary tablespace holds rows"));
+    cx.facts.sql.as_ref().and_then(by_switch).into_iter().for_each(|result| results.push(result));
+    if results.is_empty() && !empty.is_empty() {
+        results.push(CheckResult::pass("server", EvidenceGrade::Bytes, "no page of a temporary tablespace holds rows"));
     }
-    if verdict.is_empty() && data_seen(cx) {
-        return Ok(Verdict::not_applicable(
+    if results.is_empty() && data_seen(cx) {
+        return Ok(CheckResults::not_applicable(
             "the data directory has no temporary tablespace: the server creates it when it starts",
         ));
     }
-    if verdict.is_empty() {
+    if results.is_empty() {
         cx.facts.files()?;
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// The observed pages, unless later ones will be clear.
-fn or_switched_off(cx: &Context<'_>, verdict: Verdict) -> Verdict {
-    let next = cx.facts.sql.as_ref().filter(|_| !protected(cx) && !verdict.has_failed()).and_then(by_switch);
-    match next.map(Verdict::one).filter(Verdict::has_failed) {
+fn or_switched_off(cx: &Context<'_>, results: CheckResults) -> CheckResults {
+    let next = cx.facts.sql.as_ref().filter(|_| !protected(cx) && !results.has_failed()).and_then(by_switch);
+    match next.map(CheckResults::one).filter(CheckResults::has_failed) {
         Some(failed) => failed,
-        None => verdict,
+        None => results,
     }
 }
 
@@ -91,30 +91,32 @@ fn protected(cx: &Context<'_>) -> bool {
 }
 
 /// What the variable says about temporary tables created from now on.
-fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
-    let ruling = match first_variable(sql, Encrypts::TemporaryTablespaces) {
+fn by_switch(sql: &SqlFacts) -> Option<CheckResult> {
+    let result = match first_variable(sql, Encrypts::TemporaryTablespaces) {
         Some((name, value)) if is_switched_on(value) => {
-            Ruling::pass("server", EvidenceGrade::Declared, format!("{name} is {value}"))
+            CheckResult::pass("server", EvidenceGrade::Declared, format!("{name} is {value}"))
                 .evidence(sql.variable_evidence(name))
         }
-        Some((name, _)) => {
-            Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: temporary tables are written in clear"))
-                .evidence(sql.variable_evidence(name))
-                .fix(set_at_start(sql, name, "ON"))
-        }
+        Some((name, _)) => CheckResult::fail(
+            name,
+            EvidenceGrade::Declared,
+            format!("{name} is OFF: temporary tables are written in clear"),
+        )
+        .evidence(sql.variable_evidence(name))
+        .fix(set_at_start(sql, name, "ON")),
         None => {
             sql.variable("innodb_temp_data_file_path").ok()?;
             let message = format!(
                 "{} cannot encrypt temporary tablespaces; no page with rows was seen at this moment",
                 sql.identity.version
             );
-            Ruling::fail("ibtmp1", EvidenceGrade::Declared, message)
+            CheckResult::fail("ibtmp1", EvidenceGrade::Declared, message)
                 .severity(Severity::Low)
                 .evidence(sql.variable_evidence("innodb_temp_data_file_path"))
                 .fix(fix(Some(sql)))
         }
     };
-    Some(ruling)
+    Some(result)
 }
 
 fn fix(sql: Option<&SqlFacts>) -> Remedy {

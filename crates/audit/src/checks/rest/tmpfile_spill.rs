@@ -6,7 +6,7 @@ use server::switch::is_switched_on;
 
 use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_at_start;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{FileFacts, UnlinkedFile};
@@ -38,29 +38,29 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let facts = cx.facts;
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     let clear = clear_files(facts);
     let exposed = clear.iter().filter(|file| !covered(facts, file));
-    exposed.for_each(|file| verdict.push(failure(facts, file)));
-    named_files(cx).for_each(|file| verdict.push(named_failure(facts, file)));
-    if !verdict.is_empty() {
-        return Ok(verdict);
+    exposed.for_each(|file| results.push(failure(facts, file)));
+    named_files(cx).for_each(|file| results.push(named_failure(facts, file)));
+    if !results.is_empty() {
+        return Ok(results);
     }
     let sql = sql_of_running(facts)?;
     let switches = off_switches(sql);
     if protected(facts) {
-        return Ok(Verdict::one(by_disk(facts)));
+        return Ok(CheckResults::one(by_disk(facts)));
     }
     if !switches.is_empty() {
-        switches.into_iter().for_each(|name| verdict.push(switched_off(sql, name)));
+        switches.into_iter().for_each(|name| results.push(switched_off(sql, name)));
     } else if known_switches(sql).next().is_some() {
-        verdict.push(by_switches(facts, sql));
+        results.push(by_switches(facts, sql));
     } else {
-        verdict.push(cannot_encrypt(facts, sql));
+        results.push(cannot_encrypt(facts, sql));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Clear files that still have a name: temporary tables in Aria, for example.
@@ -70,11 +70,11 @@ fn named_files<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>
     cx.artefacts.with_kind(Kind::Spill).filter(clear).filter(exposed)
 }
 
-fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
+fn named_failure(facts: &Facts, file: &Artefact<'_>) -> CheckResult {
     let bytes = file.file.map_or(0, |file| file.size_bytes);
     let text = format!("{} in a temporary directory, {bytes} bytes, is in clear", file.name);
-    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, text);
-    with_evidence(ruling, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
+    let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, text);
+    with_evidence(result, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
 /// Temporary files exist as long as their statement: a stopped server has none.
@@ -109,15 +109,15 @@ fn safe(facts: &Facts, layer: &DiskLayer) -> bool {
     }
 }
 
-fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
+fn failure(facts: &Facts, file: &UnlinkedFile) -> CheckResult {
     let text = format!("{} ({}), {} bytes, is clear text", file.name, file.path, file.size_bytes);
-    let ruling = Ruling::fail(&file.name, EvidenceGrade::Bytes, text).evidence(Evidence::Bytes {
+    let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, text).evidence(Evidence::Bytes {
         path: file.path.clone(),
         offset: file.clear_offset.unwrap_or(0),
         hex: String::new(),
         meaning: format!("unlinked file of the server; {} bytes sampled, some not like ciphertext", file.sampled_bytes),
     });
-    ruling.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
+    result.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
 /// The variables that this server has, and whether they are on.
@@ -130,8 +130,8 @@ fn off_switches(sql: &SqlFacts) -> Vec<&'static str> {
     known_switches(sql).filter(|(_, on)| !on).map(|(name, _)| name).collect()
 }
 
-fn switched_off(sql: &SqlFacts, name: &str) -> Ruling {
-    Ruling::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: temporary files hold rows in clear"))
+fn switched_off(sql: &SqlFacts, name: &str) -> CheckResult {
+    CheckResult::fail(name, EvidenceGrade::Declared, format!("{name} is OFF: temporary files hold rows in clear"))
         .evidence(sql.variable_evidence(name))
         .evidence(sql.variable_evidence("tmpdir"))
         .fix(set_at_start(sql, name, "ON"))
@@ -148,7 +148,7 @@ fn protected(facts: &Facts) -> bool {
     !paths.is_empty() && paths.iter().all(|path| safe(facts, &path.layer))
 }
 
-fn by_disk(facts: &Facts) -> Ruling {
+fn by_disk(facts: &Facts) -> CheckResult {
     let paths = temporary(facts);
     let text = format!(
         "temporary files lie on an encrypted disk or in memory: {}",
@@ -156,10 +156,10 @@ fn by_disk(facts: &Facts) -> Ruling {
     );
     let observed =
         |path: &&PathOnDisk| Evidence::Host { source: path.path.clone(), observation: format!("{:?}", path.layer) };
-    paths.iter().map(observed).fold(Ruling::pass("server", EvidenceGrade::Bytes, text), Ruling::evidence)
+    paths.iter().map(observed).fold(CheckResult::pass("server", EvidenceGrade::Bytes, text), CheckResult::evidence)
 }
 
-fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
+fn by_switches(facts: &Facts, sql: &SqlFacts) -> CheckResult {
     let sampled = match &facts.files {
         Some(FileFacts { unlinked_unseen: None, unlinked, .. }) => {
             format!("{} unlinked files sampled, none clear", unlinked.len())
@@ -169,16 +169,16 @@ fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let names: Vec<&str> = known_switches(sql).map(|(name, _)| name).collect();
     let text = format!("ON: {}; {sampled}", names.join(", "));
     let evidence = names.iter().map(|name| sql.variable_evidence(name));
-    evidence.fold(Ruling::pass("server", EvidenceGrade::Declared, text), Ruling::evidence)
+    evidence.fold(CheckResult::pass("server", EvidenceGrade::Declared, text), CheckResult::evidence)
 }
 
 /// The server cannot encrypt them, and none is clear at present: the disk decides.
-fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
+fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> CheckResult {
     let plain: Vec<&PathOnDisk> = temporary(facts).into_iter().filter(|path| path.layer == DiskLayer::Plain).collect();
     if let Some(first) = plain.first() {
         let text =
             format!("{} cannot encrypt temporary files, and {} lies on a plain disk", sql.identity.version, first.path);
-        return Ruling::fail(&first.path, EvidenceGrade::Declared, text)
+        return CheckResult::fail(&first.path, EvidenceGrade::Declared, text)
             .evidence(Evidence::Host {
                 source: first.path.clone(),
                 observation: format!("no encryption below ({})", first.chain.join(" on ")),
@@ -195,7 +195,7 @@ fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
         None => "this server cannot encrypt them, and its unlinked files and the disk below tmpdir were not examined"
             .to_owned(),
     };
-    Ruling::unknown(
+    CheckResult::unknown(
         "tmpdir",
         Unavailable {
             what: "temporary files".to_owned(),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::access;
 use crate::artefact::{Artefact, Kind, State};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::set_variable;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -37,23 +37,23 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (unlisted, spaces): (Vec<_>, Vec<_>) =
         cx.artefacts.with_kind(Kind::Undo).partition(|space| only_said(cx, space));
     let terms = ArtefactPolicy { noun: "undo tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
-    let mut verdict = unless_hidden(cx, judge_all(cx, spaces.into_iter(), &terms));
+    let mut results = unless_hidden(cx, judge_all(cx, spaces.into_iter(), &terms));
     if !unlisted.is_empty() {
-        verdict = verdict.or_unknown("server", pages_unseen(&unlisted));
+        results = results.or_unknown("server", pages_unseen(&unlisted));
     }
-    if !verdict.has_failed()
+    if !results.has_failed()
         && let Some(sql) = switched_off(cx)
     {
-        verdict.push(new_pages_are_clear(sql));
+        results.push(new_pages_are_clear(sql));
     }
-    if verdict.is_empty() && cx.facts.sql.is_none() && written_by_mysql_8(cx) {
+    if results.is_empty() && cx.facts.sql.is_none() && written_by_mysql_8(cx) {
         return Err(not_listed(FIRST_UNDO));
     }
-    or_none_of_it(cx, verdict, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
+    or_none_of_it(cx, results, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
 }
 
 /// Whether only MySQL itself reports it as encrypted; it does so before the pages are encrypted.
@@ -79,8 +79,8 @@ fn switched_off<'c>(cx: &Context<'c>) -> Option<&'c SqlFacts> {
     (off && !on_encrypted_disk).then_some(sql)
 }
 
-fn new_pages_are_clear(sql: &SqlFacts) -> Ruling {
-    Ruling::fail(
+fn new_pages_are_clear(sql: &SqlFacts) -> CheckResult {
+    CheckResult::fail(
         variable::MYSQL_UNDO,
         EvidenceGrade::Declared,
         "innodb_undo_log_encrypt is OFF: undo is written in clear",

@@ -1,10 +1,11 @@
 //! `tls-admin-channel`.
 
 use findings::{Remedy, Severity};
+use server::dialect::variable;
 use server::{Capability, dialect::statement::RELOAD_ADMIN_TLS};
 
 use super::certificates::path_of;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -30,37 +31,39 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::AdminTls) {
-        return Ok(Verdict::not_applicable(format!(
+        return Ok(CheckResults::not_applicable(format!(
             "{} has no administrative port with TLS settings",
             sql.identity.version
         )));
     }
-    if sql.variable("admin_address")?.is_empty() {
-        return Ok(Verdict::not_applicable("admin_address is empty: there is no administrative port"));
+    if sql.variable(variable::ADMIN_ADDRESS)?.is_empty() {
+        return Ok(CheckResults::not_applicable("admin_address is empty: there is no administrative port"));
     }
     let enabled = channel_enabled(sql);
     let current = enabled.unwrap_or_else(|| path_of(sql, "admin_ssl_cert").is_some());
     let grade = if enabled.is_some() { EvidenceGrade::Reported } else { EvidenceGrade::Declared };
-    let ruling = if current {
-        Ruling::pass(ADMIN_PORT, grade, "the administrative port has TLS settings of its own")
+    let result = if current {
+        CheckResult::pass(ADMIN_PORT, grade, "the administrative port has TLS settings of its own")
     } else {
-        Ruling::fail(ADMIN_PORT, grade, "the administrative port falls back to the main port's TLS settings").fix(
+        CheckResult::fail(ADMIN_PORT, grade, "the administrative port falls back to the main port's TLS settings").fix(
             advice::set_variable(sql, "admin_ssl_ca", "…")
                 .and(advice::set_variable(sql, "admin_ssl_cert", "…"))
                 .and(advice::set_variable(sql, "admin_ssl_key", "…"))
                 .and(Remedy::statement(RELOAD_ADMIN_TLS)),
         )
     };
-    let ruling = match enabled {
-        Some(on) => ruling
+    let result = match enabled {
+        Some(on) => result
             .evidence(sql.evidence("tls_channels", format!("mysql_admin Enabled = {}", if on { "Yes" } else { "No" }))),
-        None => ruling,
+        None => result,
     };
-    Ok(Verdict::one(
-        ruling.evidence(sql.variable_evidence("admin_ssl_cert")).evidence(sql.variable_evidence("admin_address")),
+    Ok(CheckResults::one(
+        result
+            .evidence(sql.variable_evidence("admin_ssl_cert"))
+            .evidence(sql.variable_evidence(variable::ADMIN_ADDRESS)),
     ))
 }
 

@@ -1,9 +1,9 @@
 //! `tls-ca-key-on-host`.
 
 use findings::Severity;
+use process::shell_word;
 
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::bak::{looked_at, unseen_root};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -31,23 +31,23 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     for file in files.filter(|file| is_authority_key(file.base_name())) {
         if let Content::PrivateKey { encrypted, .. } = &file.content {
-            verdict.push(in_file(file, *encrypted));
+            results.push(in_file(file, *encrypted));
         }
     }
     let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
     let seen = |path: &str| cx.facts.files.as_ref().is_some_and(|files| files.at(path).is_some());
     for mode in modes.filter(|mode| mode.what == "ca key" && mode.mode.is_some() && !seen(&mode.path)) {
-        verdict.push(by_mode(mode));
+        results.push(by_mode(mode));
     }
-    if verdict.is_empty() {
+    if results.is_empty() {
         let files = cx.facts.files()?;
         for root in files.unseen_roots().filter(|root| matches!(root.role, Role::Data | Role::Backup | Role::Tls)) {
-            verdict.push_unknown(&root.path, unseen_root(root));
+            results.push_unknown(&root.path, unseen_root(root));
         }
         if files.data_seen() {
             let message = format!("no authority's key below {}", looked_at(files).join(", "));
@@ -56,35 +56,39 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
                 source: root.path.clone(),
                 observation: format!("{} files, none an authority's key", files.files.len()),
             });
-            let pass = Ruling::pass("server", EvidenceGrade::Bytes, message);
-            verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
+            let pass = CheckResult::pass("server", EvidenceGrade::Bytes, message);
+            results.pass_if_clean(evidence.fold(pass, CheckResult::evidence));
         }
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn in_file(file: &FileFact, encrypted: bool) -> Ruling {
+fn in_file(file: &FileFact, encrypted: bool) -> CheckResult {
     let (message, severity) = if encrypted {
         ("holds an authority's private key, protected by a passphrase only", Severity::Medium)
     } else {
         ("holds an authority's private key in clear", Severity::High)
     };
     let observation = format!("PEM private key, mode {:04o}, passphrase: {encrypted}", file.mode & 0o7777);
-    Ruling::fail(&file.name, EvidenceGrade::Bytes, format!("{} {message}", file.path))
+    CheckResult::fail(&file.name, EvidenceGrade::Bytes, format!("{} {message}", file.path))
         .severity(severity)
         .evidence(Evidence::Host { source: file.path.clone(), observation })
         .fix(remove(&file.path))
 }
 
-fn by_mode(mode: &FileMode) -> Ruling {
+fn by_mode(mode: &FileMode) -> CheckResult {
     let observation = format!("exists, mode {:04o}", mode.mode.unwrap_or_default() & 0o7777);
-    Ruling::fail(&mode.path, EvidenceGrade::Reported, format!("{} is named like an authority's private key", mode.path))
-        .evidence(Evidence::Host { source: mode.path.clone(), observation })
-        .fix(remove(&mode.path))
+    CheckResult::fail(
+        &mode.path,
+        EvidenceGrade::Reported,
+        format!("{} is named like an authority's private key", mode.path),
+    )
+    .evidence(Evidence::Host { source: mode.path.clone(), observation })
+    .fix(remove(&mode.path))
 }
 
 fn remove(path: &str) -> String {
-    format!("copy {0} to a machine without network, then shred -u {0}", word(path))
+    format!("copy {0} to a machine without network, then shred -u {0}", shell_word(path))
 }
 
 /// Whether a file is named like an authority's key: `ca-key.pem`, `ca.key`, `cakey.pem`, `rootCA.key`,

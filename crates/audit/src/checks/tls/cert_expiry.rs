@@ -8,7 +8,7 @@ use pki::Certificate;
 
 use super::certificates::{self, Found, Use};
 use super::{reload, without_tls};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::MAIN_PORT;
@@ -38,14 +38,14 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let found = certificates::all(cx.facts);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for found in &found {
         if let Some((severity, message)) = trouble(cx, found.certificate.not_before, found.certificate.not_after) {
             let message = format!("{}: the certificate {} {message}", found.artefact, found.certificate.subject);
-            let ruling = Ruling::fail(&found.artefact, found.grade, message).severity(severity);
-            verdict.push(ruling.evidence(found.evidence.clone()).fix(fix(cx, found)));
+            let result = CheckResult::fail(&found.artefact, found.grade, message).severity(severity);
+            results.push(result.evidence(found.evidence.clone()).fix(fix(cx, found)));
         }
     }
     // Files alone do not show the certificate in use: it may be elsewhere.
@@ -55,13 +55,13 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             found.len(),
             first_end(&found, served.certificate)
         );
-        verdict.pass_if_clean(Ruling::pass("server", served.grade, message).evidence(served.evidence.clone()));
+        results.pass_if_clean(CheckResult::pass("server", served.grade, message).evidence(served.evidence.clone()));
     } else if let Some(none) = without_tls(cx) {
-        return Ok(if verdict.is_empty() { none } else { verdict });
+        return Ok(if results.is_empty() { none } else { results });
     } else {
-        by_status(cx, &mut verdict);
+        by_status(cx, &mut results);
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// What is wrong with a validity period, and the severity.
@@ -85,14 +85,14 @@ fn first_end(found: &[Found<'_>], served: &Certificate) -> Timestamp {
 }
 
 /// The server's own report, if its certificate was not seen.
-fn by_status(cx: &Context<'_>, verdict: &mut Verdict) {
-    match cx.facts.sql().and_then(|sql| status_ruling(cx, sql)) {
-        Ok(ruling) => verdict.push(ruling),
-        Err(unseen) => verdict.push_unknown(MAIN_PORT, unseen),
+fn by_status(cx: &Context<'_>, results: &mut CheckResults) {
+    match cx.facts.sql().and_then(|sql| status_result(cx, sql)) {
+        Ok(result) => results.push(result),
+        Err(unseen) => results.push_unknown(MAIN_PORT, unseen),
     }
 }
 
-fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Ruling> {
+fn status_result(cx: &Context<'_>, sql: &SqlFacts) -> Observed<CheckResult> {
     let (name, value) = end_by_status(sql).ok_or_else(|| Unavailable {
         what: "when the server's certificate expires".to_owned(),
         why: "no port was probed, its file was not read, and Ssl_server_not_after is empty".to_owned(),
@@ -103,16 +103,18 @@ fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Ruling> {
         why: format!("{name} is {value:?}"),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
-    let ruling = match trouble(cx, Timestamp::MIN, until) {
+    let result = match trouble(cx, Timestamp::MIN, until) {
         Some((severity, message)) => {
-            Ruling::fail(MAIN_PORT, EvidenceGrade::Reported, format!("the server's certificate {message}"))
+            CheckResult::fail(MAIN_PORT, EvidenceGrade::Reported, format!("the server's certificate {message}"))
                 .severity(severity)
         }
-        None => {
-            Ruling::pass(MAIN_PORT, EvidenceGrade::Reported, format!("the server's certificate is valid until {until}"))
-        }
+        None => CheckResult::pass(
+            MAIN_PORT,
+            EvidenceGrade::Reported,
+            format!("the server's certificate is valid until {until}"),
+        ),
     };
-    Ok(ruling.evidence(sql.evidence("status", format!("{name} = {value}"))))
+    Ok(result.evidence(sql.evidence("status", format!("{name} = {value}"))))
 }
 
 /// `Ssl_server_not_after`: a status variable everywhere, and a row of MySQL's channel table.

@@ -5,7 +5,7 @@ use server::Endpoint;
 
 use super::certificates::{Found, server_certificates};
 use super::{reload, without_tls};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Facts, Observed, Unavailable};
 
@@ -30,21 +30,22 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for found in server_certificates(cx.facts)? {
-        verdict.push(ruling(cx, &found));
+        results.push(result(cx, &found));
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
+fn result(cx: &Context<'_>, found: &Found<'_>) -> CheckResult {
     let certificate = found.certificate;
-    let fail =
-        |text: String| Ruling::fail(&found.artefact, found.grade, text).fix(fix(cx)).evidence(found.evidence.clone());
+    let fail = |text: String| {
+        CheckResult::fail(&found.artefact, found.grade, text).fix(fix(cx)).evidence(found.evidence.clone())
+    };
     if certificate.san_dns.is_empty() && certificate.san_ip.is_empty() {
         return fail(format!("{}: {} has no subject alternative name", found.artefact, certificate.subject));
     }
@@ -58,9 +59,9 @@ fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
     match used.iter().find(|name| certificate.names_host(name)) {
         Some(name) => {
             let text = format!("{}: the certificate is for {names}, {name} included", found.artefact);
-            Ruling::pass(&found.artefact, found.grade, text).evidence(found.evidence.clone())
+            CheckResult::pass(&found.artefact, found.grade, text).evidence(found.evidence.clone())
         }
-        None => Ruling::unknown(&found.artefact, no_name(&names)).evidence(found.evidence.clone()),
+        None => CheckResult::unknown(&found.artefact, no_name(&names)).evidence(found.evidence.clone()),
     }
 }
 

@@ -11,7 +11,7 @@ use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
 use crate::access;
 use crate::channel::client::seen_at;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
@@ -41,7 +41,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
@@ -49,23 +49,23 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if path_of(sql, variable::SSL_CERT).is_none() {
         return Ok(no_file(sql));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for port in tls_ports(cx) {
-        verdict.push(port_ruling(cx, sql, &port).unwrap_or_else(|unseen| Ruling::unknown(port.name, unseen)));
+        results.push(port_result(cx, sql, &port).unwrap_or_else(|unseen| CheckResult::unknown(port.name, unseen)));
     }
-    if verdict.is_empty() {
-        verdict.push(by_dates(cx, sql)?);
+    if results.is_empty() {
+        results.push(by_dates(cx, sql)?);
     }
-    Ok(verdict)
+    Ok(results)
 }
 
-fn no_file(sql: &SqlFacts) -> Verdict {
+fn no_file(sql: &SqlFacts) -> CheckResults {
     let why = if sql.is_mariadb() {
         "ssl_cert is empty: the server generates its certificate in memory at each start"
     } else {
         "ssl_cert is empty: there is no certificate file to compare with"
     };
-    Verdict::not_applicable(why)
+    CheckResults::not_applicable(why)
 }
 
 /// The variable of a port's certificate: its own, or that of the main port.
@@ -78,7 +78,7 @@ fn variable_of(sql: &SqlFacts, port: &str) -> &'static str {
     if path_of(sql, current).is_some() { current } else { variable::SSL_CERT }
 }
 
-fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Observed<Ruling> {
+fn port_result(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Observed<CheckResult> {
     let variable = variable_of(sql, port.name);
     let sent = port.tls.and_then(|tls| tls.certificates.first()).ok_or_else(|| Unavailable {
         what: format!("the certificate of the {}", port.name),
@@ -86,17 +86,17 @@ fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Observed<Ru
         remedy: "run again when the server answers the probe's connections".to_owned(),
     })?;
     let (path, on_disk) = file(cx, sql, variable)?;
-    let ruling = if sent.sha256 == on_disk.sha256 {
-        Ruling::pass(port.name, EvidenceGrade::Wire, format!("{} sends the certificate of {path}", port.name))
+    let result = if sent.sha256 == on_disk.sha256 {
+        CheckResult::pass(port.name, EvidenceGrade::Wire, format!("{} sends the certificate of {path}", port.name))
     } else {
-        Ruling::fail(
+        CheckResult::fail(
             port.name,
             EvidenceGrade::Wire,
             format!("{} sends another certificate than {path} holds", port.name),
         )
         .fix(reload_of(sql, port.name, variable))
     };
-    Ok(ruling
+    Ok(result
         .evidence(seen_at(port, format!("sent: {}", describe(sent))))
         .evidence(Evidence::Host { source: path, observation: describe(on_disk) })
         .evidence(sql.variable_evidence(variable)))
@@ -122,20 +122,24 @@ fn file<'a>(cx: &'a Context<'_>, sql: &SqlFacts, variable: &str) -> Observed<(St
 }
 
 /// Without a probe: compares the dates that the server reports with those of the file.
-fn by_dates(cx: &Context<'_>, sql: &SqlFacts) -> Observed<Ruling> {
+fn by_dates(cx: &Context<'_>, sql: &SqlFacts) -> Observed<CheckResult> {
     let (path, on_disk) = file(cx, sql, variable::SSL_CERT)?;
     let loaded = reported_dates(sql).ok_or_else(|| Unavailable {
         what: "the certificate in use".to_owned(),
         why: "no port was probed, and Ssl_server_not_before and Ssl_server_not_after are empty".to_owned(),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
-    let ruling = if loaded == (on_disk.not_before, on_disk.not_after) {
-        Ruling::pass(MAIN_PORT, EvidenceGrade::Reported, format!("the certificate in use has the dates of {path}"))
+    let result = if loaded == (on_disk.not_before, on_disk.not_after) {
+        CheckResult::pass(MAIN_PORT, EvidenceGrade::Reported, format!("the certificate in use has the dates of {path}"))
     } else {
-        Ruling::fail(MAIN_PORT, EvidenceGrade::Reported, format!("the certificate in use has other dates than {path}"))
-            .fix(reload(Some(sql)))
+        CheckResult::fail(
+            MAIN_PORT,
+            EvidenceGrade::Reported,
+            format!("the certificate in use has other dates than {path}"),
+        )
+        .fix(reload(Some(sql)))
     };
-    Ok(ruling
+    Ok(result
         .evidence(
             sql.evidence(
                 "status",

@@ -5,7 +5,7 @@ use pki::Certificate;
 
 use super::certificates::{self, Found, Use, server_certificates};
 use super::{reload, without_tls};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::wire::MAIN_PORT;
@@ -29,33 +29,33 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let found = certificates::all(cx.facts);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for found in &found {
         let faults = faults(cx.policy, found);
         if !faults.is_empty() {
             let message = format!("{}: {} has {}", found.artefact, found.certificate.subject, faults.join(", "));
-            let ruling = Ruling::fail(&found.artefact, found.grade, message).evidence(found.evidence.clone());
-            verdict.push(ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref()))));
+            let result = CheckResult::fail(&found.artefact, found.grade, message).evidence(found.evidence.clone());
+            results.push(result.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref()))));
         }
     }
     match server_certificates(cx.facts) {
         Ok(served) => {
             let message = format!("certificates seen: {}, all with sound keys and signatures", found.len());
-            let pass = served.iter().fold(None, |pass: Option<Ruling>, served| {
-                let ruling = pass.unwrap_or_else(|| Ruling::pass("server", served.grade, &message));
-                Some(ruling.evidence(served.evidence.clone()))
+            let pass = served.iter().fold(None, |pass: Option<CheckResult>, served| {
+                let result = pass.unwrap_or_else(|| CheckResult::pass("server", served.grade, &message));
+                Some(result.evidence(served.evidence.clone()))
             });
-            pass.into_iter().for_each(|pass| verdict.pass_if_clean(pass));
+            pass.into_iter().for_each(|pass| results.pass_if_clean(pass));
         }
         Err(unseen) => match without_tls(cx) {
-            Some(none) if verdict.is_empty() => return Ok(none),
+            Some(none) if results.is_empty() => return Ok(none),
             Some(_) => {}
-            None => verdict.push_unknown(MAIN_PORT, unseen),
+            None => results.push_unknown(MAIN_PORT, unseen),
         },
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 fn faults(policy: &Policy, found: &Found<'_>) -> Vec<String> {

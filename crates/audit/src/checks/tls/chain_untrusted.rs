@@ -7,7 +7,7 @@ use server::dialect::variable;
 use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
 use crate::channel::client::seen_at;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Observed, Unavailable};
@@ -30,38 +30,38 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
     let sql = cx.facts.sql()?;
     let Some(ca_file) = path_of(sql, variable::SSL_CA) else {
-        return Ok(Verdict::not_applicable("ssl_ca is empty: there is no authority to check the chain against"));
+        return Ok(CheckResults::not_applicable("ssl_ca is empty: there is no authority to check the chain against"));
     };
     cx.facts.wire()?;
     let port = tls_ports(cx)
         .into_iter()
         .find(|port| port.name == MAIN_PORT)
         .ok_or_else(|| unseen(&ca_file, "the main port's chain was not seen"))?;
-    let ruling = match cx.facts.wire.as_ref().and_then(|wire| wire.chain.as_ref()) {
+    let result = match cx.facts.wire.as_ref().and_then(|wire| wire.chain.as_ref()) {
         Some(trust) => match &trust.error {
             Some(why) => fail(cx, &ca_file, why),
-            None => Ruling::pass(MAIN_PORT, EvidenceGrade::Wire, format!("the chain leads to {}", trust.ca_file)),
+            None => CheckResult::pass(MAIN_PORT, EvidenceGrade::Wire, format!("the chain leads to {}", trust.ca_file)),
         },
         None => by_names(cx, &port, &ca_file)?,
     };
     let chain = port.tls.map_or_else(Vec::new, |tls| tls.certificates.iter().map(describe).collect());
-    let ruling =
-        chain.into_iter().fold(ruling, |ruling, sent| ruling.evidence(seen_at(&port, format!("sent: {sent}"))));
+    let result =
+        chain.into_iter().fold(result, |result, sent| result.evidence(seen_at(&port, format!("sent: {sent}"))));
     let authorities = named_certificates(cx.facts, variable::SSL_CA).unwrap_or_default();
     let held: Vec<&str> = authorities.iter().take(5).map(|ca| ca.subject.as_str()).collect();
-    Ok(Verdict::one(
-        ruling.evidence(Evidence::Host { source: ca_file, observation: format!("holds {}", held.join("; ")) }),
+    Ok(CheckResults::one(
+        result.evidence(Evidence::Host { source: ca_file, observation: format!("holds {}", held.join("; ")) }),
     ))
 }
 
 /// Without signatures only a missing issuer is certain: names alone prove no chain.
-fn by_names(cx: &Context<'_>, port: &Port<'_>, ca_file: &str) -> Observed<Ruling> {
+fn by_names(cx: &Context<'_>, port: &Port<'_>, ca_file: &str) -> Observed<CheckResult> {
     let sent = port.tls.map_or(&[][..], |tls| &tls.certificates);
     let authorities =
         named_certificates(cx.facts, variable::SSL_CA).ok_or_else(|| unseen(ca_file, "it was not read"))?;
@@ -86,8 +86,8 @@ fn leads_to(certificate: &Certificate, authorities: &[Certificate]) -> bool {
     authorities.iter().any(|ca| ca.subject == certificate.issuer || ca.sha256 == certificate.sha256)
 }
 
-fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> Ruling {
-    let ruling = Ruling::fail(
+fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> CheckResult {
+    let result = CheckResult::fail(
         MAIN_PORT,
         EvidenceGrade::Wire,
         format!(
@@ -95,7 +95,7 @@ fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> Ruling {
         {why}"
         ),
     );
-    ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref())))
+    result.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref())))
 }
 
 fn unseen(ca_file: &str, why: &str) -> Unavailable {

@@ -11,7 +11,7 @@ use server::tls::suites::{Strength, strength};
 
 use super::{every_port, listed_versions, without_tls};
 use crate::channel::client::seen_at;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -44,37 +44,38 @@ const GOOD_LIST: &str = "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA3
 /// Smaller groups can be broken by precomputation (Logjam); NIST SP 800-52r2 requires 2048 bits.
 const MIN_DH_BITS: u32 = 2048;
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    every_port(cx, port_ruling, declared)
+    every_port(cx, port_result, declared)
 }
 
-fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
+fn port_result(cx: &Context<'_>, port: &Port<'_>) -> CheckResult {
     let versions = port.tls.map_or(&[][..], |tls| &tls.versions);
     let weak: Vec<(TlsVersion, Vec<String>)> =
         versions.iter().map(|probe| (probe.version, weak_suites(probe))).filter(|(_, weak)| !weak.is_empty()).collect();
     if !weak.is_empty() {
         let count: usize = weak.iter().map(|(_, names)| names.len()).sum();
-        let ruling = Ruling::fail(port.name, EvidenceGrade::Wire, format!("{} accepts {count} weak suites", port.name));
+        let result =
+            CheckResult::fail(port.name, EvidenceGrade::Wire, format!("{} accepts {count} weak suites", port.name));
         let shown = |(version, names): (TlsVersion, Vec<String>)| {
             seen_at(port, format!("{version} accepted: {}", names.join(", ")))
         };
-        return weak.into_iter().map(shown).fold(ruling, Ruling::evidence).fix(fix(cx.facts.sql.as_ref()));
+        return weak.into_iter().map(shown).fold(result, CheckResult::evidence).fix(fix(cx.facts.sql.as_ref()));
     }
     let seen = |probe: &VersionProbe| seen_at(port, format!("{} accepted: {}", probe.version, suite_names(probe)));
     let accepted = || versions.iter().filter(|probe| !probe.suites.is_empty()).map(seen);
     if versions.iter().all(|probe| probe.complete) && accepted().next().is_some() {
         let message = format!("{} accepts only suites with forward secrecy and authenticated encryption", port.name);
-        return accepted().fold(Ruling::pass(port.name, EvidenceGrade::Wire, message), Ruling::evidence);
+        return accepted().fold(CheckResult::pass(port.name, EvidenceGrade::Wire, message), CheckResult::evidence);
     }
     let unseen = Unavailable {
         what: format!("the suites of the {}", port.name),
         why: "not every suite could be tried within the probe's limits; none of those found is weak".to_owned(),
         remedy: "run again when the server answers the probe's connections".to_owned(),
     };
-    accepted().fold(Ruling::unknown(port.name, unseen), Ruling::evidence)
+    accepted().fold(CheckResult::unknown(port.name, unseen), CheckResult::evidence)
 }
 
 fn weak_suites(probe: &VersionProbe) -> Vec<String> {
@@ -93,10 +94,10 @@ fn suite_names(probe: &VersionProbe) -> String {
 }
 
 /// Without a probe: the suites that the server lists for our own session, or the variable.
-fn declared(sql: &SqlFacts) -> Observed<Ruling> {
+fn declared(sql: &SqlFacts) -> Observed<CheckResult> {
     if sql.variable(variable::TLS_VERSION).is_ok_and(|value| listed_versions(value) == [TlsVersion::Tls13]) {
-        let ruling = Ruling::pass(MAIN_PORT, EvidenceGrade::Declared, "only TLS 1.3, which has no weak suites");
-        return Ok(ruling.evidence(sql.variable_evidence(variable::TLS_VERSION)));
+        let result = CheckResult::pass(MAIN_PORT, EvidenceGrade::Declared, "only TLS 1.3, which has no weak suites");
+        return Ok(result.evidence(sql.variable_evidence(variable::TLS_VERSION)));
     }
     let listed = sql.status("Ssl_cipher_list").ok().filter(|list| !list.is_empty());
     let (list, grade, evidence) = match listed {
@@ -114,19 +115,19 @@ fn declared(sql: &SqlFacts) -> Observed<Ruling> {
     })
 }
 
-fn by_list(list: &str, grade: EvidenceGrade, evidence: Evidence, sql: &SqlFacts) -> Option<Ruling> {
+fn by_list(list: &str, grade: EvidenceGrade, evidence: Evidence, sql: &SqlFacts) -> Option<CheckResult> {
     let tokens: Vec<&str> =
         list.split([':', ',', ' ']).filter(|token| !token.is_empty() && !token.starts_with(['!', '-', '@'])).collect();
     let is_suite = |token: &&str| !token.contains('+') && (token.contains('-') || token.starts_with("TLS_"));
     let weak: Vec<&str> = tokens.iter().copied().filter(|token| is_suite(token) && is_weak_openssl(token)).collect();
-    let ruling = if !weak.is_empty() {
-        Ruling::fail(MAIN_PORT, grade, format!("weak suites are allowed: {}", weak.join(", "))).fix(fix(Some(sql)))
+    let result = if !weak.is_empty() {
+        CheckResult::fail(MAIN_PORT, grade, format!("weak suites are allowed: {}", weak.join(", "))).fix(fix(Some(sql)))
     } else if !tokens.is_empty() && tokens.iter().all(is_suite) {
-        Ruling::pass(MAIN_PORT, grade, "every suite listed has forward secrecy and authenticated encryption")
+        CheckResult::pass(MAIN_PORT, grade, "every suite listed has forward secrecy and authenticated encryption")
     } else {
         return None;
     };
-    Some(ruling.evidence(evidence))
+    Some(result.evidence(evidence))
 }
 
 fn fix(sql: Option<&SqlFacts>) -> Remedy {

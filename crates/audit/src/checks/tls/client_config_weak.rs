@@ -1,11 +1,12 @@
 //! `tls-client-config-weak`.
 
 use findings::Severity;
+use server::SslMode;
 use server::{Capability, option_group};
 use server::{option_name, switch::option_is_on};
 
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
 use crate::facts::host::OptionEntry;
 use crate::facts::sql::SqlFacts;
@@ -39,46 +40,48 @@ const ADVISORY: &[&str] = &["ssl", "ssl_ca", "ssl_capath", "ssl_cert", "ssl_key"
 
 /// Effect of the last line about an option in a group of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Setting<'a> {
+enum Setting {
     Tls(bool),
     Verify(bool),
-    Mode(&'a str),
+    Mode(Option<SslMode>),
     Advice,
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = cx.facts.host()?;
-    let mut verdict = Verdict::new();
-    let lines: Vec<(&OptionEntry, Setting<'_>)> = host
+    let mut results = CheckResults::new();
+    let lines: Vec<(&OptionEntry, Setting)> = host
         .options
         .iter()
         .filter(|entry| option_group::is_client(&entry.group))
         .filter_map(|entry| Some((entry, setting(entry)?)))
         .collect();
-    let last: Vec<&(&OptionEntry, Setting<'_>)> =
+    let last: Vec<&(&OptionEntry, Setting)> =
         lines.iter().enumerate().filter(|(at, line)| !overridden(line, &lines, *at)).map(|(_, line)| line).collect();
     for (entry, setting) in &last {
         if let Some((severity, why)) = fault(cx.facts.sql.as_ref(), entry, *setting, &last) {
-            verdict.push(ruling(cx, entry, why, severity));
+            results.push(result(cx, entry, why, severity));
         }
     }
     for (file, why) in &host.unreadable_options {
-        verdict.push_unknown(file, unread(file, why));
+        results.push_unknown(file, unread(file, why));
     }
-    if last.is_empty() && verdict.is_empty() {
-        return Ok(Verdict::not_applicable("no client option on this host concerns TLS; clients use their defaults"));
+    if last.is_empty() && results.is_empty() {
+        return Ok(CheckResults::not_applicable(
+            "no client option on this host concerns TLS; clients use their defaults",
+        ));
     }
-    let pass = Ruling::pass(
+    let pass = CheckResult::pass(
         "server",
         EvidenceGrade::Declared,
         format!("{} client options about TLS, none of them weakens it", last.len()),
     );
-    verdict.pass_if_clean(last.iter().take(10).fold(pass, |pass, (entry, _)| pass.evidence(quote(entry))));
-    Ok(verdict)
+    results.pass_if_clean(last.iter().take(10).fold(pass, |pass, (entry, _)| pass.evidence(quote(entry))));
+    Ok(results)
 }
 
 /// The effect of a line, in any notation: `skip-ssl`, `disable-ssl`, `ssl=0`, `loose-ssl-mode=…`.
-fn setting(entry: &OptionEntry) -> Option<Setting<'_>> {
+fn setting(entry: &OptionEntry) -> Option<Setting> {
     let key = option_name::without_loose(&entry.key);
     let off = entry.value.as_deref().is_some_and(|value| !option_is_on(value));
     let negated = ["skip_", "disable_"].iter().find_map(|prefix| key.strip_prefix(prefix));
@@ -89,14 +92,14 @@ fn setting(entry: &OptionEntry) -> Option<Setting<'_>> {
     match name {
         "ssl" => Some(Setting::Tls(on)),
         "ssl_verify_server_cert" => Some(Setting::Verify(on)),
-        "ssl_mode" => Some(Setting::Mode(entry.value.as_deref().unwrap_or_default())),
+        "ssl_mode" => Some(Setting::Mode(SslMode::parse(entry.value.as_deref().unwrap_or_default()))),
         other if ADVISORY.contains(&other) => Some(Setting::Advice),
         _ => None,
     }
 }
 
 /// Whether a later line of the same group overrides it.
-fn overridden(line: &(&OptionEntry, Setting<'_>), lines: &[(&OptionEntry, Setting<'_>)], at: usize) -> bool {
+fn overridden(line: &(&OptionEntry, Setting), lines: &[(&OptionEntry, Setting)], at: usize) -> bool {
     lines.iter().skip(at + 1).any(|later| {
         later.0.group == line.0.group && std::mem::discriminant(&later.1) == std::mem::discriminant(&line.1)
     })
@@ -105,16 +108,16 @@ fn overridden(line: &(&OptionEntry, Setting<'_>), lines: &[(&OptionEntry, Settin
 fn fault(
     sql: Option<&SqlFacts>,
     entry: &OptionEntry,
-    setting: Setting<'_>,
-    last: &[&(&OptionEntry, Setting<'_>)],
+    setting: Setting,
+    last: &[&(&OptionEntry, Setting)],
 ) -> Option<(Severity, String)> {
     let bad = |why: &str| Some((Severity::High, why.to_owned()));
     match setting {
         Setting::Tls(false) => bad("switches TLS off"),
         Setting::Verify(false) => bad("switches verification off, and on MariaDB silently falls back to clear text"),
-        Setting::Mode(mode) if mode.eq_ignore_ascii_case("DISABLED") => bad("switches TLS off"),
-        Setting::Mode(mode) if mode.eq_ignore_ascii_case("PREFERRED") => bad("silently falls back to clear text"),
-        Setting::Mode(mode) if mode.eq_ignore_ascii_case("REQUIRED") => {
+        Setting::Mode(Some(SslMode::Disabled)) => bad("switches TLS off"),
+        Setting::Mode(Some(SslMode::Preferred)) => bad("silently falls back to clear text"),
+        Setting::Mode(Some(SslMode::Required)) => {
             let why = "encrypts, but accepts any server: a man in the middle can read the connection, with or without \
                 ssl-ca"
                 .to_owned();
@@ -137,10 +140,10 @@ fn advisory(sql: Option<&SqlFacts>, group: &str) -> bool {
 }
 
 /// Whether the same programs are configured to verify, which enforces TLS.
-fn verified(entry: &OptionEntry, last: &[&(&OptionEntry, Setting<'_>)]) -> bool {
-    let strict = |setting: &Setting<'_>| match setting {
+fn verified(entry: &OptionEntry, last: &[&(&OptionEntry, Setting)]) -> bool {
+    let strict = |setting: &Setting| match setting {
         Setting::Verify(on) => *on,
-        Setting::Mode(mode) => mode.to_ascii_uppercase().starts_with("VERIFY_"),
+        Setting::Mode(mode) => mode.is_some_and(SslMode::verifies),
         _ => false,
     };
     last.iter().any(|(other, setting)| {
@@ -148,18 +151,16 @@ fn verified(entry: &OptionEntry, last: &[&(&OptionEntry, Setting<'_>)]) -> bool 
     })
 }
 
-fn ruling(cx: &Context<'_>, entry: &OptionEntry, why: String, severity: Severity) -> Ruling {
+fn result(cx: &Context<'_>, entry: &OptionEntry, why: String, severity: Severity) -> CheckResult {
     let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
     let message = format!("{}:{} [{}]: {} {why}", entry.file, entry.line, entry.group, line(entry));
     let mariadb = entry.group.contains("mariadb") || cx.facts.sql.as_ref().is_some_and(SqlFacts::is_mariadb);
     let instead =
         if mariadb { "ssl-verify-server-cert and ssl-ca=FILE" } else { "ssl-mode=VERIFY_IDENTITY and ssl-ca=FILE" };
-    Ruling::fail(artefact, EvidenceGrade::Declared, message).severity(severity).evidence(quote(entry)).fix(format!(
-        "in {} line {}: replace {} by {instead}",
-        entry.file,
-        entry.line,
-        line(entry)
-    ))
+    CheckResult::fail(artefact, EvidenceGrade::Declared, message)
+        .severity(severity)
+        .evidence(quote(entry))
+        .fix(format!("in {} line {}: replace {} by {instead}", entry.file, entry.line, line(entry)))
 }
 
 fn line(entry: &OptionEntry) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use findings::Severity;
 
 use crate::channel::client::{Connection, connections};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::finding::EvidenceGrade;
@@ -58,7 +58,7 @@ const RISKS: &[Risk] = &[
     },
 ];
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     let clients = connections(sql)?;
     let remote: Vec<&Connection<'_>> = clients.iter().filter(|client| client.networked()).collect();
@@ -69,13 +69,13 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
             risky.entry(who).or_insert((risk, 0)).1 += 1;
         }
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for (who, (risk, count)) in &risky {
         // A version that fixes one problem may have another.
         let sound = RISKS.iter().filter(|other| other.name == risk.name).map(|other| other.fixed_in).max();
         let (major, minor, patch) = sound.unwrap_or(risk.fixed_in);
-        verdict.push(
-            Ruling::fail(who, EvidenceGrade::Reported, format!("{who}: {}", risk.why))
+        results.push(
+            CheckResult::fail(who, EvidenceGrade::Reported, format!("{who}: {}", risk.why))
                 .evidence(sql.evidence("connections", format!("{who}: {count} connections")))
                 .fix(format!("upgrade {} to {major}.{minor}.{patch} or later", risk.name)),
         );
@@ -85,10 +85,10 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
         "{reported} of {} clients on the network report their library, and none is known to be at risk",
         remote.len()
     );
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("connections", message)),
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("connections", message)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 fn risk_of(client: &Connection<'_>) -> Option<&'static Risk> {

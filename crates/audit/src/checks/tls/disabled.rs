@@ -6,7 +6,7 @@ use server::dialect::setting::reload_tls;
 use server::dialect::variable;
 
 use crate::channel::client::{networking_off, offers_tls, seen_at};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -30,28 +30,29 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let said = offers_tls(cx.facts);
     if networking_off(cx.facts) && !said.as_ref().is_ok_and(|said| said.value) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: the server listens on no network"));
+        return Ok(CheckResults::not_applicable("skip_networking = ON: the server listens on no network"));
     }
     let said = said?;
-    let ruling = if said.value {
-        Ruling::pass(MAIN_PORT, said.grade, "the server offers TLS")
+    let result = if said.value {
+        CheckResult::pass(MAIN_PORT, said.grade, "the server offers TLS")
     } else {
-        Ruling::fail(MAIN_PORT, said.grade, "the server offers no TLS: everything is sent in clear").fix(fix(cx))
+        CheckResult::fail(MAIN_PORT, said.grade, "the server offers no TLS: everything is sent in clear").fix(fix(cx))
     };
-    let mut verdict = Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence));
-    admin_port(cx, &mut verdict);
-    Ok(verdict)
+    let mut results = CheckResults::one(said.evidence.into_iter().fold(result, CheckResult::evidence));
+    admin_port(cx, &mut results);
+    Ok(results)
 }
 
 /// The administrative port has its own variables.
-fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
+fn admin_port(cx: &Context<'_>, results: &mut CheckResults) {
     let ports = cx.facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
     for port in ports.iter().filter(|port| port.name == ADMIN_PORT && port.offers_tls == Some(false)) {
-        let ruling = Ruling::fail(port.name, EvidenceGrade::Wire, "the administrative port offers no TLS").fix(fix(cx));
-        verdict.push(ruling.evidence(seen_at(port, "the greeting offers no TLS (CLIENT_SSL is not set)")));
+        let result =
+            CheckResult::fail(port.name, EvidenceGrade::Wire, "the administrative port offers no TLS").fix(fix(cx));
+        results.push(result.evidence(seen_at(port, "the greeting offers no TLS (CLIENT_SSL is not set)")));
     }
 }
 

@@ -1,11 +1,11 @@
 //! `tls-key-perms`.
 
 use findings::{Remedy, Severity};
+use process::shell_word;
 use server::dialect::variable;
 
 use crate::access;
-use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::word;
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
@@ -41,29 +41,29 @@ struct Key<'a> {
     passphrase: bool,
 }
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
-    let mut verdict = Verdict::new();
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let mut results = CheckResults::new();
     let mut sound = Vec::new();
     for mode in modes(cx.facts) {
         match key_of_mode(cx.facts, mode) {
-            Some(key) => weigh(cx.facts, &key, &mut verdict, &mut sound),
-            None => verdict.push_unknown(&mode.path, unread(mode)),
+            Some(key) => weigh(cx.facts, &key, &mut results, &mut sound),
+            None => results.push_unknown(&mode.path, unread(mode)),
         }
     }
     for file in keys_in_data(cx.facts) {
-        weigh(cx.facts, &key_of_file(file), &mut verdict, &mut sound);
+        weigh(cx.facts, &key_of_file(file), &mut results, &mut sound);
     }
     if !sound.is_empty() {
-        let pass = Ruling::pass(
+        let pass = CheckResult::pass(
             "server",
             EvidenceGrade::Bytes,
             format!("{} private keys that only the server may read", sound.len()),
         );
-        verdict.pass_if_clean(sound.into_iter().fold(pass, Ruling::evidence));
-    } else if verdict.is_empty() {
+        results.pass_if_clean(sound.into_iter().fold(pass, CheckResult::evidence));
+    } else if results.is_empty() {
         return no_key(cx);
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 fn modes(facts: &Facts) -> impl Iterator<Item = &FileMode> {
@@ -106,7 +106,7 @@ fn has_passphrase(file: &FileFact) -> bool {
     matches!(file.content, Content::PrivateKey { encrypted: true, .. })
 }
 
-fn weigh(facts: &Facts, key: &Key<'_>, verdict: &mut Verdict, sound: &mut Vec<Evidence>) {
+fn weigh(facts: &Facts, key: &Key<'_>, results: &mut CheckResults, sound: &mut Vec<Evidence>) {
     let owner = |id: Option<u32>| id.map_or_else(|| "?".to_owned(), |id| id.to_string());
     let acl = if key.acl { ", access control list" } else { "" };
     let observation =
@@ -118,9 +118,11 @@ fn weigh(facts: &Facts, key: &Key<'_>, verdict: &mut Verdict, sound: &mut Vec<Ev
     };
     // With a passphrase the file alone is useless.
     let severity = if key.passphrase { Severity::Low } else { severity };
-    let ruling = Ruling::fail(key.name, EvidenceGrade::Bytes, format!("{} {why}", key.path)).severity(severity);
-    verdict.push(
-        ruling.evidence(evidence).fix(Remedy::command(format!("chown mysql: {0} && chmod 0600 {0}", word(key.path)))),
+    let result = CheckResult::fail(key.name, EvidenceGrade::Bytes, format!("{} {why}", key.path)).severity(severity);
+    results.push(
+        result
+            .evidence(evidence)
+            .fix(Remedy::command(format!("chown mysql: {0} && chmod 0600 {0}", shell_word(key.path)))),
     );
 }
 
@@ -166,11 +168,11 @@ fn unread(mode: &FileMode) -> Unavailable {
 }
 
 /// No key file: certain only if the server reports that it names none.
-fn no_key(cx: &Context<'_>) -> Observed<Verdict> {
+fn no_key(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(sql) = &cx.facts.sql {
         return match super::certificates::path_of(sql, variable::SSL_KEY) {
             None if sql.variable(variable::SSL_KEY).is_ok() => {
-                Ok(Verdict::not_applicable("ssl_key is empty: there is no key file"))
+                Ok(CheckResults::not_applicable("ssl_key is empty: there is no key file"))
             }
             None => {
                 Err(sql.variable(variable::SSL_KEY).err().unwrap_or_else(|| nothing_read("the file ssl_key names")))
@@ -179,9 +181,9 @@ fn no_key(cx: &Context<'_>) -> Observed<Verdict> {
         };
     }
     if cx.facts.files()?.data_seen() {
-        return Ok(Verdict::not_applicable("the data directory holds no private key"));
+        return Ok(CheckResults::not_applicable("the data directory holds no private key"));
     }
-    Ok(Verdict::new())
+    Ok(CheckResults::new())
 }
 
 fn nothing_read(path: &str) -> Unavailable {

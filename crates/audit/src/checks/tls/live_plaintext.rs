@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use findings::Severity;
 
 use crate::channel::client::{Connection, connections, networking_off};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
@@ -29,9 +29,9 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if networking_off(cx.facts) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: no client connects over a network"));
+        return Ok(CheckResults::not_applicable("skip_networking = ON: no client connects over a network"));
     }
     let sql = cx.facts.sql()?;
     let connections = connections(sql)?;
@@ -42,15 +42,15 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     {
         clear.entry(connection.who()).or_default().push(connection);
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for (who, connections) in &clear {
-        verdict.push(ruling(sql, who, connections));
+        results.push(result(sql, who, connections));
     }
     let text = format!("connections at this moment: {}, none of them in clear", connections.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, &text).evidence(sql.evidence("connections", text)),
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, &text).evidence(sql.evidence("connections", text)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// A client that has not logged in yet has no account; it may still switch to TLS.
@@ -65,7 +65,7 @@ fn our_connection<'a>(sql: &SqlFacts, connections: &[Connection<'a>]) -> Option<
     connections.iter().find(|c| c.who() == ours && c.command == "Query").map(|c| c.thread_id)
 }
 
-fn ruling(sql: &SqlFacts, who: &str, connections: &[&Connection<'_>]) -> Ruling {
+fn result(sql: &SqlFacts, who: &str, connections: &[&Connection<'_>]) -> CheckResult {
     let mut drivers: Vec<String> = connections.iter().map(|connection| connection.driver()).collect();
     drivers.sort();
     drivers.dedup();
@@ -73,7 +73,7 @@ fn ruling(sql: &SqlFacts, who: &str, connections: &[&Connection<'_>]) -> Ruling 
     let text = format!("{who}: connected in clear {} times ({drivers})", connections.len());
     let threads: Vec<&str> = connections.iter().take(10).map(|connection| connection.thread_id).collect();
     let answer = format!("{who}: connection_type = TCP/IP, {drivers}, threads {}", threads.join(", "));
-    Ruling::fail(who, EvidenceGrade::Reported, text)
+    CheckResult::fail(who, EvidenceGrade::Reported, text)
         .evidence(sql.evidence("connections", answer))
         .fix(format!("give {who} TLS in its client ({drivers}): {}", client_option(connections)))
 }

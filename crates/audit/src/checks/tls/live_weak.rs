@@ -4,7 +4,7 @@ use findings::Severity;
 use server::tls::{TlsVersion, suites::is_weak_openssl};
 
 use crate::channel::client::{Connection, connections};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::{Row, SqlFacts};
 use crate::facts::{Observed, Unavailable};
@@ -26,10 +26,10 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.answers.contains_key("session_tls") {
-        return Ok(Verdict::not_applicable(format!(
+        return Ok(CheckResults::not_applicable(format!(
             "{} does not show the TLS of other sessions",
             sql.identity.version
         )));
@@ -41,23 +41,23 @@ fn judge(cx: &Context<'_>) -> Observed<Verdict> {
     if sessions.is_empty() && clients.iter().any(|client| client.kind == "SSL/TLS") {
         return Err(hidden(sql));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for session in &sessions {
         let (version, cipher) = (session.text("version"), session.text("cipher"));
         let Some(why) = fault(version, cipher) else { continue };
         let who = who(&clients, session.text("thread_id"));
         let answer = format!("thread {}: Ssl_version = {version}, Ssl_cipher = {cipher}", session.text("thread_id"));
-        verdict.push(
-            Ruling::fail(&who, EvidenceGrade::Reported, format!("{who} uses {why}"))
+        results.push(
+            CheckResult::fail(&who, EvidenceGrade::Reported, format!("{who} uses {why}"))
                 .evidence(sql.evidence("session_tls", answer)),
         );
     }
     let message =
         format!("{} sessions with TLS at this moment, all of TLS 1.2 or later with good suites", sessions.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("session_tls", message)),
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, &message).evidence(sql.evidence("session_tls", message)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 fn fault(version: &str, cipher: &str) -> Option<String> {

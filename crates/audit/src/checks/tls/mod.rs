@@ -13,7 +13,7 @@ use server::probe::{Acceptance, VersionProbe};
 use server::tls::TlsVersion;
 
 use crate::channel::client::offers_tls;
-use crate::check::{Context, Ruling, Verdict};
+use crate::check::{CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::facts::Observed;
 use crate::facts::sql::SqlFacts;
@@ -69,9 +69,9 @@ pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> Remedy {
 }
 
 /// N/A for checks about the quality of TLS if there is no TLS.
-fn without_tls(cx: &Context<'_>) -> Option<Verdict> {
+fn without_tls(cx: &Context<'_>) -> Option<CheckResults> {
     let said = offers_tls(cx.facts).ok()?;
-    (!said.value).then(|| Verdict::not_applicable("the server offers no TLS; see tls-disabled"))
+    (!said.value).then(|| CheckResults::not_applicable("the server offers no TLS; see tls-disabled"))
 }
 
 /// The ports whose TLS was probed.
@@ -83,18 +83,18 @@ fn tls_ports<'a>(cx: &Context<'a>) -> Vec<Port<'a>> {
 /// Judges every port whose TLS was probed, and the main port by what the server declares if that one was not.
 fn every_port(
     cx: &Context<'_>,
-    probed: impl Fn(&Context<'_>, &Port<'_>) -> Ruling,
-    declared: impl Fn(&SqlFacts) -> Observed<Ruling>,
-) -> Observed<Verdict> {
+    probed: impl Fn(&Context<'_>, &Port<'_>) -> CheckResult,
+    declared: impl Fn(&SqlFacts) -> Observed<CheckResult>,
+) -> Observed<CheckResults> {
     let ports = tls_ports(cx);
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for port in &ports {
-        verdict.push(probed(cx, port));
+        results.push(probed(cx, port));
     }
     if !ports.iter().any(|port| port.name == MAIN_PORT) {
-        verdict.push(declared(cx.facts.sql()?)?);
+        results.push(declared(cx.facts.sql()?)?);
     }
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Whether a port accepts a version, according to the probe; `None` if unknown.

@@ -6,7 +6,7 @@ use server::tls::{TLS_1_2_AND_1_3, TlsVersion};
 
 use super::{accepts, every_port, listed_versions, set_and_reload, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::{MAIN_PORT, Port};
@@ -29,40 +29,43 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    every_port(cx, port_ruling, |sql| by_variable(sql, MAIN_PORT))
+    every_port(cx, port_result, |sql| by_variable(sql, MAIN_PORT))
 }
 
-fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
+fn port_result(cx: &Context<'_>, port: &Port<'_>) -> CheckResult {
     let evidence = seen_at(port, port.tls.map_or_else(String::new, |tls| versions_seen(&tls.versions)));
-    let ruling = match accepts(port, TlsVersion::Tls13) {
-        Some(true) => Ruling::pass(port.name, EvidenceGrade::Wire, format!("{} speaks TLS 1.3", port.name)),
-        Some(false) => Ruling::fail(port.name, EvidenceGrade::Wire, format!("{} does not speak TLS 1.3", port.name))
-            .fix(fix(cx.facts.sql.as_ref(), port.name)),
+    let result = match accepts(port, TlsVersion::Tls13) {
+        Some(true) => CheckResult::pass(port.name, EvidenceGrade::Wire, format!("{} speaks TLS 1.3", port.name)),
+        Some(false) => {
+            CheckResult::fail(port.name, EvidenceGrade::Wire, format!("{} does not speak TLS 1.3", port.name))
+                .fix(fix(cx.facts.sql.as_ref(), port.name))
+        }
         None => {
             let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
-            declared.unwrap_or_else(|unseen| Ruling::unknown(port.name, unseen))
+            declared.unwrap_or_else(|unseen| CheckResult::unknown(port.name, unseen))
         }
     };
-    ruling.evidence(evidence)
+    result.evidence(evidence)
 }
 
-fn by_variable(sql: &SqlFacts, port: &str) -> Observed<Ruling> {
+fn by_variable(sql: &SqlFacts, port: &str) -> Observed<CheckResult> {
     let name = version_variable(port);
     let value = sql.variable(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| Unavailable {
         what: format!("whether the {port} speaks TLS 1.3"),
         why: format!("{name} does not tell"),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
-    let ruling = if listed_versions(value).contains(&TlsVersion::Tls13) {
-        Ruling::pass(port, EvidenceGrade::Declared, format!("{name} lists TLS 1.3"))
+    let result = if listed_versions(value).contains(&TlsVersion::Tls13) {
+        CheckResult::pass(port, EvidenceGrade::Declared, format!("{name} lists TLS 1.3"))
     } else {
-        Ruling::fail(port, EvidenceGrade::Declared, format!("{name} does not list TLS 1.3")).fix(fix(Some(sql), port))
+        CheckResult::fail(port, EvidenceGrade::Declared, format!("{name} does not list TLS 1.3"))
+            .fix(fix(Some(sql), port))
     };
-    Ok(ruling.evidence(sql.variable_evidence(name)))
+    Ok(result.evidence(sql.variable_evidence(name)))
 }
 
 fn fix(sql: Option<&SqlFacts>, port: &str) -> Remedy {

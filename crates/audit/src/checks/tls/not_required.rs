@@ -4,7 +4,7 @@ use findings::{Remedy, Severity};
 use server::dialect::variable;
 
 use crate::channel::client::{networking_off, takes_plain_text};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
@@ -32,17 +32,17 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if networking_off(cx.facts) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
+        return Ok(CheckResults::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
     }
     let said = takes_plain_text(cx.facts)?;
-    let ruling = if said.value {
-        Ruling::fail(MAIN_PORT, said.grade, describe(cx)).fix(fix(cx.facts.sql.as_ref()))
+    let result = if said.value {
+        CheckResult::fail(MAIN_PORT, said.grade, describe(cx)).fix(fix(cx.facts.sql.as_ref()))
     } else {
-        Ruling::pass(MAIN_PORT, said.grade, "connections in clear are refused")
+        CheckResult::pass(MAIN_PORT, said.grade, "connections in clear are refused")
     };
-    Ok(Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence)))
+    Ok(CheckResults::one(said.evidence.into_iter().fold(result, CheckResult::evidence)))
 }
 
 fn describe(cx: &Context<'_>) -> String {

@@ -2,10 +2,11 @@
 
 use findings::Severity;
 use server::Capability;
+use server::SslMode;
 use server::{option_name, switch::option_is_on};
 
 use crate::channel::replica::channels;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::Observed;
 use crate::facts::host::OptionEntry;
@@ -29,37 +30,37 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::CachingSha2) {
-        return Ok(Verdict::not_applicable(format!("{} does not fetch password keys", sql.identity.version)));
+        return Ok(CheckResults::not_applicable(format!("{} does not fetch password keys", sql.identity.version)));
     }
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     match channels(sql) {
         Ok(channels) => {
             for channel in channels.iter().filter(|channel| channel.fetches_key && !channel.tls) {
                 let message =
                     format!("{} to {} fetches the password key in clear", channel.artefact(), channel.source());
                 let answer = format!("{}: get_public_key = YES, ssl_allowed = NO", channel.artefact());
-                verdict.push(
-                    Ruling::fail(channel.artefact(), EvidenceGrade::Reported, message)
+                results.push(
+                    CheckResult::fail(channel.artefact(), EvidenceGrade::Reported, message)
                         .evidence(sql.evidence("replica_channels", answer))
                         .fix(crate::checks::repl::change(sql, channel.name, &["SSL=1", "GET_PUBLIC_KEY=0"])),
                 );
             }
         }
-        Err(unseen) => verdict.push_unknown("replication channels", unseen),
+        Err(unseen) => results.push_unknown("replication channels", unseen),
     }
     for entry in cx.facts.host.iter().flat_map(|host| &host.options).filter(|entry| fetches(entry)) {
         if !tls_forced(cx, &entry.group) {
-            verdict.push(client(entry));
+            results.push(client(entry));
         }
     }
-    let pass = Ruling::pass("server", EvidenceGrade::Reported, "no channel fetches a password key in clear");
-    verdict.pass_if_clean(
+    let pass = CheckResult::pass("server", EvidenceGrade::Reported, "no channel fetches a password key in clear");
+    results.pass_if_clean(
         pass.evidence(sql.evidence("replica_channels", "no row with get_public_key = YES and ssl_allowed = NO")),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 fn fetches(entry: &OptionEntry) -> bool {
@@ -70,11 +71,11 @@ fn fetches(entry: &OptionEntry) -> bool {
 /// Whether the programs of a group refuse clear text, so that they never request the key.
 fn tls_forced(cx: &Context<'_>, group: &str) -> bool {
     let mode = cx.facts.host.as_ref().and_then(|host| host.option(&[group, "client"], "ssl_mode"));
-    let mode = mode.and_then(|entry| entry.value.as_deref()).unwrap_or_default().to_ascii_uppercase();
-    mode == "REQUIRED" || mode.starts_with("VERIFY_")
+    let mode = mode.and_then(|entry| SslMode::parse(entry.value.as_deref()?));
+    mode.is_some_and(SslMode::requires_tls)
 }
 
-fn client(entry: &OptionEntry) -> Ruling {
+fn client(entry: &OptionEntry) -> CheckResult {
     let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
     let message = format!(
         "{}:{} [{}]: clients fetch the password key over a clear connection",
@@ -85,7 +86,7 @@ fn client(entry: &OptionEntry) -> Ruling {
         line: entry.line,
         setting: format!("[{}] get-server-public-key", entry.group),
     };
-    Ruling::fail(artefact, EvidenceGrade::Declared, message).evidence(evidence).fix(format!(
+    CheckResult::fail(artefact, EvidenceGrade::Declared, message).evidence(evidence).fix(format!(
         "in {} line {}: remove get-server-public-key and set ssl-mode=VERIFY_IDENTITY",
         entry.file, entry.line
     ))

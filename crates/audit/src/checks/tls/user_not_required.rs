@@ -4,7 +4,7 @@ use findings::Severity;
 
 use super::require;
 use crate::channel::client::{networking_off, takes_plain_text};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::auth::{from_here_only, logins};
 use crate::exposure::{Attacker, Certainty, ClosedBy, Exposes, LockedOut};
 use crate::facts::Observed;
@@ -29,34 +29,35 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if networking_off(cx.facts) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
+        return Ok(CheckResults::not_applicable("skip_networking = ON: only this host's sockets reach the server"));
     }
     cx.facts.sql()?;
     let plain = takes_plain_text(cx.facts)?;
     if !plain.value {
-        let pass = Ruling::pass("server", plain.grade, "TLS is required of every account that connects over a network");
-        return Ok(Verdict::one(plain.evidence.into_iter().fold(pass, Ruling::evidence)));
+        let pass =
+            CheckResult::pass("server", plain.grade, "TLS is required of every account that connects over a network");
+        return Ok(CheckResults::one(plain.evidence.into_iter().fold(pass, CheckResult::evidence)));
     }
     let (sql, accounts) = logins(cx)?;
     let remote: Vec<&Account<'_>> = accounts.iter().filter(|account| !from_here_only(sql, account)).collect();
-    let mut verdict = Verdict::new();
+    let mut results = CheckResults::new();
     for account in remote.iter().filter(|account| asks_nothing(account)) {
         let name = account.quoted();
         let answer = format!("{name}: ssl_type = {:?}", account.ssl_type);
-        verdict.push(
-            Ruling::fail(&name, EvidenceGrade::Reported, format!("{name} may log in without TLS"))
+        results.push(
+            CheckResult::fail(&name, EvidenceGrade::Reported, format!("{name} may log in without TLS"))
                 .evidence(sql.evidence("accounts", answer))
                 .fix(require(sql, &name, "SSL")),
         );
     }
     let message = format!("{} remote accounts, each of which must use TLS", remote.len());
     let answer = format!("{} accounts that can log in, {} of them from other hosts", accounts.len(), remote.len());
-    verdict.pass_if_clean(
-        Ruling::pass("server", EvidenceGrade::Reported, message).evidence(sql.evidence("accounts", answer)),
+    results.pass_if_clean(
+        CheckResult::pass("server", EvidenceGrade::Reported, message).evidence(sql.evidence("accounts", answer)),
     );
-    Ok(verdict)
+    Ok(results)
 }
 
 /// Whether an account can log in without TLS. MariaDB stores 0 for no requirement, and nothing in older rows.

@@ -7,7 +7,7 @@ use server::tls::{TLS_1_2_AND_1_3, TlsVersion};
 use super::{accepts, every_port, listed_versions, set_and_reload, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
 use crate::channel::group::group;
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice;
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
@@ -40,32 +40,32 @@ pub(crate) const CHECK: Check = Check {
 
 const OLD: [TlsVersion; 3] = [TlsVersion::Ssl3, TlsVersion::Tls10, TlsVersion::Tls11];
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    let mut verdict = every_port(cx, port_ruling, |sql| by_variable(sql, MAIN_PORT))?;
-    recovery(cx, &mut verdict);
-    Ok(verdict)
+    let mut results = every_port(cx, port_result, |sql| by_variable(sql, MAIN_PORT))?;
+    recovery(cx, &mut results);
+    Ok(results)
 }
 
-fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
+fn port_result(cx: &Context<'_>, port: &Port<'_>) -> CheckResult {
     let taken: Vec<&str> = OLD.iter().filter(|v| accepts(port, **v) == Some(true)).map(|v| v.name()).collect();
     let evidence = seen_at(port, port.tls.map_or_else(String::new, |tls| versions_seen(&tls.versions)));
     if !taken.is_empty() {
         let text = format!("{} accepts {}", port.name, taken.join(", "));
-        return Ruling::fail(port.name, EvidenceGrade::Wire, text).evidence(evidence).fix(fix(cx, port.name));
+        return CheckResult::fail(port.name, EvidenceGrade::Wire, text).evidence(evidence).fix(fix(cx, port.name));
     }
     // SSL 3.0 was removed from every library long ago, so its refusal need not be observed.
     if OLD.iter().skip(1).all(|version| accepts(port, *version) == Some(false)) {
         let text = format!("{} refuses everything before TLS 1.2", port.name);
-        return Ruling::pass(port.name, EvidenceGrade::Wire, text).evidence(evidence);
+        return CheckResult::pass(port.name, EvidenceGrade::Wire, text).evidence(evidence);
     }
     let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
-    declared.unwrap_or_else(|unseen| Ruling::unknown(port.name, unseen)).evidence(evidence)
+    declared.unwrap_or_else(|unseen| CheckResult::unknown(port.name, unseen)).evidence(evidence)
 }
 
-fn by_variable(sql: &SqlFacts, port: &str) -> Observed<Ruling> {
+fn by_variable(sql: &SqlFacts, port: &str) -> Observed<CheckResult> {
     let name = version_variable(port);
     let value = sql.variable(name).map_err(|unseen| Unavailable {
         what: format!("the TLS versions of the {port}"),
@@ -81,26 +81,29 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Observed<Ruling> {
         });
     }
     let old: Vec<&str> = listed_versions(value).into_iter().filter(|v| OLD.contains(v)).map(TlsVersion::name).collect();
-    let ruling = if old.is_empty() {
-        Ruling::pass(port, EvidenceGrade::Declared, format!("{name} lists nothing before TLS 1.2"))
+    let result = if old.is_empty() {
+        CheckResult::pass(port, EvidenceGrade::Declared, format!("{name} lists nothing before TLS 1.2"))
     } else {
-        Ruling::fail(port, EvidenceGrade::Declared, format!("{name} allows {}", old.join(", ")))
+        CheckResult::fail(port, EvidenceGrade::Declared, format!("{name} allows {}", old.join(", ")))
             .fix(fix_variable(sql, port))
     };
-    Ok(ruling.evidence(sql.variable_evidence(name)))
+    Ok(result.evidence(sql.variable_evidence(name)))
 }
 
 /// Recovery of a group member has its own versions.
-fn recovery(cx: &Context<'_>, verdict: &mut Verdict) {
+fn recovery(cx: &Context<'_>, results: &mut CheckResults) {
     const NAME: &str = "group_replication_recovery_tls_version";
     let Some(sql) = cx.facts.sql.as_ref().filter(|sql| group(sql).is_some()) else { return };
     let Some(value) = sql.variable_or_none(NAME) else { return };
     let old: Vec<&str> = listed_versions(value).into_iter().filter(|v| OLD.contains(v)).map(TlsVersion::name).collect();
     if !old.is_empty() {
-        let ruling =
-            Ruling::fail(NAME, EvidenceGrade::Declared, format!("recovery of the group may use {}", old.join(", ")));
+        let result = CheckResult::fail(
+            NAME,
+            EvidenceGrade::Declared,
+            format!("recovery of the group may use {}", old.join(", ")),
+        );
         let fix = advice::set_variable(sql, NAME, TLS_1_2_AND_1_3);
-        verdict.push(ruling.evidence(sql.variable_evidence(NAME)).fix(fix));
+        results.push(result.evidence(sql.variable_evidence(NAME)).fix(fix));
     }
 }
 

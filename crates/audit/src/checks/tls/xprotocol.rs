@@ -6,7 +6,7 @@ use server::dialect::variable;
 use server::{Capability, DEFAULT_X_PORT};
 
 use crate::channel::client::{networking_off, seen_at};
-use crate::check::{Check, Context, Ruling, Verdict};
+use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::sql::SqlFacts;
 use crate::facts::wire::X_PORT;
@@ -33,39 +33,39 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-fn judge(cx: &Context<'_>) -> Observed<Verdict> {
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !sql.can(Capability::XProtocol) {
-        return Ok(Verdict::not_applicable(format!("{} has no X Protocol", sql.identity.version)));
+        return Ok(CheckResults::not_applicable(format!("{} has no X Protocol", sql.identity.version)));
     }
     if !active(sql)? {
-        return Ok(Verdict::not_applicable("the X plug-in is not active"));
+        return Ok(CheckResults::not_applicable("the X plug-in is not active"));
     }
     if networking_off(cx.facts) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: the X plug-in listens on its socket only"));
+        return Ok(CheckResults::not_applicable("skip_networking = ON: the X plug-in listens on its socket only"));
     }
     if sql.status("Mysqlx_port").is_ok_and(|port| port.eq_ignore_ascii_case("UNDEFINED"))
         && listeners(cx, sql).is_none_or(|open| open.is_empty())
     {
-        let pass = Ruling::pass(X_PORT, EvidenceGrade::Reported, "the X plug-in has no port open");
-        return Ok(Verdict::one(pass.evidence(sql.evidence("status", "Mysqlx_port = UNDEFINED"))));
+        let pass = CheckResult::pass(X_PORT, EvidenceGrade::Reported, "the X plug-in has no port open");
+        return Ok(CheckResults::one(pass.evidence(sql.evidence("status", "Mysqlx_port = UNDEFINED"))));
     }
-    let mut verdict = Verdict::new();
-    reach(cx, sql, &mut verdict);
-    offer(cx, &mut verdict);
-    Ok(verdict)
+    let mut results = CheckResults::new();
+    reach(cx, sql, &mut results);
+    offer(cx, &mut results);
+    Ok(results)
 }
 
 /// Without the privilege to list plug-ins its variables show it: they exist only while it is loaded.
 fn active(sql: &SqlFacts) -> Observed<bool> {
     match sql.active_plugins() {
         Ok(plugins) => Ok(plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))),
-        Err(unseen) => sql.variable("mysqlx_port").map(|_| true).map_err(|_| unseen),
+        Err(unseen) => sql.variable(variable::MYSQLX_PORT).map(|_| true).map_err(|_| unseen),
     }
 }
 
 /// Whether the X port is reachable from more of the network than the main port.
-fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
+fn reach(cx: &Context<'_>, sql: &SqlFacts, results: &mut CheckResults) {
     let main = sql.variable_or_none(variable::BIND_ADDRESS).unwrap_or("*");
     let (wide, grade, evidence) = match listeners(cx, sql) {
         Some(open) => {
@@ -79,39 +79,45 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
                 Evidence::Host { source: "listening sockets".to_owned(), observation },
             )
         }
-        None => match sql.variable("mysqlx_bind_address") {
-            Ok(address) => {
-                (binds_every_interface(address), EvidenceGrade::Declared, sql.variable_evidence("mysqlx_bind_address"))
-            }
-            Err(unseen) => return verdict.push_unknown(X_PORT, unseen),
+        None => match sql.variable(variable::MYSQLX_BIND_ADDRESS) {
+            Ok(address) => (
+                binds_every_interface(address),
+                EvidenceGrade::Declared,
+                sql.variable_evidence(variable::MYSQLX_BIND_ADDRESS),
+            ),
+            Err(unseen) => return results.push_unknown(X_PORT, unseen),
         },
     };
     let narrow = !binds_every_interface(main);
-    let ruling = if wide && narrow {
-        Ruling::fail(X_PORT, grade, format!("the X port is open on every interface, although bind_address is {main}"))
-            .fix(fix(main))
+    let result = if wide && narrow {
+        CheckResult::fail(
+            X_PORT,
+            grade,
+            format!("the X port is open on every interface, although bind_address is {main}"),
+        )
+        .fix(fix(main))
     } else if wide {
         // By default, usually unintended.
-        Ruling::fail(X_PORT, grade, "the X port is open on every interface, as the main one is")
+        CheckResult::fail(X_PORT, grade, "the X port is open on every interface, as the main one is")
             .fix(fix("the addresses its clients use"))
     } else {
-        Ruling::pass(X_PORT, grade, "the X port is open on named addresses only")
+        CheckResult::pass(X_PORT, grade, "the X port is open on named addresses only")
     };
-    verdict.push(
-        ruling
+    results.push(
+        result
             .evidence(evidence)
             .evidence(sql.variable_evidence(variable::BIND_ADDRESS))
-            .evidence(sql.variable_evidence("mysqlx_bind_address")),
+            .evidence(sql.variable_evidence(variable::MYSQLX_BIND_ADDRESS)),
     );
 }
 
-fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
+fn offer(cx: &Context<'_>, results: &mut CheckResults) {
     let port = cx.facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == X_PORT));
     let Some(port) = port else { return };
     match port.offers_tls {
         Some(true) => {}
-        Some(false) => verdict.push(
-            Ruling::fail("X port TLS", EvidenceGrade::Wire, "the X port offers no TLS")
+        Some(false) => results.push(
+            CheckResult::fail("X port TLS", EvidenceGrade::Wire, "the X port offers no TLS")
                 .evidence(seen_at(&port, "no capability tls"))
                 .fix(
                     "mysqlx_ssl_ca, mysqlx_ssl_cert and mysqlx_ssl_key (or ssl_ca, \
@@ -120,7 +126,7 @@ fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
         ),
         // A refused connection is a result, too: the port is closed to us.
         None if port.reachable => {
-            verdict.push_unknown("X port TLS", unseen_offer(port.error.map(|error| error.text.clone())))
+            results.push_unknown("X port TLS", unseen_offer(port.error.map(|error| error.text.clone())))
         }
         None => {}
     }
@@ -140,7 +146,7 @@ fn listeners<'a>(cx: &'a Context<'_>, sql: &SqlFacts) -> Option<Vec<&'a str>> {
     if process.listeners.is_empty() {
         return None;
     }
-    let port = sql.variable_or_none("mysqlx_port").map_or(Some(DEFAULT_X_PORT), |port| port.parse().ok());
+    let port = sql.variable_or_none(variable::MYSQLX_PORT).map_or(Some(DEFAULT_X_PORT), |port| port.parse().ok());
     let is_x = |socket: &&str| address::split(socket).is_ok_and(|(_, open)| open.is_some() && open == port);
     Some(process.listeners.iter().map(String::as_str).filter(is_x).collect())
 }

@@ -18,7 +18,10 @@ use innodb::binlog::MAGIC_CLEAR;
 use replication::status::ChannelStatus;
 use server::{
     Rows, ServerVersion,
-    dialect::statement::{replica_status, replication_terms},
+    dialect::{
+        channel,
+        statement::{replica_status, replication_terms},
+    },
     program,
 };
 
@@ -110,7 +113,7 @@ impl Applier<'_> {
         // would take the GTID of the first transaction.
         server.query("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES")?;
         server.query(&channel.change())?;
-        server.query(&channel.statement("START", " SQL_THREAD"))?;
+        server.query(&channel.statement("START", "SQL_THREAD"))?;
         let (mut reached, mut since) = (String::new(), Instant::now());
         loop {
             let status = channel.status(&server.rows(replica_status(self.version))?);
@@ -136,7 +139,7 @@ impl Applier<'_> {
             thread::sleep(POLL_INTERVAL);
         }
         server.query(&channel.statement("STOP", ""))?;
-        server.query(&channel.statement("RESET", " ALL"))?;
+        server.query(&channel.statement("RESET", "ALL"))?;
         Ok(())
     }
 }
@@ -189,32 +192,30 @@ impl<'v> Channel<'v> {
 
     /// The statement that makes the channel.
     fn change(&self) -> String {
-        let terms = replication_terms(self.version);
-        let (change, prefix) = (terms.change, terms.prefix);
-        let log = format!(
-            "TO {prefix}_HOST = 'archive', RELAY_LOG_FILE = '{}.000001', RELAY_LOG_POS = {FIRST_EVENT}",
-            self.base()
-        );
-        if self.version.flavor.is_mysql_like() {
-            // What is not given is taken from the channel's last settings.
-            format!("{change} {log}, {prefix}_AUTO_POSITION = 0{}", self.for_channel())
+        let prefix = replication_terms(self.version).prefix;
+        // What is not given is taken from the channel's last settings.
+        let no_gtids = if self.version.flavor.is_mysql_like() {
+            format!("{prefix}_AUTO_POSITION = 0")
         } else {
-            format!("{change} '{}' {log}, MASTER_USE_GTID = no", self.name)
-        }
+            "MASTER_USE_GTID = no".to_owned()
+        };
+        self.in_statements().change(&format!(
+            "{prefix}_HOST = 'archive', RELAY_LOG_FILE = '{}.000001', RELAY_LOG_POS = {FIRST_EVENT}, {no_gtids}",
+            self.base()
+        ))
     }
 
     /// A statement on the channel alone.
     fn statement(&self, verb: &str, rest: &str) -> String {
-        let replica = replication_terms(self.version).replica;
-        if self.version.flavor.is_mysql_like() {
-            format!("{verb} {replica}{rest}{}", self.for_channel())
-        } else {
-            format!("{verb} {replica} '{}'{rest}", self.name)
-        }
+        self.in_statements().statement(verb, rest)
     }
 
-    fn for_channel(&self) -> String {
-        if self.name.is_empty() { String::new() } else { format!(" FOR CHANNEL '{}'", self.name) }
+    fn in_statements(&self) -> channel::Channel<'_> {
+        if self.name.is_empty() {
+            channel::Channel::only(self.version)
+        } else {
+            channel::Channel::named(self.version, self.name)
+        }
     }
 
     /// Its state.
@@ -265,7 +266,7 @@ mod tests {
         let of = |text: &str| {
             let version = version(text);
             let channel = Channel::new(&version);
-            (channel.change(), channel.statement("RESET", " ALL"))
+            (channel.change(), channel.statement("RESET", "ALL"))
         };
         let (change, reset) = of("9.7.4");
         assert_eq!(

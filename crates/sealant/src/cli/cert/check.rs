@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
-use pki::check::{Criteria, Report, Subject};
+use pki::check::{CheckTarget, Criteria, Report};
 use pki::{Level, Limits};
 use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_unknown_check};
 use server::Endpoint;
@@ -102,14 +102,14 @@ impl Check {
         let criteria = Criteria { hosts: self.hosts(), limits, now: Timestamp::now() };
         let address;
         let subject = match (&self.dir, &self.endpoint) {
-            (Some(directory), _) => Subject::Authority(directory),
+            (Some(directory), _) => CheckTarget::Authority(directory),
             (None, Some(endpoint)) => {
                 address = PathBuf::from(endpoint.to_string());
-                Subject::Served { address: &address, chain: chain(endpoint)? }
+                CheckTarget::Served { address: &address, chain: chain(endpoint)? }
             }
             (None, None) => {
                 let certificate = self.file.as_deref().unwrap_or_else(|| Path::new(""));
-                Subject::File { certificate, key: self.key.as_deref() }
+                CheckTarget::File { certificate, key: self.key.as_deref() }
             }
         };
         Ok(criteria.check(subject, self.ca.as_deref())?)

@@ -6,7 +6,7 @@ use server::dialect::variable;
 use server::probe::PlainLogin;
 use server::switch::is_on;
 
-use crate::check::{Context, Ruling, Verdict};
+use crate::check::{CheckResult, CheckResults, Context};
 use crate::checks::tls::listed_versions;
 use crate::facts::files::Content;
 use crate::facts::sql::SqlFacts;
@@ -14,14 +14,14 @@ use crate::facts::wire::WireFacts;
 use crate::finding::{Evidence, EvidenceGrade};
 
 /// Compares; returns the number of comparisons.
-pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
+pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, results: &mut CheckResults) -> usize {
     let Some(wire) = &cx.facts.wire else { return 0 };
     let pairs = [offer(sql, wire), versions(sql, wire), plain_text(sql, wire), certificate(cx, sql, wire)];
     let mut compared = 0_usize;
     for pair in pairs.into_iter().flatten() {
         compared = compared.saturating_add(1);
-        if let Some(ruling) = pair {
-            verdict.push(ruling);
+        if let Some(result) = pair {
+            results.push(result);
         }
     }
     compared
@@ -41,7 +41,7 @@ pub(super) fn compared(cx: &Context<'_>) -> Option<Evidence> {
 }
 
 /// A comparison, with the contradiction if there is one.
-type Pair = Option<Option<Ruling>>;
+type Pair = Option<Option<CheckResult>>;
 
 fn seen(endpoint: &str, observation: String) -> Evidence {
     Evidence::Wire { endpoint: endpoint.to_owned(), observation }
@@ -59,8 +59,8 @@ fn declared_offer(sql: &SqlFacts) -> Option<(bool, Evidence)> {
             sql.evidence("tls_channels", format!("mysql_main Enabled = {}", row.text("value"))),
         ));
     }
-    let value = sql.variable_or_none("have_ssl")?;
-    Some((is_on(value), sql.variable_evidence("have_ssl")))
+    let value = sql.variable_or_none(variable::HAVE_SSL)?;
+    Some((is_on(value), sql.variable_evidence(variable::HAVE_SSL)))
 }
 
 fn offer(sql: &SqlFacts, wire: &WireFacts) -> Pair {
@@ -68,7 +68,7 @@ fn offer(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let offers = listener.probe.greeting.as_ref()?.offers_tls;
     let (declared, evidence) = declared_offer(sql)?;
     Some((declared && !offers).then(|| {
-        Ruling::fail(
+        CheckResult::fail(
             &listener.endpoint,
             EvidenceGrade::Wire,
             "the server says that TLS is on, and the listener does not offer it",
@@ -87,7 +87,7 @@ fn versions(sql: &SqlFacts, wire: &WireFacts) -> Pair {
         tls.accepted().iter().filter(|version| !allowed.contains(version)).map(ToString::to_string).collect();
     Some((!beyond.is_empty()).then(|| {
         let message = format!("tls_version allows {declared}, and the listener accepts {}", beyond.join(", "));
-        Ruling::fail(&listener.endpoint, EvidenceGrade::Wire, message)
+        CheckResult::fail(&listener.endpoint, EvidenceGrade::Wire, message)
             .evidence(sql.variable_evidence(variable::TLS_VERSION))
             .evidence(seen(&listener.endpoint, format!("handshake with {} succeeded", beyond.join(", "))))
     }))
@@ -98,7 +98,7 @@ fn plain_text(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let required = sql.variable_or_none(variable::REQUIRE_SECURE_TRANSPORT).is_some_and(is_on);
     match (required, wire.plain_login.as_ref()?) {
         (true, PlainLogin::Accepted) => Some(Some(
-            Ruling::fail(
+            CheckResult::fail(
                 &listener.endpoint,
                 EvidenceGrade::Wire,
                 "require_secure_transport is ON, and a login in clear was accepted",
@@ -123,7 +123,7 @@ fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let named = certificates.first()?;
     Some((named.sha256 != shown.sha256).then(|| {
         let message = format!("the listener shows another certificate than {}", file.path);
-        Ruling::fail(&listener.endpoint, EvidenceGrade::Wire, message)
+        CheckResult::fail(&listener.endpoint, EvidenceGrade::Wire, message)
             .evidence(seen(&listener.endpoint, format!("SHA-256 {}, until {}", shown.sha256, shown.not_after)))
             .evidence(Evidence::Host {
                 source: file.path.clone(),

@@ -1,5 +1,5 @@
-//! Judges tablespaces from pages that the caller reads: a backup reads each page once, and stores the bytes that were
-//! judged.
+//! Verifies tablespaces from pages that the caller reads: a backup reads each page once, and stores the bytes that were
+//! verified.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,19 +15,20 @@ use innodb::{
 };
 
 use crate::{
-    engine::{Run, Settings, SharedTablespace},
+    engine::{Run, Settings},
     keys::Keys,
-    plan::{Plan, Subject},
+    plan::{DetectedKind, Plan},
     report::Report,
+    shared_tablespace::SharedTablespace,
 };
 
-/// Results of files that the caller reads, and verification of all others.
+/// Verifies tablespaces whose pages the caller reads, and then all other files.
 ///
 /// 1. [`tablespace`](Self::tablespace) for every file, those of system tablespaces after all others were concluded;
 /// 2. its pages, in any order and on any thread;
 /// 3. [`conclude`](Self::conclude);
 /// 4. [`finish`](Self::finish) reads the files that are not tablespaces.
-pub struct Judge<'a> {
+pub struct PageVerifier<'a> {
     run: Run<'a>,
     /// Indices in the plan, by path.
     index: BTreeMap<&'a Path, usize>,
@@ -41,13 +42,13 @@ pub struct Tablespace<'a> {
 
 /// Results of one thread for pages of one tablespace, with its buffers.
 #[derive(Debug, Default)]
-pub struct Judged {
+pub struct PageResults {
     part: Part,
     page_buffers: PageBuffers,
     pages: Vec<u8>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> PageVerifier<'a> {
     /// For the files of a plan.
     #[must_use]
     pub fn new(plan: &'a Plan, keys: &'a Keys, settings: &'a Settings<'a>) -> Self {
@@ -61,10 +62,10 @@ impl<'a> Judge<'a> {
         self.index.get(path).is_some_and(|index| self.run.is_system(*index))
     }
 
-    /// Reads page 0 of a tablespace. `None` for any other file, and for one that has no pages to judge.
+    /// Reads page 0 of a tablespace. `None` for any other file, and for one that has no pages to verify.
     pub fn tablespace(&'a self, path: &Path) -> Option<Tablespace<'a>> {
         let index = *self.index.get(path)?;
-        let file = self.run.file(index).filter(|file| file.subject == Subject::Known(FileKind::Tablespace))?;
+        let file = self.run.file(index).filter(|file| file.kind == DetectedKind::Known(FileKind::Tablespace))?;
         if let Ok(mut begun) = self.begun.lock() {
             begun.insert(index);
         }
@@ -77,7 +78,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a tablespace as a whole, after its last page. From then on its key opens copies of its pages in other
+    /// Gives the result of a tablespace as a whole, after its last page. From then on its key opens copies of its pages in other
     /// files.
     pub fn conclude(&self, tablespace: &Tablespace<'_>) {
         self.run.conclude(&tablespace.shared);
@@ -120,23 +121,23 @@ impl Tablespace<'_> {
         self.shared.verifier.owner().opened_from
     }
 
-    /// Judges whole pages; the first is page `first` of the file.
-    pub fn judge(&self, first: u64, pages: &[u8], judged: &mut Judged) {
-        judged.pages.clear();
-        judged.pages.extend(pages);
-        let Judged { part, page_buffers, pages } = judged;
+    /// Verifies whole pages; the first is page `first` of the file.
+    pub fn verify(&self, first: u64, pages: &[u8], results: &mut PageResults) {
+        results.pages.clear();
+        results.pages.extend(pages);
+        let PageResults { part, page_buffers, pages } = results;
         self.shared.verifier.verify_as_read(&self.shared.reader, first, pages, page_buffers, part);
     }
 
-    /// Counts pages that were judged in an earlier run and have not changed since.
-    pub fn count_unchanged(&self, pages: u64, judged: &mut Judged) {
-        self.shared.verifier.count_unchanged(pages, &mut judged.part);
+    /// Counts pages that were verified in an earlier run and have not changed since.
+    pub fn count_unchanged(&self, pages: u64, results: &mut PageResults) {
+        self.shared.verifier.count_unchanged(pages, &mut results.part);
     }
 
     /// Adds the results of a thread.
-    pub fn add(&self, judged: &mut Judged) {
+    pub fn add(&self, results: &mut PageResults) {
         if let Ok(mut total) = self.shared.part.lock() {
-            total.merge(std::mem::take(&mut judged.part));
+            total.merge(std::mem::take(&mut results.part));
         }
     }
 }
