@@ -112,6 +112,8 @@ pub enum Check {
     SpaceId,
     /// The length a unit gives for itself.
     Length,
+    /// The order of the first events of a binary log is one with which its server starts again.
+    EventOrder,
     /// What is compressed can be decompressed.
     Decompression,
     /// Allocated, but all zero.

@@ -4,7 +4,8 @@ use files::ReadAt;
 
 use crate::{
     binlog::{
-        EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION, START_ENCRYPTION_PERCONA, known_type,
+        EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, FirstGtids, START_ENCRYPTION, START_ENCRYPTION_PERCONA,
+        known_type,
     },
     bytes::{Bytes, as_u64, bump},
     error::ScanError,
@@ -29,6 +30,9 @@ const NO_DESCRIPTION: &str = "no valid format description event";
 
 const NOTHING_FOLLOWS: &str =
     "nothing follows the format description: the log is cut, and whether it was encrypted is not known";
+
+const NO_PREVIOUS_GTIDS: &str =
+    "a GTID comes before the Previous_gtids event: the server does not start again with this binary log";
 
 const NO_EVENT: &str = "no event follows the magic: the log is cut, or was begun a moment ago";
 
@@ -60,6 +64,7 @@ pub(super) struct Chain {
     continues: bool,
     /// A server of the MySQL family started the log.
     pub(super) mysql: bool,
+    first_gtids: FirstGtids,
     /// In relay logs: the end position of the previous event of the transaction.
     position: Option<u32>,
     /// Difference between the positions in events and in the file, since the last event that named
@@ -83,6 +88,7 @@ impl Chain {
             described: false,
             continues: false,
             mysql: false,
+            first_gtids: FirstGtids::default(),
             position: None,
             shift: 0,
         }
@@ -93,6 +99,7 @@ impl Chain {
         while at < log.end {
             let event = log.header(at)?;
             let Some(event) = event.filter(|event| self.end_of(log, at, *event).is_some()) else {
+                self.first_gtids.give_up();
                 match self.truncated_or_damaged(log, at, event)? {
                     Some(next) => at = next,
                     None => return Ok(Stop::End),
@@ -104,6 +111,10 @@ impl Chain {
             if let Some(start) = self.start_encryption(log, at, event, sound)? {
                 self.note(log, at, fault, None);
                 return Ok(Stop::Encrypted(start));
+            }
+            let fault = fault.or_else(|| self.wrong_order(event));
+            if fault.is_some() {
+                self.first_gtids.give_up();
             }
             match self.conclude(log, at, event, fault)? {
                 Some(next) => at = next,
@@ -154,6 +165,10 @@ impl Chain {
                 true
             }
             Some(Fault::Found(Check::Position, _)) => self.rules.checksums,
+            Some(Fault::Found(Check::EventOrder, _)) => {
+                self.follow(event, next);
+                true
+            }
             Some(Fault::Found(Check::Unknown, _)) => true,
             Some(Fault::Gone) => {
                 self.note(log, at, fault, None);
@@ -336,6 +351,12 @@ impl Chain {
             let detail = format!("type {}: names {named_end} as its end, ends at {end}", event.kind);
             Fault::Found(Check::Position, detail)
         })
+    }
+
+    /// A binary log of MySQL with which the server does not start again. Relay logs are not read for GTIDs like this.
+    fn wrong_order(&mut self, event: EventHeader) -> Option<Fault> {
+        let prevents_start = self.first_gtids.prevents_start(event.kind) && self.mysql && !self.rules.relay;
+        prevents_start.then(|| Fault::Found(Check::EventOrder, NO_PREVIOUS_GTIDS.to_owned()))
     }
 
     /// Takes the position in this event as the reference for the events after it.
