@@ -51,7 +51,11 @@ mod tests {
     #[test]
     fn only_the_gtid_of_a_transaction_prevents_a_start() {
         assert!(prevents_start_as_second_event("Gtid") && prevents_start_as_second_event("Gtid_tagged_log_event"));
-        assert!(["Previous_gtids", "Anonymous_Gtid", "Gtid_list"].into_iter().all(|name| !prevents_start_as_second_event(name)));
+        assert!(
+            ["Previous_gtids", "Anonymous_Gtid", "Gtid_list"]
+                .into_iter()
+                .all(|name| !prevents_start_as_second_event(name))
+        );
         let first = |kinds: &[u8]| {
             let mut first = FirstGtids::default();
             kinds.iter().position(|kind| first.prevents_start(*kind))

@@ -6,8 +6,8 @@
 pub mod aes;
 pub mod aria;
 pub mod binlog;
-pub mod lockstep;
 pub mod mariadb;
+pub mod multi_buffer;
 pub mod mysql;
 pub mod redo;
 pub mod wrapped;

@@ -16,7 +16,7 @@ use crate::{
     crypt::{
         CryptFault,
         aes::{Aes, BLOCK, Block, CipherFault},
-        lockstep::{Lockstep, Run},
+        multi_buffer::{MultiBufferCbc, Run},
     },
     ids::MasterKeyId,
     keys::{KeySource, MASTER_KEY_BYTES, MasterKey, master_key_name},
@@ -247,7 +247,7 @@ impl TablespaceKey {
     pub fn encryptor(&self) -> Result<PageEncryptor, CipherFault> {
         let (key, iv) = self.key_and_iv.split_at(MASTER_KEY_BYTES);
         let iv = *iv.first_chunk::<BLOCK>().ok_or(CipherFault)?;
-        Ok(PageEncryptor { cipher: Lockstep::new(key).map_err(|_| CipherFault)?, iv })
+        Ok(PageEncryptor { cipher: MultiBufferCbc::new(key).map_err(|_| CipherFault)?, iv })
     }
 
     /// Whether page 0 holds this key, wrapped.
@@ -369,7 +369,7 @@ pub struct DecryptedPage<'p> {
 
 /// Encrypts many pages of one tablespace together, several times as fast as one by one.
 pub struct PageEncryptor {
-    cipher: Lockstep,
+    cipher: MultiBufferCbc,
     iv: Block,
 }
 

@@ -22,7 +22,7 @@ use crate::{
     keys::KeySource,
     read::{fill, length},
     verify::{
-        Check, FileReport, RequiredKey, Tally, Verdict,
+        Check, FileReport, ReportBuilder, RequiredKey, Verdict,
         aria::decryption::{Decryption, EncryptedPage},
     },
 };
@@ -116,25 +116,26 @@ impl AriaHeader {
     }
 
     /// Checks the header itself.
-    fn judge(&self, tally: &mut Tally) {
+    fn judge(&self, builder: &mut ReportBuilder) {
         let first_page = u64::from(self.table.header_bytes).next_multiple_of(u64::from(self.table.block_bytes.max(1)));
         if self.table.row_format == RowFormat::Unknown {
-            tally.find(Some(0), Some(22), Check::Header, "no known row format");
+            builder.find(Some(0), Some(22), Check::Header, "no known row format");
         }
         if self.key_start != first_page {
             let detail = format!("index pages begin at {}, expected {first_page}", self.key_start);
-            tally.find(Some(0), Some(0), Check::Header, detail);
+            builder.find(Some(0), Some(0), Check::Header, detail);
         }
-        self.judge_key_info(tally);
+        self.judge_key_info(builder);
     }
 
-    fn judge_key_info(&self, tally: &mut Tally) {
+    fn judge_key_info(&self, builder: &mut ReportBuilder) {
         let at = u64::from(self.table.header_bytes).saturating_sub(as_u64(CryptRecord::BYTES));
         if self.table.encrypted && self.crypt.is_none() {
-            tally.bad_key_info(Some(at), "the table is encrypted, but the scheme of its encryption record is unknown");
+            builder
+                .bad_key_info(Some(at), "the table is encrypted, but the scheme of its encryption record is unknown");
         }
         if self.disagreement {
-            tally.find(Some(0), Some(at), Check::KeyInfo, DISAGREEMENT);
+            builder.find(Some(0), Some(at), Check::KeyInfo, DISAGREEMENT);
         }
     }
 }
@@ -148,14 +149,14 @@ pub fn verify_data<R: ReadAt + ?Sized>(
     header: &AriaHeader,
     keys: &dyn KeySource,
 ) -> Result<FileReport, ScanError> {
-    let mut tally = Tally::default();
+    let mut builder = ReportBuilder::default();
     if header.disagreement {
         // The fault is in the index file, not in this one.
-        tally.find(None, None, Check::Unknown, format!("the header of its index file is damaged: {DISAGREEMENT}"));
+        builder.find(None, None, Check::Unknown, format!("the header of its index file is damaged: {DISAGREEMENT}"));
     } else {
-        header.judge_key_info(&mut tally);
+        header.judge_key_info(&mut builder);
     }
-    let mut pages = Pages::new(source, header, keys, tally)?;
+    let mut pages = Pages::new(source, header, keys, builder)?;
     pages.expect(header.data_bytes);
     if header.has_pages() {
         let every = bitmap_interval(header.table.block_bytes);
@@ -175,9 +176,9 @@ pub fn verify_index<R: ReadAt + ?Sized>(
     header: &AriaHeader,
     keys: &dyn KeySource,
 ) -> Result<FileReport, ScanError> {
-    let mut tally = Tally::default();
-    header.judge(&mut tally);
-    let mut pages = Pages::new(source, header, keys, tally)?;
+    let mut builder = ReportBuilder::default();
+    header.judge(&mut builder);
+    let mut pages = Pages::new(source, header, keys, builder)?;
     pages.expect(header.index_bytes);
     let block_bytes = header.table.block_bytes.max(1);
     let first = u64::from(header.table.header_bytes.div_ceil(block_bytes));
@@ -208,7 +209,7 @@ struct Pages<'s, R: ?Sized> {
     source: &'s R,
     header: &'s AriaHeader,
     file_bytes: u64,
-    tally: Tally,
+    builder: ReportBuilder,
     decryption: Decryption<'s>,
     /// The bitmap page before the current page, if its checksum holds.
     bitmap: Vec<u8>,
@@ -221,12 +222,17 @@ const BATCH_BYTES: usize = 1 << 20;
 const ATTEMPTS: u32 = 4;
 
 impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
-    fn new(source: &'s R, header: &'s AriaHeader, keys: &'s dyn KeySource, tally: Tally) -> Result<Self, ScanError> {
+    fn new(
+        source: &'s R,
+        header: &'s AriaHeader,
+        keys: &'s dyn KeySource,
+        builder: ReportBuilder,
+    ) -> Result<Self, ScanError> {
         Ok(Self {
             source,
             header,
             file_bytes: length(source)?,
-            tally,
+            builder,
             decryption: Decryption::new(header.crypt, header.temporary, &header.proven, keys),
             bitmap: Vec::new(),
             bitmap_no: 0,
@@ -242,15 +248,15 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
     fn expect(&mut self, min_bytes: u64) {
         if self.header.closed && self.file_bytes < min_bytes {
             let detail = format!("the table has {min_bytes} bytes, the file {}", self.file_bytes);
-            self.tally.find(None, Some(self.file_bytes), Check::FileSize, detail);
+            self.builder.find(None, Some(self.file_bytes), Check::FileSize, detail);
         }
     }
 
     /// Counts data files without pages in windows of 8 KiB.
     fn windows(&mut self) {
         let windows = self.file_bytes.div_ceil(8192);
-        self.tally.units.total = windows;
-        self.tally.units.clear = windows;
+        self.builder.units.total = windows;
+        self.builder.units.clear = windows;
     }
 
     fn judge_all(&mut self, first: u64, role: impl Fn(u64) -> Role) -> Result<(), ScanError> {
@@ -275,7 +281,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             if !rest.is_empty() {
                 let detail = format!("{} bytes of a page of {block_bytes}", rest.len());
                 let offset = number.saturating_mul(as_u64(block_bytes));
-                self.tally.find(Some(number), Some(offset), Check::PartialUnit, detail);
+                self.builder.find(Some(number), Some(offset), Check::PartialUnit, detail);
             }
             if batch.len() < batch_bytes {
                 return Ok(());
@@ -302,13 +308,13 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
                 }
             }
         }
-        self.tally.find(Some(number), Some(offset), Check::Changing, "the page changes while it is read");
+        self.builder.find(Some(number), Some(offset), Check::Changing, "the page changes while it is read");
         self.count(number, Judged::Clear);
         Ok(())
     }
 
     fn count(&mut self, number: u64, judged: Judged) {
-        let units = &mut self.tally.units;
+        let units = &mut self.builder.units;
         bump(&mut units.total);
         match judged {
             Judged::Empty => bump(&mut units.empty),
@@ -317,7 +323,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             Judged::Bad(check, detail) => {
                 bump(&mut units.bad);
                 let offset = number.saturating_mul(as_u64(self.block_bytes()));
-                self.tally.find(Some(number), Some(offset), check, detail);
+                self.builder.find(Some(number), Some(offset), check, detail);
             }
         }
     }
@@ -400,8 +406,8 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         let block_bytes = as_u64(self.block_bytes());
         self.retry_doubtful(of_index)?;
         self.try_places(of_index)?;
-        let key = self.decryption.conclude(&mut self.tally, block_bytes);
-        Ok(self.tally.finish(key))
+        let key = self.decryption.conclude(&mut self.builder, block_bytes);
+        Ok(self.builder.finish(key))
     }
 
     fn retry_doubtful(&mut self, of_index: bool) -> Result<(), ScanError> {
@@ -409,7 +415,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         for number in self.decryption.doubtful() {
             let Some((layout, page)) = self.again(number, of_index, &mut buf)? else { continue };
             if let Some(judged) = self.decryption.retry(low(number), &layout, page) {
-                let units = &mut self.tally.units;
+                let units = &mut self.builder.units;
                 units.total = units.total.saturating_sub(1);
                 units.encrypted = units.encrypted.saturating_sub(1);
                 self.count(number, judged);

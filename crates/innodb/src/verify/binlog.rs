@@ -38,7 +38,7 @@ use crate::{
     randomness::looks_random,
     read::{fill, length},
     verify::{
-        Check, FileReport, RequiredKey, Tally,
+        Check, FileReport, ReportBuilder, RequiredKey,
         binlog::{
             chain::{Chain, START_BODY_BYTES, StartEncryption, Stop, low},
             log::{Cipher, Log, Sum},
@@ -65,18 +65,18 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R, keys: &dyn KeySource) -> Result<Fi
     let head = fill(source, 0, &mut buf)?;
     let clear = Log { source, base: 0, end: file_bytes, cipher: Cipher::Clear };
     if head.starts_with(MAGIC_CLEAR) {
-        return events(&clear, Tally::default(), keys);
+        return events(&clear, ReportBuilder::default(), keys);
     }
     if head.starts_with(MAGIC_ENCRYPTED) {
-        return mysql(source, head, file_bytes, Tally::default(), keys);
+        return mysql(source, head, file_bytes, ReportBuilder::default(), keys);
     }
-    let mut tally = Tally::default();
-    tally.find(None, Some(0), Check::Header, "the magic is not that of a binary log, what follows it is");
+    let mut builder = ReportBuilder::default();
+    builder.find(None, Some(0), Check::Header, "the magic is not that of a binary log, what follows it is");
     if describes(&clear)? {
-        return events(&clear, tally, keys);
+        return events(&clear, builder, keys);
     }
     if MySqlHeader::parse(head).is_ok() {
-        return mysql(source, head, file_bytes, tally, keys);
+        return mysql(source, head, file_bytes, builder, keys);
     }
     Err(ScanError::NotRecognised { expected: "binary log" })
 }
@@ -92,54 +92,54 @@ fn mysql<R: ReadAt + ?Sized>(
     source: &R,
     head: &[u8],
     file_bytes: u64,
-    mut tally: Tally,
+    mut builder: ReportBuilder,
     keys: &dyn KeySource,
 ) -> Result<FileReport, ScanError> {
     let header_bytes = as_u64(MYSQL_HEADER_BYTES);
     if file_bytes < header_bytes {
         let detail = format!("the header has {header_bytes} bytes, the file {file_bytes}");
-        tally.find(None, Some(file_bytes), Check::FileSize, detail);
-        return Ok(tally.finish(None));
+        builder.find(None, Some(file_bytes), Check::FileSize, detail);
+        return Ok(builder.finish(None));
     }
     let header = match MySqlHeader::parse(head) {
         Ok(header) => header,
         Err(HeaderFault::Version(version)) => {
-            tally.find(None, Some(4), Check::Unknown, format!("version {version} of the header is not known"));
-            return Ok(tally.finish(None));
+            builder.find(None, Some(4), Check::Unknown, format!("version {version} of the header is not known"));
+            return Ok(builder.finish(None));
         }
         Err(fault) => {
-            tally.bad_key_info(Some(4), fault.to_string());
-            return Ok(tally.finish(None));
+            builder.bad_key_info(Some(4), fault.to_string());
+            return Ok(builder.finish(None));
         }
     };
     if !header.padded_with_zeros {
-        tally.find(None, Some(5), Check::Header, "the header's padding is not zero");
+        builder.find(None, Some(5), Check::Header, "the header's padding is not zero");
     }
     let key = Some(RequiredKey::MysqlBinlog { name: header.key_name.clone() });
     let clear_text = looks_random(head.range(MYSQL_HEADER_BYTES, head.len())) == Some(false);
-    if let Some(stream) = mysql_stream(&header, &mut tally, keys) {
+    if let Some(stream) = mysql_stream(&header, &mut builder, keys) {
         let end = file_bytes.saturating_sub(header_bytes);
         let log = Log { source, base: header_bytes, end, cipher: Cipher::MySql(stream) };
-        if opens(&log, clear_text, &mut tally)? {
-            let mut chain = walk_on(&log, tally)?;
+        if opens(&log, clear_text, &mut builder)? {
+            let mut chain = walk_on(&log, builder)?;
             chain.expect_event(&log);
-            return Ok(chain.tally.finish(key));
+            return Ok(chain.builder.finish(key));
         }
     } else if clear_text {
-        tally.find(None, Some(header_bytes), Check::ClearUnit, CLEAR_TEXT);
+        builder.find(None, Some(header_bytes), Check::ClearUnit, CLEAR_TEXT);
     }
-    Ok(tally.finish(key))
+    Ok(builder.finish(key))
 }
 
 const CLEAR_TEXT: &str = "clear text after the header of an encrypted log";
 
 /// The stream as the available key decrypts it.
-fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -> Option<MySqlStream> {
+fn mysql_stream(header: &MySqlHeader, builder: &mut ReportBuilder, keys: &dyn KeySource) -> Option<MySqlStream> {
     let Some(password) = header.password_of(keys) else {
         if keys.has_mysql() {
-            tally.find(None, Some(4), Check::Key, format!("no key {}", header.key_name));
+            builder.find(None, Some(4), Check::Key, format!("no key {}", header.key_name));
         } else {
-            tally.unproven();
+            builder.unproven();
         }
         return None;
     };
@@ -147,7 +147,11 @@ fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -
 }
 
 /// Whether the key decrypts the stream: by its magic, or by the event after a damaged magic.
-fn opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, clear_text: bool, tally: &mut Tally) -> Result<bool, ScanError> {
+fn opens<R: ReadAt + ?Sized>(
+    log: &Log<'_, R>,
+    clear_text: bool,
+    builder: &mut ReportBuilder,
+) -> Result<bool, ScanError> {
     let mut buf = [0; MAGIC_CLEAR.len()];
     let magic = log.bytes(0, &mut buf)?;
     if magic == MAGIC_CLEAR {
@@ -155,36 +159,40 @@ fn opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, clear_text: bool, tally: &mut Tal
     }
     let offset = Some(log.file_offset(0));
     if magic.len() < MAGIC_CLEAR.len() {
-        tally.find(None, offset, Check::FileSize, "the file ends before the first event");
+        builder.find(None, offset, Check::FileSize, "the file ends before the first event");
     } else if describes(log)? {
-        tally.find(None, offset, Check::Header, "the magic inside is damaged, what follows it opens");
+        builder.find(None, offset, Check::Header, "the magic inside is damaged, what follows it opens");
         return Ok(true);
     } else if clear_text {
-        tally.find(None, offset, Check::ClearUnit, CLEAR_TEXT);
+        builder.find(None, offset, Check::ClearUnit, CLEAR_TEXT);
     } else {
         let detail = "the key opens the log to no binary log: another key, or the password or initialisation vector \
                       in the header is damaged, which nothing in the file tells apart";
-        tally.find(None, offset, Check::KeyOpens, detail);
+        builder.find(None, offset, Check::KeyOpens, detail);
     }
     Ok(false)
 }
 
 /// Walks a log that needs no further key.
-fn walk_on<R: ReadAt + ?Sized>(log: &Log<'_, R>, tally: Tally) -> Result<Chain, ScanError> {
+fn walk_on<R: ReadAt + ?Sized>(log: &Log<'_, R>, builder: ReportBuilder) -> Result<Chain, ScanError> {
     let mut chain = Chain::new(log.end);
-    chain.tally = tally;
+    chain.builder = builder;
     chain.walk(log, FIRST_EVENT)?;
     Ok(chain)
 }
 
 /// Verifies a log that starts in the clear: all of it, or up to MariaDB's first encrypted event.
-fn events<R: ReadAt + ?Sized>(clear: &Log<'_, R>, tally: Tally, keys: &dyn KeySource) -> Result<FileReport, ScanError> {
+fn events<R: ReadAt + ?Sized>(
+    clear: &Log<'_, R>,
+    builder: ReportBuilder,
+    keys: &dyn KeySource,
+) -> Result<FileReport, ScanError> {
     let mut chain = Chain::new(clear.end);
-    chain.tally = tally;
+    chain.builder = builder;
     match chain.walk(clear, FIRST_EVENT)? {
         Stop::End => {
             chain.expect_more(clear)?;
-            Ok(chain.tally.finish(None))
+            Ok(chain.builder.finish(None))
         }
         Stop::Encrypted(start) => sealed(clear, chain, start, keys),
     }
@@ -204,9 +212,9 @@ fn sealed<R: ReadAt + ?Sized>(
     let nonce: [u8; NONCE_BYTES] = body.array_at(5).unwrap_or_default();
     let offset = Some(start.at);
     if scheme != 1 {
-        chain.tally.find(Some(1), offset, Check::Unknown, format!("encryption of scheme {scheme} is not known"));
+        chain.builder.find(Some(1), offset, Check::Unknown, format!("encryption of scheme {scheme} is not known"));
         walk_encrypted(clear, &mut chain, start.next)?;
-        return Ok(chain.tally.finish(None));
+        return Ok(chain.builder.finish(None));
     }
     let LogKey { name, asked, key, store_given } = LogKey::find(chain.mysql, version, keys);
     let modes: &[EventMode] = if chain.mysql { &[EventMode::Percona] } else { &[EventMode::Cbc, EventMode::Ctr] };
@@ -217,20 +225,20 @@ fn sealed<R: ReadAt + ?Sized>(
     if let Some(events) = events {
         let log = Log { source: clear.source, base: 0, end: clear.end, cipher: Cipher::MariaDb(events) };
         chain.walk(&log, start.next)?;
-        return Ok(chain.tally.finish(Some(asked)));
+        return Ok(chain.builder.finish(Some(asked)));
     }
     walk_encrypted(clear, &mut chain, start.next)?;
-    let any = chain.tally.units.encrypted > 0;
+    let any = chain.builder.units.encrypted > 0;
     if !start.sound {
-        chain.tally.bad_key_info(offset, "the start-encryption event fails its checksum");
+        chain.builder.bad_key_info(offset, "the start-encryption event fails its checksum");
     } else if key.is_none() && store_given {
-        chain.tally.find(None, offset, Check::Key, format!("no {name}"));
+        chain.builder.find(None, offset, Check::Key, format!("no {name}"));
     } else if key.is_some() && any {
-        chain.tally.find(None, offset, Check::KeyOpens, format!("{name} opens no event"));
+        chain.builder.find(None, offset, Check::KeyOpens, format!("{name} opens no event"));
     } else if any {
-        chain.tally.unproven();
+        chain.builder.unproven();
     }
-    Ok(chain.tally.finish(Some(asked)))
+    Ok(chain.builder.finish(Some(asked)))
 }
 
 /// The key that a start-encryption event names.
@@ -350,7 +358,7 @@ fn walk_encrypted<R: ReadAt + ?Sized>(clear: &Log<'_, R>, chain: &mut Chain, mut
             chain.bad(clear, at, Check::Length, "gives its length as less than its header".to_owned());
         } else if length(clear.source)? <= clear.end {
             let detail = format!("the last event has only {left} bytes left, or its length is damaged");
-            chain.tally.find(Some(chain.unit()), Some(at), Check::PartialUnit, detail);
+            chain.builder.find(Some(chain.unit()), Some(at), Check::PartialUnit, detail);
         }
         return Ok(());
     }

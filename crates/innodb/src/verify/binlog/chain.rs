@@ -11,7 +11,7 @@ use crate::{
     error::ScanError,
     read::length,
     verify::{
-        Check, Tally,
+        Check, ReportBuilder,
         binlog::{
             format::{Description, Rules},
             log::{CHECKSUM_BYTES, Cipher, Log, Sum},
@@ -55,7 +55,7 @@ pub(super) struct StartEncryption {
 
 /// The state of a walk over a log.
 pub(super) struct Chain {
-    pub(super) tally: Tally,
+    pub(super) builder: ReportBuilder,
     pub(super) rules: Rules,
     pub(super) budget: SearchBudget,
     unit: u64,
@@ -81,7 +81,7 @@ enum Fault {
 impl Chain {
     pub(super) fn new(end: u64) -> Self {
         Self {
-            tally: Tally::default(),
+            builder: ReportBuilder::default(),
             rules: Rules::assumed(),
             budget: SearchBudget::new(end),
             unit: 0,
@@ -127,20 +127,20 @@ impl Chain {
     /// Judges a log that ends where its encryption may have begun: whether events were cut off is unknown.
     pub(super) fn expect_more<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>) -> Result<(), ScanError> {
         self.expect_event(log);
-        let units = self.tally.units;
-        let alone = (units.total, units.clear) == (1, 1) && !self.tally.has_findings();
+        let units = self.builder.units;
+        let alone = (units.total, units.clear) == (1, 1) && !self.builder.has_findings();
         if self.continues && alone && length(log.source)? <= log.file_offset(log.end) {
-            self.tally.unproven();
-            self.tally.find(None, Some(log.file_offset(log.end)), Check::LogEnd, NOTHING_FOLLOWS);
+            self.builder.unproven();
+            self.builder.find(None, Some(log.file_offset(log.end)), Check::LogEnd, NOTHING_FOLLOWS);
         }
         Ok(())
     }
 
     /// Judges a log without any event. A server that starts a log writes the magic and then the format description.
     pub(super) fn expect_event<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>) {
-        if self.tally.units.total == 0 && !self.tally.has_findings() {
-            self.tally.unproven();
-            self.tally.find(None, Some(log.file_offset(log.end)), Check::LogEnd, NO_EVENT);
+        if self.builder.units.total == 0 && !self.builder.has_findings() {
+            self.builder.unproven();
+            self.builder.find(None, Some(log.file_offset(log.end)), Check::LogEnd, NO_EVENT);
         }
     }
 
@@ -229,7 +229,7 @@ impl Chain {
         let left = log.end.saturating_sub(at);
         let needed = event.map_or(EVENT_HEADER_LENGTH, |event| event.bytes);
         let detail = format!("the last event has {needed} bytes or more, {left} are there");
-        self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::PartialUnit, detail);
+        self.builder.find(Some(self.unit), Some(log.file_offset(at)), Check::PartialUnit, detail);
         Ok(None)
     }
 
@@ -312,7 +312,7 @@ impl Chain {
             self.rules.checksums = self.checksums_seen(log, at)?.unwrap_or(true);
         } else if let Some(algorithm) = found.and_then(Description::unknown_algorithm) {
             let detail = format!("checksums of algorithm {algorithm} are not known, only lengths were checked");
-            self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::Unknown, detail);
+            self.builder.find(Some(self.unit), Some(log.file_offset(at)), Check::Unknown, detail);
         }
         Ok(fault.or_else(|| self.wrong_position(at, event)))
     }
@@ -429,10 +429,10 @@ impl Chain {
             (None, _) => self.good(log),
             (Some(Fault::Gone), _) => {
                 let detail = "the file became shorter while it was read";
-                self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::Changing, detail);
+                self.builder.find(Some(self.unit), Some(log.file_offset(at)), Check::Changing, detail);
             }
             (Some(Fault::Found(Check::Unknown, detail)), _) => {
-                self.tally.find(Some(self.unit), Some(log.file_offset(at)), Check::Unknown, detail);
+                self.builder.find(Some(self.unit), Some(log.file_offset(at)), Check::Unknown, detail);
                 self.good(log);
             }
             (Some(Fault::Found(check, detail)), None) => self.bad(log, at, check, detail),
@@ -445,25 +445,25 @@ impl Chain {
 
     fn good<R: ?Sized>(&mut self, log: &Log<'_, R>) {
         bump(&mut self.unit);
-        bump(&mut self.tally.units.total);
+        bump(&mut self.builder.units.total);
         match log.cipher {
-            Cipher::Clear => bump(&mut self.tally.units.clear),
-            Cipher::MySql(_) | Cipher::MariaDb(_) => bump(&mut self.tally.units.encrypted),
+            Cipher::Clear => bump(&mut self.builder.units.clear),
+            Cipher::MySql(_) | Cipher::MariaDb(_) => bump(&mut self.builder.units.encrypted),
         }
     }
 
     /// Counts an encrypted event that is not decrypted.
     pub(super) fn count_encrypted(&mut self) {
         bump(&mut self.unit);
-        bump(&mut self.tally.units.total);
-        bump(&mut self.tally.units.encrypted);
+        bump(&mut self.builder.units.total);
+        bump(&mut self.builder.units.encrypted);
     }
 
     pub(super) fn bad<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>, at: u64, check: Check, detail: String) {
-        self.tally.find(Some(self.unit), Some(log.file_offset(at)), check, detail);
+        self.builder.find(Some(self.unit), Some(log.file_offset(at)), check, detail);
         bump(&mut self.unit);
-        bump(&mut self.tally.units.total);
-        bump(&mut self.tally.units.bad);
+        bump(&mut self.builder.units.total);
+        bump(&mut self.builder.units.bad);
     }
 
     pub(super) const fn unit(&self) -> u64 {
