@@ -132,7 +132,7 @@ fn a_migration_from_its_first_command_to_its_last() {
         ("verify", &[]),
         ("cutover", &FENCE),
         ("report", &[]),
-        ("finish", &[]),
+        ("finish", &["--discard-proof"]),
         ("abort", &["--yes"]),
     ] {
         ends(&pair, verb, more, 1, &["target: no migration was begun there", "sealant migrate run"]);
@@ -148,7 +148,7 @@ fn a_migration_from_its_first_command_to_its_last() {
     ends(&pair, "run", &[], 0, &["20,002 rows compared; every row is equal", "sealant migrate cutover"]);
     ends(&pair, "run", &["--quiet"], 0, &[]);
     ends(&pair, "report", &[], 0, &["Equal so far", "The cut-over is"]);
-    ends(&pair, "finish", &[], 1, &["the cut-over was not done yet", "sealant migrate cutover"]);
+    ends(&pair, "finish", &["--discard-proof"], 1, &["the cut-over was not done yet", "sealant migrate cutover"]);
     ends(&pair, "cutover", &["--yes"], 2, &["--fence <HOW>"]);
     ends(&pair, "cutover", &FENCE[..2], 2, &["standard input is not a terminal"]);
 
@@ -156,8 +156,33 @@ fn a_migration_from_its_first_command_to_its_last() {
     a_cut_over(&pair);
     the_proof_is_kept(&pair);
     assert_equal(&pair);
-    ends(&pair, "finish", &[], 0, &["the state of the migration is removed"]);
-    ends(&pair, "finish", &[], 1, &["no migration was begun there"]);
+    the_proof_outlives_the_state(&pair);
+}
+
+/// The state has the only copy of the proof: it is removed only after that was saved.
+fn the_proof_outlives_the_state(pair: &Pair) {
+    let state = || pair.target.value("SELECT COUNT(*) FROM _sealant.journal");
+    let kept = state().expect("a journal");
+    ends(pair, "finish", &[], 2, &["--proof <FILE>|--discard-proof"]);
+    let nowhere = pair.path("nowhere/proof.jsonl").display().to_string();
+    ends(pair, "finish", &["--proof", &nowhere], 2, &["not a file in a directory that exists"]);
+    ends(pair, "finish", &["--proof", "/dev/full"], 1, &["/dev/full: No space left on device"]);
+    assert_eq!(state().expect("a journal"), kept);
+    let saved = pair.path("evidence.jsonl");
+    let path = saved.display().to_string();
+    ends(
+        pair,
+        "finish",
+        &["--proof", &path],
+        0,
+        &[&format!("the proof is in {path}"), "the state of the migration is removed"],
+    );
+    assert!(state().is_err(), "the state is still there");
+    let text = std::fs::read_to_string(saved).expect("it was written");
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let records: Vec<Value> = records.inspect(|record| has_its_schema(record, "migrate-proof-1")).collect();
+    assert_eq!(records[0]["verdict"], "proven");
+    ends(pair, "finish", &["--discard-proof"], 1, &["no migration was begun there"]);
 }
 
 /// Rows that differ end every verb that compares, and the source stays as it was.
@@ -343,7 +368,7 @@ fn each_bad_input_is_one_error_of_every_verb() {
         ("verify", &[]),
         ("cutover", &FENCE),
         ("status", &[]),
-        ("finish", &[]),
+        ("finish", &["--discard-proof"]),
         ("abort", &["--yes"]),
     ];
     for (option, value, expected) in cases {

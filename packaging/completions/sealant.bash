@@ -6757,7 +6757,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__finish)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --proof --discard-proof --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6857,6 +6857,10 @@ _sealant() {
                     ;;
                 --min-tls)
                     COMPREPLY=($(compgen -W "1.3 1.2" -- "${cur}"))
+                    return 0
+                    ;;
+                --proof)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

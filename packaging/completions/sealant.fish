@@ -846,7 +846,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover report finish abort help" -f -a "verify" -d 'Compare every row of both servers again, while they change; rows that differ are named'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover report finish abort help" -f -a "cutover" -d 'Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover report finish abort help" -f -a "report" -d 'Show and keep the proof: what was compared, when, at which position; encryption of each table; how long writes were blocked'
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover report finish abort help" -f -a "finish" -d 'Remove the state of a migration after its cut-over; the tables stay at both ends'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover report finish abort help" -f -a "finish" -d 'Save the proof of a migration after its cut-over, and remove its state; the tables stay at both ends'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover report finish abort help" -f -a "abort" -d 'Give a migration up: the source is writable as before, and the state at the target is removed'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and not __fish_seen_subcommand_from plan run status verify cutover report finish abort help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
@@ -1072,9 +1072,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 as-source\t'Only those that are encrypted at the source'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l min-tls -d 'The oldest version of TLS for both links' -r -f -a "1.3\t''
 1.2\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l proof -d 'Write the proof to this file, as JSON Lines, before the state is removed; `report` shows it too until then' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l tls-any-name -d 'Accept certificates of the given CA that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l discard-proof -d 'Remove the proof without saving it'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source -d 'The server, as mysql://USER@HOST:PORT' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l source-socket -d 'The server, by its unix socket' -r -F
@@ -1114,7 +1116,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Compare every row of both servers again, while they change; rows that differ are named'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "cutover" -d 'Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Show and keep the proof: what was compared, when, at which position; encryption of each table; how long writes were blocked'
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "finish" -d 'Remove the state of a migration after its cut-over; the tables stay at both ends'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "finish" -d 'Save the proof of a migration after its cut-over, and remove its state; the tables stay at both ends'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "abort" -d 'Give a migration up: the source is writable as before, and the state at the target is removed'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand provision" -l source -d 'The server whose data was copied: mysql://USER@HOST:PORT' -r
@@ -1529,7 +1531,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "verify" -d 'Compare every row of both servers again, while they change; rows that differ are named'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "cutover" -d 'Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "report" -d 'Show and keep the proof: what was compared, when, at which position; encryption of each table; how long writes were blocked'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "finish" -d 'Remove the state of a migration after its cut-over; the tables stay at both ends'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "finish" -d 'Save the proof of a migration after its cut-over, and remove its state; the tables stay at both ends'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "abort" -d 'Give a migration up: the source is writable as before, and the state at the target is removed'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "plan" -d 'Ask the server whether its keys can be rotated, and show the steps; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from rotate" -f -a "run" -d 'Do it: show the plan, ask, and carry it out'

@@ -40,23 +40,22 @@ pub struct Change {
 }
 
 impl Drift {
-    /// Compares the findings of two audits. Servers are matched by target, unless each side has a `single_server`.
+    /// Compares the findings of two audits of a server.
     #[must_use]
-    pub fn between(before: &[Finding], after: &[Finding], single_server: bool) -> Self {
-        let (old, new) = (index(before, single_server), index(after, single_server));
+    pub fn between(before: &[Finding], after: &[Finding]) -> Self {
+        let (old, new) = (index(before), index(after));
         let (blind_then, blind) = (blind(&old), blind(&new));
-        let judged_then: BTreeSet<(&str, &str)> =
-            old.keys().map(Key::check).filter(|c| !blind_then.contains(c)).collect();
+        let judged_then: BTreeSet<&str> = old.keys().map(|key| key.id).filter(|id| !blind_then.contains(id)).collect();
         let mut drift = Self::default();
         for (key, now) in &new {
             let was = old.get(key).copied();
             // A finding on another artefact counts: an UNKNOWN is often about the whole server.
-            let newly_blind = was.is_none() && now.status == Status::Unknown && judged_then.contains(&key.check());
+            let newly_blind = was.is_none() && now.status == Status::Unknown && judged_then.contains(key.id);
             if newly_blind { drift.lost.push(Change::new(key, None, Some(now))) } else { drift.sort_in(key, was, now) }
         }
         for (key, was) in old.iter().filter(|(key, was)| was.status == Status::Fail && !new.contains_key(*key)) {
             // If a check sees less now, a finding that is missing may still apply.
-            let gone = if blind.contains(&key.check()) { &mut drift.lost } else { &mut drift.fixed };
+            let gone = if blind.contains(key.id) { &mut drift.lost } else { &mut drift.fixed };
             gone.push(Change::new(key, Some(was), None));
         }
         drift
@@ -93,30 +92,20 @@ impl Drift {
 /// Identity of a finding across audits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
-    /// Target; empty if there is only one server.
-    server: &'a str,
     id: &'a str,
     artefact: &'a str,
 }
 
-impl<'a> Key<'a> {
-    /// The check on its server, whatever the artefact.
-    const fn check(&self) -> (&'a str, &'a str) {
-        (self.server, self.id)
-    }
-}
-
 /// Checks without a verdict for some artefact.
-fn blind<'a>(index: &BTreeMap<Key<'a>, &Finding>) -> BTreeSet<(&'a str, &'a str)> {
-    index.iter().filter(|(_, finding)| finding.status == Status::Unknown).map(|(key, _)| key.check()).collect()
+fn blind<'a>(index: &BTreeMap<Key<'a>, &Finding>) -> BTreeSet<&'a str> {
+    index.iter().filter(|(_, finding)| finding.status == Status::Unknown).map(|(key, _)| key.id).collect()
 }
 
 /// The worst finding for each key.
-fn index(findings: &[Finding], single_server: bool) -> BTreeMap<Key<'_>, &Finding> {
+fn index(findings: &[Finding]) -> BTreeMap<Key<'_>, &Finding> {
     let mut index: BTreeMap<Key<'_>, &Finding> = BTreeMap::new();
     for finding in findings {
-        let server = if single_server { "" } else { finding.server.as_str() };
-        let key = Key { server, id: &finding.id, artefact: &finding.artefact };
+        let key = Key { id: &finding.id, artefact: &finding.artefact };
         let worst = index.entry(key).or_insert(finding);
         if (finding.status, finding.severity) > (worst.status, worst.severity) {
             *worst = finding;
@@ -146,12 +135,12 @@ impl Change {
 mod tests {
     use super::*;
 
-    fn finding(server: &str, id: &str, artefact: &str, status: Status, severity: Severity) -> Finding {
+    fn finding(id: &str, artefact: &str, status: Status, severity: Severity) -> Finding {
         Finding {
             id: id.to_owned(),
             status,
             severity,
-            server: server.to_owned(),
+            server: "a".to_owned(),
             artefact: artefact.to_owned(),
             grade: None,
             message: "m".to_owned(),
@@ -166,11 +155,11 @@ mod tests {
     }
 
     fn one(artefact: &str, status: Status) -> Vec<Finding> {
-        vec![finding("a", "rest-table-plaintext", artefact, status, Severity::High)]
+        vec![finding("rest-table-plaintext", artefact, status, Severity::High)]
     }
 
     fn between(before: &[Finding], after: &[Finding]) -> Drift {
-        Drift::between(before, after, true)
+        Drift::between(before, after)
     }
 
     #[test]
@@ -200,23 +189,16 @@ mod tests {
 
     #[test]
     fn a_more_severe_failure_is_worse() {
-        let at = |severity| [finding("a", "key-file-perms", "/k", Status::Fail, severity)];
+        let at = |severity| [finding("key-file-perms", "/k", Status::Fail, severity)];
         let drift = between(&at(Severity::Medium), &at(Severity::Critical));
         assert_eq!((drift.worse.len(), drift.new.len()), (1, 0));
         assert!(drift.worsened(Severity::High));
     }
 
     #[test]
-    fn servers_of_a_fleet_are_kept_apart() {
-        let on = |server: &str| [finding(server, "key-file-perms", "/k", Status::Fail, Severity::High)];
-        let drift = Drift::between(&on("a"), &on("b"), false);
-        assert_eq!((drift.new.len(), drift.fixed.len()), (1, 1));
-    }
-
-    #[test]
     fn the_worst_of_several_findings_of_one_artefact_counts() {
         let both = |first, second| {
-            let made = |status| finding("a", "key-cannot-open", "tablespaces", status, Severity::High);
+            let made = |status| finding("key-cannot-open", "tablespaces", status, Severity::High);
             [made(first), made(second)]
         };
         let drift = between(&one("x", Status::Pass), &both(Status::Fail, Status::Pass));

@@ -28,7 +28,7 @@ pub fn judge(facts: &Facts, rules: &Rules, now: Timestamp) -> Outcome {
 #[must_use]
 pub fn drift(before: &Facts, after: &Facts) -> Drift {
     let (rules, at) = (Rules::default(), after.collected_at);
-    Drift::between(&findings(before, &rules, at), &findings(after, &rules, at), true)
+    Drift::between(&findings(before, &rules, at), &findings(after, &rules, at))
 }
 
 /// The findings of the baseline with the same checks and limits, as of its own date and without waivers.

@@ -20,6 +20,7 @@ mod log;
 mod option_file;
 pub mod rotate;
 mod run_result;
+mod runs;
 mod schema_change_tools;
 mod scratch_schema;
 mod session;
@@ -29,11 +30,12 @@ pub mod tls;
 
 pub use crate::{
     activity::Activity,
-    control::{Control, Request, RunState, Runs},
+    control::Control,
     error::Error,
     keyring::{KeyStore, Opened, prove},
     log::StatementLog,
     run_result::RunResult,
+    runs::{Request, RunState, Runs},
     session::{LockWait, Session},
     step::{ClientImpact, Outcome, Step, StepReport},
     throttle::{Limit, Throttle, Window},

@@ -7,8 +7,13 @@ use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 mod position;
+mod previous_gtids;
 
-pub use self::position::{CopyPosition, LogPosition};
+pub(crate) use self::previous_gtids::FirstGtids;
+pub use self::{
+    position::{CopyPosition, LogPosition},
+    previous_gtids::prevents_start_as_second_event,
+};
 
 use crate::{
     bytes::{Bytes, as_u64, as_usize, ascii_text},

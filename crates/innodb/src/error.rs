@@ -7,7 +7,7 @@ use crate::{bytes::as_u64, ids::PageNo};
 /// Why page 0 of a tablespace cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PageFault {
+pub enum Page0Fault {
     /// Fewer bytes than one page.
     #[error("page 0 is too short: {found} bytes, {needed} needed")]
     Short {
@@ -50,7 +50,7 @@ pub enum ScanError {
     },
     /// Page 0 cannot be parsed.
     #[error(transparent)]
-    Page(#[from] PageFault),
+    Page(#[from] Page0Fault),
     /// The file has no bytes.
     #[error("the file is empty")]
     EmptyFile,
@@ -62,7 +62,7 @@ pub enum ScanError {
     },
 }
 
-impl PageFault {
+impl Page0Fault {
     pub(crate) fn short(needed: usize, found: &[u8]) -> Self {
         Self::Short { needed: as_u64(needed), found: as_u64(found.len()) }
     }

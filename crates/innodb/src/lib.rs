@@ -41,5 +41,5 @@ pub mod server_file;
 pub mod tablespace;
 pub mod verify;
 
-pub use crate::error::{PageFault, ScanError};
+pub use crate::error::{Page0Fault, ScanError};
 pub use crate::ids::{KeyVersion, Lsn, MasterKeyId, PageNo, SpaceId};

@@ -141,7 +141,7 @@ fn sealing_in_lockstep_gives_the_same_bytes() {
         }
         let prepare = |page| prepare_encryption(page, space.layout, space.space_id(), key).unwrap();
         let mut runs: Vec<_> = pages.iter_mut().map(|page| prepare(page.as_mut_slice())).collect();
-        key.lockstep().unwrap().cbc_encrypt(&mut runs);
+        key.multi_buffer().unwrap().cbc_encrypt(&mut runs);
         drop(runs);
         for (page, original) in pages.iter_mut().zip(space.encrypted()) {
             finish_encryption(page, space.layout);

@@ -8,7 +8,7 @@ use common::{keys_of, sample, samples};
 use innodb::{
     crypt::{
         aes::Aes,
-        lockstep::{Lockstep, Run},
+        multi_buffer::{MultiBufferCbc, Run},
         mysql::{DecryptedPage, PageCipher, TablespaceKey, WrappedKey},
     },
     page::{checksum, mysql::is_encrypted},
@@ -46,7 +46,7 @@ fn every_page_of_every_sample_seals_to_the_same_bytes() {
             pages += 1;
         }
         key.encryptor().unwrap().encrypt(&mut together).unwrap();
-        assert_eq!(opened, bytes, "{name} in lockstep");
+        assert_eq!(opened, bytes, "{name} together");
     }
     assert!(files >= 18 && pages > 100, "{files} files, {pages} pages");
 }
@@ -140,7 +140,7 @@ proptest! {
         }
         let mut together = runs;
         let mut lanes: Vec<Run<'_>> = together.iter_mut().map(|(iv, data)| Run { iv: *iv, data }).collect();
-        Lockstep::new(&key).unwrap().cbc_encrypt(&mut lanes);
+        MultiBufferCbc::new(&key).unwrap().cbc_encrypt(&mut lanes);
         drop(lanes);
         prop_assert_eq!(together, serial);
     }

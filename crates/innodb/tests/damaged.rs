@@ -4,7 +4,7 @@ mod common;
 
 use common::{sample, samples};
 use innodb::{
-    PageFault, PageNo, ScanError, SpaceId, aria,
+    Page0Fault, PageNo, ScanError, SpaceId, aria,
     binlog::{self, BinlogEncryption},
     binlog_scan,
     page::checksum::Checksum,
@@ -35,16 +35,16 @@ fn an_empty_file_is_an_error_of_its_own() {
 #[test]
 fn a_file_of_zeros_cannot_be_identified() {
     let zero = vec![0; 6 * PAGE];
-    assert_eq!(Page0::parse(&zero), Err(PageFault::Empty));
+    assert_eq!(Page0::parse(&zero), Err(Page0Fault::Empty));
     let error = scan(&zero, Depth::All, &ScanOptions::default()).unwrap_err();
-    assert!(matches!(error, ScanError::Page(PageFault::Empty)));
+    assert!(matches!(error, ScanError::Page(Page0Fault::Empty)));
 }
 
 #[test]
 fn a_zero_page_zero_before_other_pages_cannot_be_identified_either() {
     let mut bytes = encrypted();
     bytes[..PAGE].fill(0);
-    assert_eq!(Page0::parse(&bytes), Err(PageFault::Empty));
+    assert_eq!(Page0::parse(&bytes), Err(Page0Fault::Empty));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn sealed_free_pages_of_an_import_belong_to_no_other_tablespace() {
 fn less_than_a_page_is_short() {
     for len in [1, 37, 57, 60, 16383] {
         let bytes = &encrypted()[..len];
-        assert!(matches!(Page0::parse(bytes), Err(PageFault::Short { .. } | PageFault::Empty)), "{len}");
+        assert!(matches!(Page0::parse(bytes), Err(Page0Fault::Short { .. } | Page0Fault::Empty)), "{len}");
     }
 }
 
@@ -95,14 +95,14 @@ fn missing_pages_and_a_partial_one_are_reported() {
 #[test]
 fn a_later_page_is_not_page_zero() {
     let bytes = &encrypted()[4 * PAGE..];
-    assert_eq!(Page0::parse(bytes), Err(PageFault::NotFirst { page_no: PageNo(4), page_type: 15 }));
+    assert_eq!(Page0::parse(bytes), Err(Page0Fault::NotFirst { page_no: PageNo(4), page_type: 15 }));
 }
 
 #[test]
 fn flags_with_no_page_size_are_named() {
     let mut bytes = encrypted();
     bytes[54..58].copy_from_slice(&0x40_u32.to_be_bytes());
-    assert_eq!(Page0::parse(&bytes), Err(PageFault::PageSize { flags: 0x40 }));
+    assert_eq!(Page0::parse(&bytes), Err(Page0Fault::PageSize { flags: 0x40 }));
 }
 
 #[test]

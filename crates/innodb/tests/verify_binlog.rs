@@ -433,6 +433,81 @@ fn damage_of_mariadbs_encrypted_events_is_found() {
     assert_damage("mariadb1011-encrypted-84-events", swap, Damaged, &found);
 }
 
+/// Gives the first transaction an event of this type, and moves that before `Previous_gtids`, as MySQL has done after a
+/// crash.
+fn gtid_first(kind: u8) -> impl Fn(&mut Vec<u8>) {
+    move |bytes| {
+        let (previous, first) = (events(bytes)[1], events(bytes)[2]);
+        assert_eq!(bytes[previous.0 + 4], 35, "Previous_gtids");
+        bytes[first.0 + 4] = kind;
+        bytes[previous.0..first.0 + first.1].rotate_left(previous.1);
+        for (at, length) in events(bytes).into_iter().take(3).skip(1) {
+            bytes[at + 13..at + 17].copy_from_slice(&((at + length) as u32).to_le_bytes());
+            sum(&mut bytes[at..at + length]);
+        }
+    }
+}
+
+#[test]
+fn a_log_that_prevents_the_next_start_is_found() {
+    use Verdict::{Clear, Damaged};
+    let found = [(Some(1), Check::EventOrder)];
+    for kind in [33, 42] {
+        assert_damage(CLEAR, gtid_first(kind), Damaged, &found);
+        assert_damage(MYSQL, inside(gtid_first(kind)), Damaged, &found);
+    }
+    let without_previous_gtids = |bytes: &mut Vec<u8>| {
+        let (at, length) = events(bytes)[1];
+        bytes[at + 4] = 33;
+        sum(&mut bytes[at..at + length]);
+    };
+    assert_damage(CLEAR, without_previous_gtids, Damaged, &found);
+    // Anonymous transactions do no harm, and neither do relay logs and MariaDB, which has no Previous_gtids.
+    assert_damage(CLEAR, gtid_first(34), Clear, &[]);
+    let relay = |bytes: &mut Vec<u8>| {
+        gtid_first(33)(bytes);
+        bytes[4 + 17] |= 0x40;
+        sum(&mut bytes[4..127]);
+    };
+    assert_damage(CLEAR, relay, Clear, &[]);
+    let mariadb = |bytes: &mut Vec<u8>| {
+        gtid_first(33)(bytes);
+        bytes[4 + 19 + 2..][..10].copy_from_slice(b"10.11.19-M");
+        sum(&mut bytes[4..127]);
+    };
+    assert_damage(CLEAR, mariadb, Clear, &[]);
+}
+
+/// What is reported does prevent a start, and nothing is reported of the logs of a server with GTIDs and tags.
+#[test]
+fn a_server_does_not_start_with_a_gtid_before_previous_gtids() {
+    use harness::{Kind, Server};
+    if harness::require(Kind::MySql97).is_none() {
+        return;
+    }
+    let gtids = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
+    let mut server = Server::builder(Kind::MySql97).options(gtids).start().unwrap();
+    server
+        .sql("CREATE DATABASE w; FLUSH LOGS; SET gtid_next = 'AUTOMATIC:tag'; CREATE TABLE w.t (a INT); FLUSH LOGS; CREATE TABLE w.u (a INT)")
+        .unwrap();
+    server.stop().unwrap();
+    let logs = (1..).map(|number| server.datadir().join(format!("binlog.{number:06}")));
+    let logs: Vec<_> = logs.take_while(|path| path.exists()).collect();
+    for log in &logs {
+        let report = verify(&std::fs::read(log).unwrap(), &NoKeys);
+        assert_eq!((report.verdict, checks(&report)), (Verdict::Clear, vec![]), "{}", log.display());
+    }
+    let newest = logs.last().unwrap();
+    let sound = std::fs::read(newest).unwrap();
+    let mut bytes = sound.clone();
+    gtid_first(sound[events(&sound)[2].0 + 4])(&mut bytes);
+    assert_eq!(checks(&verify(&bytes, &NoKeys)), [(Some(1), Check::EventOrder)]);
+    std::fs::write(newest, &bytes).unwrap();
+    assert!(server.start().is_err(), "it starts");
+    std::fs::write(newest, &sound).unwrap();
+    server.start().unwrap();
+}
+
 #[test]
 fn other_files_are_no_logs() {
     assert!(matches!(binlog::verify(&Vec::new(), &NoKeys), Err(ScanError::EmptyFile)));

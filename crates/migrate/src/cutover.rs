@@ -16,13 +16,14 @@ use server::{
 };
 
 use crate::{
-    Error, Event, Phase, Side,
+    Error, Event, Phase, Proof, Side,
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
     definitions::{self, Compare},
     fence::{Fence, SavedSettings, may_fence},
     link::{self, Server, same_server, variable},
     position::{self, Position, Tracking},
+    proof,
     run::verify_changed,
     settings::Settings,
     state,
@@ -271,17 +272,20 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
     Ok(())
 }
 
-/// Removes the state of a migration whose cut-over was done. The tables stay on both servers.
+/// Removes the state of a migration whose cut-over was done, once `save` has saved its proof, which is part of the
+/// state. The tables stay on both servers.
 ///
 /// # Errors
-/// [`Error::NotBegun`] if there is none; [`Error::NotSwitched`] before the cut-over.
-pub fn finish(target: &Server) -> Result<(), Error> {
-    let mut target = link::target(target)?;
+/// What `save` returns; [`Error::NotBegun`] if there is none; [`Error::NotSwitched`] before the cut-over. Nothing is
+/// removed then.
+pub fn finish<E: From<Error>>(server: &Server, save: impl FnOnce(&Proof) -> Result<(), E>) -> Result<(), E> {
+    let mut target = link::target(server)?;
     lock_target(&mut target)?;
-    match state::run(&mut target)?.ok_or(Error::NotBegun)?.phase {
-        Phase::Switched => state::remove(&mut target),
-        _ => Err(Error::NotSwitched),
+    if state::run(&mut target)?.ok_or(Error::NotBegun)?.phase != Phase::Switched {
+        return Err(Error::NotSwitched.into());
     }
+    save(&proof::read(&mut target, server)?)?;
+    Ok(state::remove(&mut target)?)
 }
 
 /// Gives a migration up: the source is writable as before, and the state at the target is removed. The source is

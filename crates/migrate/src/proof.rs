@@ -7,7 +7,7 @@ use server::{Connection, Rows};
 
 use crate::{
     Error, Phase, Server, Side, Status, TableStatus,
-    catalog::{Filter, read},
+    catalog::{self, Filter},
     link, state,
     status::of_connection,
 };
@@ -113,15 +113,19 @@ impl Proof {
 /// # Errors
 /// [`Error::NotBegun`] and others.
 pub fn proof(server: &Server) -> Result<Proof, Error> {
-    let mut target = link::target(server)?;
-    let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
-    let status = of_connection(&mut target, &run)?;
+    read(&mut link::target(server)?, server)
+}
+
+/// Reads the proof over a connection to the target.
+pub(crate) fn read(target: &mut Connection, server: &Server) -> Result<Proof, Error> {
+    let run = state::run(target)?.ok_or(Error::NotBegun)?;
+    let status = of_connection(target, &run)?;
     let sql = "SELECT NOW() AS at, @@GLOBAL.version AS version, @@GLOBAL.server_uuid AS uuid, \
                (SELECT target_end FROM `_sealant`.`run` WHERE id = 1) AS target_end";
-    let rows = ask(&mut target, sql)?;
+    let rows = ask(target, sql)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
-    let tables = tables(&mut target, server)?;
-    let journal = journal(&mut target)?;
+    let tables = tables(target, server)?;
+    let journal = journal(target)?;
     let source_end = if run.phase == Phase::Switched { run.source_end } else { String::new() };
     Ok(Proof {
         at: text("at"),
@@ -161,7 +165,8 @@ fn encrypted_now(server: &Server, names: &[(String, String)]) -> Result<HashMap<
     let schemas: BTreeSet<_> =
         names.iter().filter_map(|(_, name)| name.split_once('.')).map(|(schema, _)| schema).collect();
     let filter = Filter { schemas: schemas.into_iter().map(str::to_owned).collect(), ..Filter::default() };
-    let catalog = read(&mut link::definitions(Side::Target, server)?, &filter).map_err(Error::at(Side::Target))?;
+    let catalog =
+        catalog::read(&mut link::definitions(Side::Target, server)?, &filter).map_err(Error::at(Side::Target))?;
     Ok(catalog.tables.iter().map(|table| (table.label(), table.encrypted)).collect())
 }
 

@@ -233,7 +233,8 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     assert!(matches!(migrate::cut_over(&settings, &mut |_| {}), Err(Error::NotBegun)));
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();
-    assert!(matches!(migrate::finish(&settings.target), Err(Error::NotSwitched)));
+    let unsaved = |_: &migrate::Proof| -> Result<(), Error> { panic!("there is no proof yet") };
+    assert!(matches!(migrate::finish(&settings.target, unsaved), Err(Error::NotSwitched)));
     let mut steps = Vec::new();
     let done = migrate::cut_over(&settings, &mut |event| {
         if let Event::Step { name } = event {
@@ -260,7 +261,17 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     // The target has writes of its own from now on, which nothing may overwrite.
     assert!(matches!(migrate::run(&settings, &mut |_| {}), Err(Error::Switched)));
     assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
-    migrate::finish(&settings.target).unwrap();
+    // What cannot be saved is not removed.
+    let failed = migrate::finish(&settings.target, |_| Err(Error::Stopped)).unwrap_err();
+    assert!(matches!(failed, Error::Stopped), "{failed}");
+    let mut saved = None;
+    let mut save = |proof: &migrate::Proof| -> Result<(), Error> {
+        saved = Some(proof.clone());
+        Ok(())
+    };
+    migrate::finish(&settings.target, &mut save).unwrap();
+    let saved = saved.unwrap();
+    assert_eq!((saved.verdict(), saved.source_end), (migrate::Verdict::Proven, done.source_end));
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
 }
 

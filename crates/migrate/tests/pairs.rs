@@ -9,7 +9,7 @@ use std::{collections::HashSet, sync::atomic::Ordering};
 
 use harness::Kind;
 use migrate::{
-    DivergenceKind, Error, Settings, Until,
+    DivergenceKind, Error, Settings, Until, Verdict,
     catalog::{Creation, Filter},
     plan::{CheckState, Readiness, plan},
     preflight::Request,
@@ -57,7 +57,12 @@ fn migrates(kinds: Kinds) {
     assert!(acknowledged.len() > 20, "{}", acknowledged.len());
     assert!(acknowledged.iter().all(|marker| stored.contains(marker)), "an acknowledged row is lost");
     pair.assert_equal();
-    migrate::finish(&settings.target).unwrap();
+    migrate::finish::<Error>(&settings.target, |proof| proven(proof.verdict())).unwrap();
+}
+
+fn proven(verdict: Verdict) -> Result<(), Error> {
+    assert_eq!(verdict, Verdict::Proven);
+    Ok(())
 }
 
 /// Every row is compared while the writers go on, which leave the planted row alone.

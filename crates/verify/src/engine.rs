@@ -28,7 +28,7 @@ use innodb::{
     server_file,
     tablespace::{Continuation, Family, Page0, TablespaceKind},
     verify::{
-        Check, FileReport, Tally, Verdict,
+        Check, FileReport, ReportBuilder, Verdict,
         tablespace::{
             Options, PageBuffers, Part, TablespaceVerifier,
             unreadable_page0::{self, FileState},
@@ -421,9 +421,9 @@ impl<'a> Run<'a> {
         let report = match report {
             Ok(report) => report,
             Err(ScanError::Io { offset, source }) => {
-                let mut tally = Tally::default();
-                tally.find(None, Some(offset), Check::Read, reason(&source));
-                tally.finish(None)
+                let mut builder = ReportBuilder::default();
+                builder.find(None, Some(offset), Check::Read, reason(&source));
+                builder.finish(None)
             }
             Err(ScanError::EmptyFile) => FileReport::unidentified(EMPTY),
             Err(error) => FileReport::unidentified(error.to_string()),

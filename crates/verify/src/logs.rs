@@ -11,7 +11,7 @@ use innodb::{
     redo::RedoFormat,
     server_file::{is_batch_doublewrite, is_redo_with_header, redo_name, redo_number},
     verify::{
-        self, Check, FileReport, Tally, Verdict,
+        self, Check, FileReport, ReportBuilder, Verdict,
         aria::AriaHeader,
         redo::{self, RedoReport},
         tablespace::TablespaceLookup,
@@ -105,9 +105,9 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &RedoLogs) -> Re
 }
 
 fn without_header() -> FileReport {
-    let mut tally = Tally::default();
-    tally.find(None, Some(0), Check::Unknown, "all zero, although its name is that of a file in use");
-    tally.finish(None)
+    let mut builder = ReportBuilder::default();
+    builder.find(None, Some(0), Check::Unknown, "all zero, although its name is that of a file in use");
+    builder.finish(None)
 }
 
 /// Judges an empty log. MariaDB accepts it as a log without changes, as mariadb-backup leaves it, if the system
@@ -116,11 +116,11 @@ fn without_header() -> FileReport {
 ///
 /// Source: seen on MariaDB 10.11 and 11.8.
 fn empty_log(system: Option<SystemLsns>) -> FileReport {
-    let mut tally = Tally::default();
+    let mut builder = ReportBuilder::default();
     match system {
-        None => tally.find(None, Some(0), Check::Unknown, "empty, and no system tablespace beside it says why"),
+        None => builder.find(None, Some(0), Check::Unknown, "empty, and no system tablespace beside it says why"),
         Some(system) if system.flushed.0 == 0 => {
-            tally.find(
+            builder.find(
                 None,
                 Some(0),
                 Check::FileSize,
@@ -129,11 +129,11 @@ fn empty_log(system: Option<SystemLsns>) -> FileReport {
         }
         Some(system) if system.flushed < system.newest => {
             let detail = format!("empty, and pages were changed after LSN {}, where the log ended", system.flushed);
-            tally.find(None, Some(0), Check::FileSize, detail);
+            builder.find(None, Some(0), Check::FileSize, detail);
         }
         Some(_) => {}
     }
-    tally.finish(None)
+    builder.finish(None)
 }
 
 /// Checks the length of a file. MySQL's redo files are contiguous, so the start of the next one shows it.
@@ -195,14 +195,14 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
 }
 
 fn unread_aria(index: &Path, why: &str) -> FileReport {
-    let mut tally = Tally::default();
-    tally.find(
+    let mut builder = ReportBuilder::default();
+    builder.find(
         None,
         Some(0),
         Check::Unknown,
         format!("{}, whose header is needed to read it: {why}", file_name(index)),
     );
-    tally.finish(None)
+    builder.finish(None)
 }
 
 /// Whether the first page of rows, after the page of the bitmap, looks like ciphertext.

@@ -7,7 +7,7 @@ use std::{
 
 use innodb::file_kind::{FileKind, report_name};
 use innodb::tablespace::TablespaceKind;
-use innodb::verify::{FileReport, Finding, RequiredKey, Units, Verdict};
+use innodb::verify::{Check, FileReport, Finding, RequiredKey, Units, Verdict};
 use serde::Serialize;
 
 /// Name and version of the JSON document.
@@ -148,7 +148,12 @@ impl Report {
     #[must_use]
     pub fn hint(&self, has_keys: bool) -> Option<&'static str> {
         let any = |verdict| self.files.iter().any(|file| file.verdict == verdict);
-        if self.files.iter().any(FileResult::lacks_keys) && !has_keys {
+        if self.has(Check::EventOrder) {
+            Some(
+                "do not stop a server that runs on such a binary log: once every replica has read it, FLUSH BINARY LOGS and \
+                 PURGE BINARY LOGS remove it, as sealant encrypt run --purge-binlogs does",
+            )
+        } else if self.files.iter().any(FileResult::lacks_keys) && !has_keys {
             Some("some files are encrypted; give their keys with --keyring or --mariadb-key-file")
         } else if any(Verdict::MissingKey) {
             Some(
@@ -160,6 +165,10 @@ impl Report {
         } else {
             None
         }
+    }
+
+    fn has(&self, check: Check) -> bool {
+        self.files.iter().flat_map(|file| &file.findings).any(|finding| finding.check == check)
     }
 
     pub(crate) fn new(mut files: Vec<FileResult>, errors: Vec<Unread>, others: u64) -> Self {
@@ -219,5 +228,8 @@ mod tests {
         assert!(encrypted.hint(false).is_some_and(|hint| hint.contains("--keyring")) && encrypted.hint(true).is_none());
         assert!(report(&[Verdict::WrongKey]).hint(true).is_some_and(|hint| hint.contains("other copies")));
         assert!(report(&[Verdict::Ok, Verdict::Damaged]).hint(true).is_none());
+        let check = Check::EventOrder;
+        encrypted.files[0].findings.push(Finding { unit: Some(1), offset: Some(4), check, detail: String::new() });
+        assert!(encrypted.hint(false).is_some_and(|hint| hint.contains("do not stop")));
     }
 }

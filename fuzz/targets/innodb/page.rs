@@ -99,7 +99,7 @@ fn mariadb(mut page: Vec<u8>, clear: bool, layout: Layout, mode: Mode) {
     assert!(page == before, "not encrypted to the same bytes");
     if mode == Mode::Cbc {
         let run = mariadb::prepare_encryption(&mut together, layout, space, &MARIADB).expect("it was decrypted");
-        MARIADB.lockstep().expect("a key of 16 bytes").cbc_encrypt(&mut [run]);
+        MARIADB.multi_buffer().expect("a key of 16 bytes").cbc_encrypt(&mut [run]);
         mariadb::finish_encryption(&mut together, layout);
         assert!(together == before, "not encrypted to the same bytes in lockstep");
     }

@@ -11,7 +11,7 @@ use std::{
 use files::regular::{self, Links};
 use innodb::file_suffix;
 use innodb::{
-    PageFault,
+    Page0Fault,
     file_kind::FileKind,
     server_file,
     tablespace::{Encryption, MariaDbMode, Page0},
@@ -87,7 +87,7 @@ fn follows_default(path: &Path) -> bool {
         Some(Ok(page)) => {
             matches!(page.encryption, Encryption::MariaDb { mode: MariaDbMode::Default, scheme: 1, .. })
         }
-        Some(Err(PageFault::Empty | PageFault::Short { .. })) => true,
+        Some(Err(Page0Fault::Empty | Page0Fault::Short { .. })) => true,
         Some(Err(_)) | None => false,
     }
 }

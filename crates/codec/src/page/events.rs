@@ -33,8 +33,7 @@ impl LogEvents {
 
     /// For a chunk of the log, at `offset`; `None` if the key decrypts no event in it.
     pub(super) fn for_chunk(key: &EventsKey, offset: u64, chunk: &[u8]) -> Option<Self> {
-        let modes = [EventMode::Cbc, EventMode::Ctr].into_iter();
-        let mut all = modes.filter_map(|mode| Self::new(key.clone(), mode));
+        let mut all = EventMode::MARIADB.into_iter().filter_map(|mode| Self::new(key.clone(), mode));
         all.find(|this| first_event(&this.events, offset, chunk).is_some())
     }
 

@@ -3,8 +3,8 @@
 use innodb::{
     KeyVersion, SpaceId,
     crypt::{
-        lockstep::{Lockstep, Run},
         mariadb::{self, Mode, PageKey},
+        multi_buffer::{MultiBufferCbc, Run},
     },
     page::mariadb::{Layout, PlaintextCheck, key_version},
 };
@@ -21,7 +21,7 @@ use crate::{Fields, Malformed};
 pub(super) struct MariaDbPages {
     pages: Pages,
     key: PageKey,
-    lockstep: Lockstep,
+    multi_buffer: MultiBufferCbc,
     mode: Mode,
 }
 
@@ -37,7 +37,7 @@ impl MariaDbPages {
     pub(super) const KIND: u8 = 2;
 
     pub(super) fn new(pages: Pages, key: PageKey, mode: Mode) -> Option<Self> {
-        Some(Self { pages, lockstep: key.lockstep().ok()?, key, mode })
+        Some(Self { pages, multi_buffer: key.multi_buffer().ok()?, key, mode })
     }
 
     /// The cipher for the pages of a key version in `chunk`; `None` if no mode decrypts any of them.
@@ -111,7 +111,7 @@ impl Scheme for MariaDbPages {
         }
         let prepared = pages.iter_mut().map(|page| mariadb::prepare_encryption(page, layout, space_id, &self.key));
         let mut runs: Vec<Run<'_>> = prepared.filter_map(Result::ok).collect();
-        self.lockstep.cbc_encrypt(&mut runs);
+        self.multi_buffer.cbc_encrypt(&mut runs);
         drop(runs);
         pages.iter_mut().for_each(|page| mariadb::finish_encryption(page, layout));
     }

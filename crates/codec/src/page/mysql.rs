@@ -1,4 +1,4 @@
-//! Pages of MySQL's tablespaces: one key for all of them; several pages are encrypted in lockstep.
+//! Pages of MySQL's tablespaces: one key for all of them; several pages are encrypted together.
 
 use innodb::{
     crypt::mysql::{DecryptedPage, PageCipher, PageEncryptor, TablespaceKey},

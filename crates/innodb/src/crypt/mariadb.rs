@@ -19,7 +19,7 @@ use crate::{
     crypt::{
         CryptFault,
         aes::{self, Aes, BLOCK, Block, KeyLength},
-        lockstep::{Lockstep, Run},
+        multi_buffer::{MultiBufferCbc, Run},
     },
     ids::{KeyVersion, SpaceId},
     page::{
@@ -107,8 +107,8 @@ impl PageKey {
     ///
     /// # Errors
     /// [`KeyLength`], never in practice.
-    pub fn lockstep(&self) -> Result<Lockstep, KeyLength> {
-        Lockstep::new(self.bytes.as_slice())
+    pub fn multi_buffer(&self) -> Result<MultiBufferCbc, KeyLength> {
+        MultiBufferCbc::new(self.bytes.as_slice())
     }
 }
 
@@ -225,7 +225,7 @@ pub fn encrypt(
 }
 
 /// First half of encrypting a page in [`Mode::Cbc`]: everything but the chained blocks.
-/// [`PageKey::lockstep`] encrypts the returned run together with those of other pages; then
+/// [`PageKey::multi_buffer`] encrypts the returned run together with those of other pages; then
 /// [`finish_encryption`] follows.
 ///
 /// # Errors

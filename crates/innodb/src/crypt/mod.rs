@@ -6,8 +6,8 @@
 pub mod aes;
 pub mod aria;
 pub mod binlog;
-pub mod lockstep;
 pub mod mariadb;
+pub mod multi_buffer;
 pub mod mysql;
 pub mod redo;
 pub mod wrapped;
@@ -23,7 +23,9 @@ pub enum CryptFault {
     #[error("the stored length does not fit the page")]
     Length,
     /// MySQL, page compression version 1: the page does not decompress with any file system block size.
-    #[error("the page decompresses with no stored length")]
+    #[error(
+        "the page is compressed, and no block size of a file system gives a length with which it can be decompressed"
+    )]
     NoLength,
     /// The cipher library failed.
     #[error(transparent)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::PageFault;
+use crate::error::Page0Fault;
 
 /// Marks MariaDB's full_crc32 format; always 0 in the other formats, where the
 /// compressed page size of bits 1 to 4 is at most 5.
@@ -25,13 +25,13 @@ impl SpaceFlags {
     /// Page size of the server instance in bytes: 4096 to 65536.
     ///
     /// # Errors
-    /// [`PageFault::PageSize`] if the flags hold no valid size.
-    pub const fn logical_page_bytes(self) -> Result<u32, PageFault> {
+    /// [`Page0Fault::PageSize`] if the flags hold no valid size.
+    pub const fn logical_page_bytes(self) -> Result<u32, Page0Fault> {
         let code = if self.is_full_crc32() { self.0 & 0xf } else { (self.0 >> 6) & 0xf };
         match (code, self.is_full_crc32()) {
             (0, false) => Ok(16384),
             (3..=7, _) => Ok(512 << code),
-            _ => Err(PageFault::PageSize { flags: self.0 }),
+            _ => Err(Page0Fault::PageSize { flags: self.0 }),
         }
     }
 
@@ -39,8 +39,8 @@ impl SpaceFlags {
     /// ROW_FORMAT=COMPRESSED tables (KEY_BLOCK_SIZE).
     ///
     /// # Errors
-    /// [`PageFault::PageSize`] if the flags hold no valid size.
-    pub const fn physical_page_bytes(self) -> Result<u32, PageFault> {
+    /// [`Page0Fault::PageSize`] if the flags hold no valid size.
+    pub const fn physical_page_bytes(self) -> Result<u32, Page0Fault> {
         let logical = match self.logical_page_bytes() {
             Ok(logical) => logical,
             Err(error) => return Err(error),
@@ -51,7 +51,7 @@ impl SpaceFlags {
         match (self.0 >> 1) & 0xf {
             0 => Ok(logical),
             code @ 1..=5 if 512 << code <= logical => Ok(512 << code),
-            _ => Err(PageFault::PageSize { flags: self.0 }),
+            _ => Err(Page0Fault::PageSize { flags: self.0 }),
         }
     }
 

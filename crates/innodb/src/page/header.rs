@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::Bytes,
-    error::PageFault,
+    error::Page0Fault,
     ids::{Lsn, PageNo, SpaceId},
     page::{
         layout::{HEADER_BYTES, LSN, PAGE_NO, SPACE_ID, TYPE},
@@ -38,9 +38,9 @@ impl PageHeader {
     /// Reads the header from the start of a page.
     ///
     /// # Errors
-    /// [`PageFault::Short`] if there are fewer than 38 bytes.
-    pub fn parse(page: &[u8]) -> Result<Self, PageFault> {
-        Self::read(page).ok_or_else(|| PageFault::short(HEADER_BYTES, page))
+    /// [`Page0Fault::Short`] if there are fewer than 38 bytes.
+    pub fn parse(page: &[u8]) -> Result<Self, Page0Fault> {
+        Self::read(page).ok_or_else(|| Page0Fault::short(HEADER_BYTES, page))
     }
 
     fn read(page: &[u8]) -> Option<Self> {

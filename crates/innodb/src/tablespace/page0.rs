@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_usize},
-    error::PageFault,
+    error::Page0Fault,
     ids::{PageNo, SpaceId},
     page::{
         Family,
@@ -106,21 +106,21 @@ impl Page0 {
     /// suffice).
     ///
     /// # Errors
-    /// [`PageFault::Empty`] if the first 1024 bytes are zero, [`PageFault::Short`] if there is less
-    /// than a page, [`PageFault::NotFirst`] and [`PageFault::PageSize`] if it is not a page 0.
-    pub fn parse(bytes: &[u8]) -> Result<Self, PageFault> {
+    /// [`Page0Fault::Empty`] if the first 1024 bytes are zero, [`Page0Fault::Short`] if there is less
+    /// than a page, [`Page0Fault::NotFirst`] and [`Page0Fault::PageSize`] if it is not a page 0.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Page0Fault> {
         if !bytes.is_empty() && all_zero(bytes.range(0, MIN_PAGE_BYTES)) {
-            return Err(PageFault::Empty);
+            return Err(Page0Fault::Empty);
         }
         let header = PageHeader::parse(bytes)?;
         if header.page_no != PageNo(0) || header.page_type != PageType::FSP_HDR {
-            return Err(PageFault::NotFirst { page_no: header.page_no, page_type: header.page_type.0 });
+            return Err(Page0Fault::NotFirst { page_no: header.page_no, page_type: header.page_type.0 });
         }
-        let short = || PageFault::short(FSP_HEADER_END, bytes);
+        let short = || Page0Fault::short(FSP_HEADER_END, bytes);
         let flags = SpaceFlags(bytes.be32(FLAGS).ok_or_else(short)?);
         let physical_page_bytes = flags.physical_page_bytes()?;
         let needed = as_usize(u64::from(physical_page_bytes));
-        let page = bytes.get(..needed).ok_or_else(|| PageFault::short(needed, bytes))?;
+        let page = bytes.get(..needed).ok_or_else(|| Page0Fault::short(needed, bytes))?;
         Self::from_page(page, &header, flags)
     }
 
@@ -130,11 +130,11 @@ impl Page0 {
     ///
     /// # Errors
     /// As [`Self::parse`].
-    pub(crate) fn parse_damaged(bytes: &[u8]) -> Result<Self, PageFault> {
+    pub(crate) fn parse_damaged(bytes: &[u8]) -> Result<Self, Page0Fault> {
         let parsed = Self::parse(bytes);
         let in_doubt = match &parsed {
             Ok(page0) => page0.checksum == Checksum::Mismatch,
-            Err(error) => matches!(error, PageFault::PageSize { .. } | PageFault::Short { .. }),
+            Err(error) => matches!(error, Page0Fault::PageSize { .. } | Page0Fault::Short { .. }),
         };
         if in_doubt && let Some(repaired) = Self::with_one_bit_repaired(bytes) { Ok(repaired) } else { parsed }
     }
@@ -185,8 +185,8 @@ impl Page0 {
         }
     }
 
-    fn from_page(page: &[u8], header: &PageHeader, flags: SpaceFlags) -> Result<Self, PageFault> {
-        let short = || PageFault::short(FSP_HEADER_END, page);
+    fn from_page(page: &[u8], header: &PageHeader, flags: SpaceFlags) -> Result<Self, Page0Fault> {
+        let short = || Page0Fault::short(FSP_HEADER_END, page);
         let logical_page_bytes = flags.logical_page_bytes()?;
         let physical_page_bytes = flags.physical_page_bytes()?;
         let info_at = info_offset(logical_page_bytes, physical_page_bytes);

@@ -10,134 +10,25 @@
 //! `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and 11.8 wrote.
 
 mod decryption;
+mod header;
 
 use files::ReadAt;
 
+pub use self::header::AriaHeader;
 use crate::{
-    aria::{AriaTable, RowFormat, bitmap_interval, layout::PageLayout, recognise_table},
+    aria::{bitmap_interval, layout::PageLayout},
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
-    crypt::aria::CryptRecord,
     error::ScanError,
-    ids::KeyVersion,
     keys::KeySource,
     read::{fill, length},
     verify::{
-        Check, FileReport, RequiredKey, Tally, Verdict,
-        aria::decryption::{Decryption, EncryptedPage},
+        Check, FileReport, ReportBuilder,
+        aria::{
+            decryption::{Decryption, EncryptedPage},
+            header::DISAGREEMENT,
+        },
     },
 };
-
-/// The header of a table's index file (`.MAI`), which is required to read its data file (`.MAD`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AriaHeader {
-    /// Description of the table.
-    pub table: AriaTable,
-    /// A temporary table. It may have its own key, and has no checksums unless it is encrypted.
-    temporary: bool,
-    /// Whether pages have checksums, encrypted or not.
-    page_checksums: bool,
-    crypt: Option<CryptRecord>,
-    /// The encryption flag and the encryption record contradict each other.
-    disagreement: bool,
-    /// Offset of the first index page.
-    key_start: u64,
-    /// Minimum length of the data file if the table was closed.
-    data_bytes: u64,
-    index_bytes: u64,
-    /// `true` if the table was not open for writing when it was read, so that the header is
-    /// current.
-    closed: bool,
-    /// Versions of the key that decrypt pages of the table's other file.
-    proven: Vec<KeyVersion>,
-}
-
-impl AriaHeader {
-    /// Reads the header of an index file.
-    ///
-    /// # Errors
-    /// [`ScanError::EmptyFile`], [`ScanError::NotRecognised`], [`ScanError::Io`].
-    pub fn read<R: ReadAt + ?Sized>(index_file: &R) -> Result<Self, ScanError> {
-        // The header's length is a 16-bit number.
-        let mut buf = vec![0; 1 << 16];
-        match fill(index_file, 0, &mut buf)? {
-            [] => Err(ScanError::EmptyFile),
-            head => Self::parse(head).ok_or(ScanError::NotRecognised { expected: "index file of an Aria table" }),
-        }
-    }
-
-    /// Source: `ma_open.c` (`_ma_state_info_write_sub`, `_ma_base_info_write`), all big-endian.
-    fn parse(head: &[u8]) -> Option<Self> {
-        const OPTIONS_AT: usize = 4;
-        const BASE_AT: usize = 12;
-        const OPEN_COUNT_AT: usize = 24;
-        const CHANGED_AT: usize = 26;
-        const INDEX_BYTES_AT: usize = 89;
-        const DATA_BYTES_AT: usize = 97;
-        const KEY_START_IN_BASE: usize = 16;
-        const OPTION_TEMPORARY: u16 = 16;
-        const OPTION_PAGE_CHECKSUM: u16 = 2048;
-        // Crashed, and crashed during repair. Bit 1, changed since the last repair, stays set when the table is closed:
-        // seen on MariaDB 10.11.
-        const NOT_CLOSED: u16 = 2 | 4;
-        let mut table = recognise_table(head)?;
-        let header_bytes = as_usize(u64::from(table.header_bytes));
-        let record = head.range(header_bytes.saturating_sub(CryptRecord::BYTES), header_bytes);
-        let crypt = CryptRecord::parse(record);
-        let disagreement = crypt.is_some() && !table.encrypted;
-        table.encrypted |= disagreement;
-        let base = usize::from(head.be16(BASE_AT)?);
-        Some(Self {
-            table,
-            temporary: head.be16(OPTIONS_AT)? & OPTION_TEMPORARY != 0,
-            page_checksums: head.be16(OPTIONS_AT)? & OPTION_PAGE_CHECKSUM != 0,
-            crypt: crypt.filter(|_| table.encrypted),
-            disagreement,
-            key_start: head.be64(base.checked_add(KEY_START_IN_BASE)?)?,
-            data_bytes: head.be64(DATA_BYTES_AT)?,
-            index_bytes: head.be64(INDEX_BYTES_AT)?,
-            closed: head.be16(OPEN_COUNT_AT)? == 0 && head.be16(CHANGED_AT)? & NOT_CLOSED == 0,
-            proven: Vec::new(),
-        })
-    }
-
-    /// Adds what the report of the table's other file proves about the key, which both files share.
-    #[must_use]
-    pub fn with_other_file(self, other: &FileReport) -> Self {
-        let doubted = other.findings.iter().any(|finding| matches!(finding.check, Check::Key | Check::KeyOpens));
-        let decrypted = other.units.encrypted > 0 && other.verdict != Verdict::Unverifiable && !doubted;
-        match &other.key {
-            Some(RequiredKey::MariaDb { versions, .. }) if decrypted => Self { proven: versions.clone(), ..self },
-            _ => self,
-        }
-    }
-
-    const fn has_pages(&self) -> bool {
-        matches!(self.table.row_format, RowFormat::Page)
-    }
-
-    /// Checks the header itself.
-    fn judge(&self, tally: &mut Tally) {
-        let first_page = u64::from(self.table.header_bytes).next_multiple_of(u64::from(self.table.block_bytes.max(1)));
-        if self.table.row_format == RowFormat::Unknown {
-            tally.find(Some(0), Some(22), Check::Header, "no known row format");
-        }
-        if self.key_start != first_page {
-            let detail = format!("index pages begin at {}, expected {first_page}", self.key_start);
-            tally.find(Some(0), Some(0), Check::Header, detail);
-        }
-        self.judge_key_info(tally);
-    }
-
-    fn judge_key_info(&self, tally: &mut Tally) {
-        let at = u64::from(self.table.header_bytes).saturating_sub(as_u64(CryptRecord::BYTES));
-        if self.table.encrypted && self.crypt.is_none() {
-            tally.bad_key_info(Some(at), "the table is encrypted, but the scheme of its encryption record is unknown");
-        }
-        if self.disagreement {
-            tally.find(Some(0), Some(at), Check::KeyInfo, DISAGREEMENT);
-        }
-    }
-}
 
 /// Verifies the pages of a data file (`.MAD`).
 ///
@@ -148,14 +39,14 @@ pub fn verify_data<R: ReadAt + ?Sized>(
     header: &AriaHeader,
     keys: &dyn KeySource,
 ) -> Result<FileReport, ScanError> {
-    let mut tally = Tally::default();
+    let mut builder = ReportBuilder::default();
     if header.disagreement {
         // The fault is in the index file, not in this one.
-        tally.find(None, None, Check::Unknown, format!("the header of its index file is damaged: {DISAGREEMENT}"));
+        builder.find(None, None, Check::Unknown, format!("the header of its index file is damaged: {DISAGREEMENT}"));
     } else {
-        header.judge_key_info(&mut tally);
+        header.judge_key_info(&mut builder);
     }
-    let mut pages = Pages::new(source, header, keys, tally)?;
+    let mut pages = Pages::new(source, header, keys, builder)?;
     pages.expect(header.data_bytes);
     if header.has_pages() {
         let every = bitmap_interval(header.table.block_bytes);
@@ -175,17 +66,15 @@ pub fn verify_index<R: ReadAt + ?Sized>(
     header: &AriaHeader,
     keys: &dyn KeySource,
 ) -> Result<FileReport, ScanError> {
-    let mut tally = Tally::default();
-    header.judge(&mut tally);
-    let mut pages = Pages::new(source, header, keys, tally)?;
+    let mut builder = ReportBuilder::default();
+    header.judge(&mut builder);
+    let mut pages = Pages::new(source, header, keys, builder)?;
     pages.expect(header.index_bytes);
     let block_bytes = header.table.block_bytes.max(1);
     let first = u64::from(header.table.header_bytes.div_ceil(block_bytes));
     pages.judge_all(first, |_| Role::Index)?;
     pages.finish(true)
 }
-
-const DISAGREEMENT: &str = "the table is not marked encrypted, but has an encryption record";
 
 /// Role of a page, by its position.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -208,7 +97,7 @@ struct Pages<'s, R: ?Sized> {
     source: &'s R,
     header: &'s AriaHeader,
     file_bytes: u64,
-    tally: Tally,
+    builder: ReportBuilder,
     decryption: Decryption<'s>,
     /// The bitmap page before the current page, if its checksum holds.
     bitmap: Vec<u8>,
@@ -221,12 +110,17 @@ const BATCH_BYTES: usize = 1 << 20;
 const ATTEMPTS: u32 = 4;
 
 impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
-    fn new(source: &'s R, header: &'s AriaHeader, keys: &'s dyn KeySource, tally: Tally) -> Result<Self, ScanError> {
+    fn new(
+        source: &'s R,
+        header: &'s AriaHeader,
+        keys: &'s dyn KeySource,
+        builder: ReportBuilder,
+    ) -> Result<Self, ScanError> {
         Ok(Self {
             source,
             header,
             file_bytes: length(source)?,
-            tally,
+            builder,
             decryption: Decryption::new(header.crypt, header.temporary, &header.proven, keys),
             bitmap: Vec::new(),
             bitmap_no: 0,
@@ -242,15 +136,15 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
     fn expect(&mut self, min_bytes: u64) {
         if self.header.closed && self.file_bytes < min_bytes {
             let detail = format!("the table has {min_bytes} bytes, the file {}", self.file_bytes);
-            self.tally.find(None, Some(self.file_bytes), Check::FileSize, detail);
+            self.builder.find(None, Some(self.file_bytes), Check::FileSize, detail);
         }
     }
 
     /// Counts data files without pages in windows of 8 KiB.
     fn windows(&mut self) {
         let windows = self.file_bytes.div_ceil(8192);
-        self.tally.units.total = windows;
-        self.tally.units.clear = windows;
+        self.builder.units.total = windows;
+        self.builder.units.clear = windows;
     }
 
     fn judge_all(&mut self, first: u64, role: impl Fn(u64) -> Role) -> Result<(), ScanError> {
@@ -275,7 +169,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             if !rest.is_empty() {
                 let detail = format!("{} bytes of a page of {block_bytes}", rest.len());
                 let offset = number.saturating_mul(as_u64(block_bytes));
-                self.tally.find(Some(number), Some(offset), Check::PartialUnit, detail);
+                self.builder.find(Some(number), Some(offset), Check::PartialUnit, detail);
             }
             if batch.len() < batch_bytes {
                 return Ok(());
@@ -302,13 +196,13 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
                 }
             }
         }
-        self.tally.find(Some(number), Some(offset), Check::Changing, "the page changes while it is read");
+        self.builder.find(Some(number), Some(offset), Check::Changing, "the page changes while it is read");
         self.count(number, Judged::Clear);
         Ok(())
     }
 
     fn count(&mut self, number: u64, judged: Judged) {
-        let units = &mut self.tally.units;
+        let units = &mut self.builder.units;
         bump(&mut units.total);
         match judged {
             Judged::Empty => bump(&mut units.empty),
@@ -317,7 +211,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             Judged::Bad(check, detail) => {
                 bump(&mut units.bad);
                 let offset = number.saturating_mul(as_u64(self.block_bytes()));
-                self.tally.find(Some(number), Some(offset), check, detail);
+                self.builder.find(Some(number), Some(offset), check, detail);
             }
         }
     }
@@ -400,8 +294,8 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         let block_bytes = as_u64(self.block_bytes());
         self.retry_doubtful(of_index)?;
         self.try_places(of_index)?;
-        let key = self.decryption.conclude(&mut self.tally, block_bytes);
-        Ok(self.tally.finish(key))
+        let key = self.decryption.conclude(&mut self.builder, block_bytes);
+        Ok(self.builder.finish(key))
     }
 
     fn retry_doubtful(&mut self, of_index: bool) -> Result<(), ScanError> {
@@ -409,7 +303,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         for number in self.decryption.doubtful() {
             let Some((layout, page)) = self.again(number, of_index, &mut buf)? else { continue };
             if let Some(judged) = self.decryption.retry(low(number), &layout, page) {
-                let units = &mut self.tally.units;
+                let units = &mut self.builder.units;
                 units.total = units.total.saturating_sub(1);
                 units.encrypted = units.encrypted.saturating_sub(1);
                 self.count(number, judged);

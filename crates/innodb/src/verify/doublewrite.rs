@@ -15,7 +15,7 @@ use crate::{
     error::ScanError,
     read::{fill, length},
     verify::{
-        Check, FileReport, Tally,
+        Check, FileReport, ReportBuilder,
         tablespace::{PageBuffers, Part, TablespaceLookup, copy},
     },
 };
@@ -37,17 +37,17 @@ pub fn verify<R: ReadAt + ?Sized>(
     let mut slot = vec![0; as_usize(slot_bytes)];
     let mut buffers = PageBuffers::default();
     let mut part = Part::default();
-    let mut tally = Tally::default();
+    let mut builder = ReportBuilder::default();
     for index in 0..file_bytes.div_ceil(slot_bytes) {
         let offset = index.saturating_mul(slot_bytes);
         let there = fill(source, offset, &mut slot)?.len();
         if as_u64(there) < slot_bytes {
             let detail = format!("the last slot has {there} of {slot_bytes} bytes");
-            tally.find(Some(index), Some(offset), Check::PartialUnit, detail);
+            builder.find(Some(index), Some(offset), Check::PartialUnit, detail);
             break;
         }
         part.count(index, offset, copy::judge(&mut slot, true, owners, &mut buffers));
     }
-    part.conclude(None, slot_bytes, &mut tally);
-    Ok(tally.finish(None))
+    part.conclude(None, slot_bytes, &mut builder);
+    Ok(builder.finish(None))
 }

@@ -11,4 +11,4 @@ pub mod redo;
 mod report;
 pub mod tablespace;
 
-pub use report::{Check, FileReport, Finding, MAX_FINDINGS, RequiredKey, Tally, Units, Verdict};
+pub use report::{Check, FileReport, Finding, MAX_FINDINGS, ReportBuilder, RequiredKey, Units, Verdict};

@@ -114,6 +114,8 @@ pub enum Check {
     SpaceId,
     /// The length a unit gives for itself.
     Length,
+    /// The order of the first events of a binary log is one with which its server starts again.
+    EventOrder,
     /// What is compressed can be decompressed.
     Decompression,
     /// Allocated, but all zero.
@@ -252,7 +254,7 @@ impl FileReport {
     /// A file of a format that no server encrypts and that has no checksums to verify.
     #[must_use]
     pub fn without_units() -> Self {
-        Tally::default().finish(None)
+        ReportBuilder::default().finish(None)
     }
 
     /// Records that the file is shorter than other files say.
@@ -288,7 +290,7 @@ pub const MAX_FINDINGS: usize = 1000;
 
 /// Collects units and findings, of a whole file or of a part to be [merged](Self::merge).
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct ReportBuilder {
     /// Units so far.
     pub units: Units,
     findings: Vec<Finding>,
@@ -301,7 +303,7 @@ pub struct Tally {
     bad_key_info: bool,
 }
 
-impl Tally {
+impl ReportBuilder {
     /// Adds a finding; its check decides the verdict.
     pub fn find(&mut self, unit: Option<u64>, offset: Option<u64>, check: Check, detail: impl Into<String>) {
         self.push(Finding { unit, offset, check, detail: detail.into() });

@@ -41,7 +41,7 @@ impl Error {
             Self::NotSwitched => {
                 "sealant migrate cutover does it; sealant migrate abort gives the migration up".into()
             }
-            Self::Switched => "end the migration with sealant migrate finish".into(),
+            Self::Switched => "end the migration with sealant migrate finish --proof FILE".into(),
             Self::CutOverInterrupted => {
                 "sealant migrate cutover resumes it; sealant migrate abort makes the source writable again".into()
             }

@@ -115,8 +115,8 @@ pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
             blocked.as_secs_f64()
         ),
     };
-    let next = "let the applications write to the target; keep the proof with sealant migrate report --html FILE --proof \
-                FILE; then give sealant migrate finish; the source stays read-only (super_read_only)";
+    let next = "let the applications write to the target; show the proof with sealant migrate report --html FILE; end the \
+                migration with sealant migrate finish --proof FILE; the source stays read-only (super_read_only)";
     vec![Message::info(text), Message::hint(next)]
 }
 
@@ -163,7 +163,9 @@ fn line(out: &mut dyn Write, [name, copied, rows, size, equal]: [&str; 5]) -> Re
 /// The command that comes next; empty while one runs.
 const fn next(status: &Status) -> &'static str {
     match status.phase {
-        Phase::Switched => "sealant migrate report keeps the proof; sealant migrate finish ends it",
+        Phase::Switched => {
+            "sealant migrate report shows the proof; sealant migrate finish --proof FILE saves it and ends the migration"
+        }
         _ if status.running => "",
         _ if status.fenced => "sealant migrate cutover resumes; sealant migrate abort gives the migration up",
         Phase::Copy => "sealant migrate run resumes",

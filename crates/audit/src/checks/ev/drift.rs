@@ -34,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     // The closing checks are not complete for today's side.
     let is_judging = |finding: &&Finding| judging().any(|check| check.id == finding.id);
     let before: Vec<Finding> = findings.iter().filter(is_judging).cloned().collect();
-    let drift = Drift::between(&before, cx.findings, true);
+    let drift = Drift::between(&before, cx.findings);
     let mut results = CheckResults::new();
     for (word, changes) in [("new", &drift.new), ("worse", &drift.worse), ("no longer seen", &drift.lost)] {
         changes.iter().for_each(|change| results.push(changed(word, change, baseline)));

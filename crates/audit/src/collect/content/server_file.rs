@@ -7,7 +7,7 @@ use innodb::file_kind::{self, FileKind};
 use innodb::file_suffix;
 use innodb::server_file::{self, ROCKSDB_DIRECTORIES, has_rocksdb_rows};
 use innodb::tablespace::{self, Depth, Encryption, ScanOptions, TablespaceKind};
-use innodb::{PageFault, PageNo, ScanError, doublewrite, galera, redo};
+use innodb::{Page0Fault, PageNo, ScanError, doublewrite, galera, redo};
 
 use super::{Candidate, fill};
 use crate::facts::files::Content;
@@ -198,7 +198,7 @@ const UNWRITTEN: &str =
 
 /// A new tablespace: its first page is zero, or has no type, until it is written.
 const fn is_unwritten(error: &ScanError) -> bool {
-    matches!(error, ScanError::Page(PageFault::Empty | PageFault::NotFirst { page_no: PageNo(0), page_type: 0 }))
+    matches!(error, ScanError::Page(Page0Fault::Empty | Page0Fault::NotFirst { page_no: PageNo(0), page_type: 0 }))
 }
 
 fn or_unreadable(scanned: Result<Content, ScanError>) -> Content {

@@ -1,9 +1,10 @@
 //! Consecutive events of a MariaDB log, as a part of a log holds them.
 
-use super::{CipherFault, MariaDbEvents};
+use super::events::{LENGTH_AT, MariaDbEvents};
 use crate::{
     binlog::EVENT_HEADER_BYTES,
     bytes::{Bytes, as_u64, as_usize},
+    crypt::aes::CipherFault,
 };
 
 impl MariaDbEvents {
@@ -35,6 +36,6 @@ fn each(run: &mut [u8], mut crypt: impl FnMut(u64, &mut [u8]) -> Result<(), Ciph
 
 /// The length of the event at `at`; `None` if there is no valid event.
 fn length(run: &[u8], at: usize) -> Option<usize> {
-    let bytes = as_usize(u64::from(run.get(at..)?.le32(super::LENGTH_AT)?));
+    let bytes = as_usize(u64::from(run.get(at..)?.le32(LENGTH_AT)?));
     (bytes >= EVENT_HEADER_BYTES).then_some(bytes)
 }

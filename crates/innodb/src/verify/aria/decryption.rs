@@ -14,7 +14,7 @@ use crate::{
     },
     ids::KeyVersion,
     keys::{KeySource, MARIADB_SYSTEM_KEY, MARIADB_TEMPORARY_KEY},
-    verify::{Check, MAX_FINDINGS, RequiredKey, Tally, aria::Judged},
+    verify::{Check, MAX_FINDINGS, ReportBuilder, RequiredKey, aria::Judged},
 };
 
 /// Maximum number of key versions in one table: pages with further versions are not decrypted.
@@ -210,7 +210,7 @@ impl<'k> Decryption<'k> {
     }
 
     /// Decides whether the pages or the key are at fault for failures, and names the key the table needs.
-    pub(super) fn conclude(&mut self, tally: &mut Tally, block_bytes: u64) -> Option<RequiredKey> {
+    pub(super) fn conclude(&mut self, builder: &mut ReportBuilder, block_bytes: u64) -> Option<RequiredKey> {
         let record = self.record?;
         let proven = self.versions.iter().filter(|(_, state)| state.decrypted > 0).map(|(version, _)| version.0).max();
         let beyond = proven.map(|newest| newest.saturating_add(MAX_ROTATIONS));
@@ -219,9 +219,9 @@ impl<'k> Decryption<'k> {
             let never_made = state.pages.is_none() && beyond.is_some_and(|beyond| version.0 > beyond);
             if state.decrypted > 0 || never_made {
                 let fault = if never_made { NEVER_MADE } else { FAILS };
-                state.fail(tally, block_bytes, |_| Some((Check::OpenedChecksum, fault)));
+                state.fail(builder, block_bytes, |_| Some((Check::OpenedChecksum, fault)));
             } else {
-                state.fail(tally, block_bytes, |failure| (!failure.is_page).then_some((Check::Header, NO_PAGE)));
+                state.fail(builder, block_bytes, |failure| (!failure.is_page).then_some((Check::Header, NO_PAGE)));
             }
             if state.decrypted == 0 && state.failed == 0 {
                 continue;
@@ -229,16 +229,16 @@ impl<'k> Decryption<'k> {
             needed.push(*version);
             let name = format!("version {version} of key {}", self.key_id);
             if state.pages.is_none() && self.keys.has_mariadb() {
-                tally.find(None, None, Check::Key, format!("no {name}"));
+                builder.find(None, None, Check::Key, format!("no {name}"));
             } else if state.pages.is_none() {
-                tally.unproven();
+                builder.unproven();
             } else if state.decrypted == 0 {
                 let detail = format!(
                     "{name} opens none of {} pages: another key, or the table's encryption record (number {:08x}) is \
                      damaged or in the index file of another table, which nothing in the file tells apart",
                     state.failed, record.space
                 );
-                tally.find(None, None, Check::KeyOpens, detail);
+                builder.find(None, None, Check::KeyOpens, detail);
             }
         }
         (!needed.is_empty()).then_some(RequiredKey::MariaDb { key_id: self.key_id, versions: needed })
@@ -255,18 +255,23 @@ const NO_PAGE: &str = "the fields that are never encrypted are not those of a pa
 
 impl Version {
     /// Reports the failed pages that have a fault of their own; the others are left to the key.
-    fn fail(&mut self, tally: &mut Tally, block_bytes: u64, fault: impl Fn(&Failure) -> Option<(Check, &'static str)>) {
+    fn fail(
+        &mut self,
+        builder: &mut ReportBuilder,
+        block_bytes: u64,
+        fault: impl Fn(&Failure) -> Option<(Check, &'static str)>,
+    ) {
         let mut bad = 0_u64;
         for failure in &self.failures {
             let Some((check, detail)) = fault(failure) else { continue };
             bump(&mut bad);
             let offset = failure.number.saturating_mul(block_bytes);
-            tally.find(Some(failure.number), Some(offset), check, detail);
+            builder.find(Some(failure.number), Some(offset), check, detail);
         }
         // If the key is right, failures beyond the list are bad pages, too.
         let bad = if self.decrypted > 0 { self.failed } else { bad };
         self.failed = self.failed.saturating_sub(bad);
-        tally.units.encrypted = tally.units.encrypted.saturating_sub(bad);
-        tally.units.bad = tally.units.bad.saturating_add(bad);
+        builder.units.encrypted = builder.units.encrypted.saturating_sub(bad);
+        builder.units.bad = builder.units.bad.saturating_add(bad);
     }
 }

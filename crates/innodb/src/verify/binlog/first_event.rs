@@ -11,7 +11,7 @@ use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader, known_type},
     bytes::{Bytes, as_u64, as_usize},
     crypt::binlog::{EventPieces, MariaDbEvents},
-    verify::binlog::{has_known_flags, low},
+    verify::binlog::{chain::low, encrypted_events::has_known_flags},
 };
 
 /// Consecutive events that must look valid if none names its end.

@@ -14,7 +14,7 @@ use crate::{
     page::checksum::crc32c,
     read::fill,
     redo::blocks::{BLOCK_BYTES, BLOCKS_BEGIN, CHECKSUM},
-    verify::{Check, Tally},
+    verify::{Check, ReportBuilder},
 };
 
 /// Bytes read at once.
@@ -54,7 +54,11 @@ impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
 
     /// Reads and judges all blocks. Returns the last one whose number matches its position, counted
     /// from the start of the file.
-    pub(super) fn walk(mut self, judge: &mut dyn BlockJudge, tally: &mut Tally) -> Result<Option<u64>, ScanError> {
+    pub(super) fn walk(
+        mut self,
+        judge: &mut dyn BlockJudge,
+        builder: &mut ReportBuilder,
+    ) -> Result<Option<u64>, ScanError> {
         let mut buf = vec![0; crate::bytes::as_usize(CHUNK_BYTES)];
         let mut offset = BLOCKS_BEGIN;
         while offset < self.file_bytes {
@@ -64,12 +68,12 @@ impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
             }
             for (index, block) in bytes.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
                 let at = offset.saturating_add(as_u64(index).saturating_mul(as_u64(BLOCK_BYTES)));
-                self.block(at, block, judge, tally)?;
+                self.block(at, block, judge, builder)?;
             }
             offset = offset.saturating_add(CHUNK_BYTES);
         }
-        self.runs.finish(tally);
-        Ok(self.order.finish(tally))
+        self.runs.finish(builder);
+        Ok(self.order.finish(builder))
     }
 
     fn block(
@@ -77,9 +81,9 @@ impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
         offset: u64,
         block: &[u8; BLOCK_BYTES],
         judge: &mut dyn BlockJudge,
-        tally: &mut Tally,
+        builder: &mut ReportBuilder,
     ) -> Result<(), ScanError> {
-        bump(&mut tally.units.total);
+        bump(&mut builder.units.total);
         let unit = offset.checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0);
         let mut judged = judged(unit, block, judge);
         if judged.fault.is_some()
@@ -90,13 +94,13 @@ impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
         self.runs.push(unit, judged.fault.is_none().then_some(judged.state));
         match judged.fault {
             Some((check, detail)) => {
-                bump(&mut tally.units.bad);
-                tally.find(Some(unit), Some(offset), check, detail);
+                bump(&mut builder.units.bad);
+                builder.find(Some(unit), Some(offset), check, detail);
             }
             None => {
                 let block = NumberedBlock { unit, state: judged.state, number: judged.number };
                 let source = self.source;
-                self.order.push(block, tally, |unit| current_number(source, unit));
+                self.order.push(block, builder, |unit| current_number(source, unit));
             }
         }
         Ok(())

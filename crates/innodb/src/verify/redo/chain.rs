@@ -236,7 +236,7 @@ const REREADS: u32 = 16;
 /// Longer mini-transactions are not searched for.
 const SHORT_BYTES: usize = 65536;
 
-/// Bytes of work that judging takes.
+/// Cost of judging a mini-transaction, in records.
 fn cost(bytes: &[u8]) -> u64 {
     match frame(bytes) {
         Framing::Records(records) => as_u64(records).saturating_add(1),

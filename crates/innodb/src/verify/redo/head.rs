@@ -10,7 +10,7 @@ use crate::{
         blocks::{BLOCK_BYTES, CHECKPOINTS, CHECKSUM, LSN, block_holds, checkpoint_blocks},
         format_of, legacy,
     },
-    verify::{Check, Tally},
+    verify::{Check, ReportBuilder},
 };
 
 /// The parsed first bytes of a file.
@@ -48,23 +48,23 @@ impl<'a> Head<'a> {
     }
 
     /// Checks the first block and both checkpoint blocks of the 512-byte formats.
-    pub(super) fn check_blocks(&self, tally: &mut Tally) {
+    pub(super) fn check_blocks(&self, builder: &mut ReportBuilder) {
         if !self.sound {
-            self.unsound(tally);
+            self.unsound(builder);
         }
         for at in CHECKPOINTS {
             let block = self.bytes.range(at, at.saturating_add(BLOCK_BYTES));
             if block.len() == BLOCK_BYTES && !all_zero(block) && !block_holds(block, self.may_lack_checksums()) {
-                tally.find(None, Some(as_u64(at)), Check::Header, "the checksum of a checkpoint does not match");
+                builder.find(None, Some(as_u64(at)), Check::Header, "the checksum of a checkpoint does not match");
             }
         }
     }
 
     /// Reports that the first block is damaged.
-    pub(super) fn unsound(&self, tally: &mut Tally) {
+    pub(super) fn unsound(&self, builder: &mut ReportBuilder) {
         let found = self.bytes.be32(CHECKSUM).unwrap_or_default();
         let expected = crc32c(self.bytes.range(0, CHECKSUM));
-        tally.find(None, Some(0), Check::Header, mismatch("header", expected, found));
+        builder.find(None, Some(0), Check::Header, mismatch("header", expected, found));
     }
 
     /// Valid checkpoint blocks of the 512-byte formats.
@@ -81,15 +81,15 @@ impl<'a> Head<'a> {
 
     /// Reports a file that is shorter than its header, or ends inside a block. Returns whether the
     /// header is complete.
-    pub(super) fn check_length(&self, header_bytes: u64, tally: &mut Tally) -> bool {
+    pub(super) fn check_length(&self, header_bytes: u64, builder: &mut ReportBuilder) -> bool {
         let block_bytes = as_u64(BLOCK_BYTES);
         if self.file_bytes < header_bytes {
             let detail = format!("{} bytes, the header alone has {header_bytes}", self.file_bytes);
-            tally.find(None, Some(self.file_bytes), Check::FileSize, detail);
+            builder.find(None, Some(self.file_bytes), Check::FileSize, detail);
         } else if !self.file_bytes.is_multiple_of(block_bytes) {
             let unit = self.file_bytes.checked_div(block_bytes);
             let detail = format!("the file ends inside a block, at byte {}", self.file_bytes);
-            tally.find(unit, Some(self.file_bytes), Check::PartialUnit, detail);
+            builder.find(unit, Some(self.file_bytes), Check::PartialUnit, detail);
         }
         self.file_bytes >= header_bytes
     }

@@ -23,26 +23,26 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
     let head = job.head;
     if !is_head(head.bytes) {
         let detail = format!("a redo log of the unknown format 0x{:08x}", head.format_id);
-        job.tally.find(None, Some(0), Check::Unknown, detail);
+        job.builder.find(None, Some(0), Check::Unknown, detail);
         return Ok(Outcome::default());
     }
     if CHECKPOINTS.into_iter().any(|at| head.bytes.get(at.saturating_add(CRYPT_10_1)) == Some(&2)) {
-        job.tally.find(None, None, Check::Unknown, "an encrypted redo log of MariaDB 10.1");
+        job.builder.find(None, None, Check::Unknown, "an encrypted redo log of MariaDB 10.1");
         return Ok(Outcome::default());
     }
-    if !head.check_length(BLOCKS_BEGIN, &mut job.tally) {
+    if !head.check_length(BLOCKS_BEGIN, &mut job.builder) {
         return Ok(Outcome::default());
     }
     for at in CHECKPOINTS {
         let block = head.bytes.range(at, at.saturating_add(BLOCK_BYTES));
         if !all_zero(block) && !checkpoint_holds(block) {
             let offset = crate::bytes::as_u64(at);
-            job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not match");
+            job.builder.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not match");
         }
     }
     const START_LSN: usize = 4;
     let first = head.bytes.be64(START_LSN).and_then(|lsn| number_at(Lsn(lsn)));
-    Blocks::new(job.source, head.file_bytes, first).walk(&mut Judge, &mut job.tally)?;
+    Blocks::new(job.source, head.file_bytes, first).walk(&mut Judge, &mut job.builder)?;
     Ok(Outcome { checkpoint_lsn: checkpoint(head.bytes), ..Outcome::default() })
 }
 

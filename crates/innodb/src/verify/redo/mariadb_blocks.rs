@@ -30,7 +30,7 @@ use crate::{
         ENCRYPTED, RedoFormat,
         blocks::{BLOCK_BYTES, BLOCKS_BEGIN, CHECKSUM, NUMBERS, block_holds, number_at},
     },
-    verify::{Check, RequiredKey, Tally},
+    verify::{Check, ReportBuilder, RequiredKey},
 };
 
 /// Encrypted logs of 10.2 and 10.3, whose blocks name no key version.
@@ -80,22 +80,22 @@ fn layout(head: &Head<'_>) -> BlockLayout {
 
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
     let head = job.head;
-    head.check_blocks(&mut job.tally);
-    if !head.check_length(BLOCKS_BEGIN, &mut job.tally) {
+    head.check_blocks(&mut job.builder);
+    if !head.check_length(BLOCKS_BEGIN, &mut job.builder) {
         return Ok(Outcome::default());
     }
     let checkpoint = newest(head);
     let checkpoint_lsn = checkpoint.as_ref().map(|checkpoint| checkpoint.lsn);
     let first = first_number(job.source, head, checkpoint.as_ref())?;
     if head.format_id & ENCRYPTED == 0 {
-        Blocks::new(job.source, head.file_bytes, first).walk(&mut Clear, &mut job.tally)?;
+        Blocks::new(job.source, head.file_bytes, first).walk(&mut Clear, &mut job.builder)?;
         return Ok(Outcome { checkpoint_lsn, ..Outcome::default() });
     }
     let info = checkpoint.as_ref().and_then(|checkpoint| LogKeyInfo::from_checkpoint(checkpoint.block));
     let near = checkpoint_lsn.or_else(|| head.start_lsn()).unwrap_or_default();
     let mut judge = Judge::new(job.keys, info, near, head);
-    Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
-    let key = judge.finish(&mut job.tally);
+    Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.builder)?;
+    let key = judge.finish(&mut job.builder);
     Ok(Outcome { key: Some(key), checkpoint_lsn, end_lsn: None })
 }
 
@@ -192,21 +192,21 @@ impl<'k> Judge<'k> {
     }
 
     /// Reports the result for the keys.
-    fn finish(&self, tally: &mut Tally) -> RequiredKey {
+    fn finish(&self, builder: &mut ReportBuilder) -> RequiredKey {
         let key_id = self.info.map_or(1, |info| info.key_id);
         if self.info.is_none() {
-            tally.bad_key_info(None, "no checkpoint is valid: the information to derive the log's key is lost");
+            builder.bad_key_info(None, "no checkpoint is valid: the information to derive the log's key is lost");
         } else if !self.keys.has_mariadb() && self.closed {
-            tally.unproven();
+            builder.unproven();
         } else {
             for (version, _) in self.ciphers.iter().filter(|(_, ciphers)| ciphers.is_none()) {
                 let detail = format!("version {version} of key {key_id} is not in the key file");
-                tally.find(None, None, Check::Key, detail);
+                builder.find(None, None, Check::Key, detail);
             }
             if self.closed {
-                tally.unproven();
+                builder.unproven();
             }
-            self.vote.finish(tally);
+            self.vote.finish(builder);
         }
         RequiredKey::MariaDb { key_id, versions: self.ciphers.keys().copied().collect() }
     }

@@ -26,7 +26,7 @@ use crate::{
         phys::{Checkpoint, FIRST_LSN, Fault, Geometry, NONCE_BYTES},
         records,
     },
-    verify::{Check, RequiredKey, Tally, Units},
+    verify::{Check, ReportBuilder, RequiredKey, Units},
 };
 
 /// How often a log is read again because its checkpoint has moved.
@@ -35,19 +35,19 @@ const ATTEMPTS: u32 = 3;
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
     let head = job.head;
     if !head.sound {
-        head.unsound(&mut job.tally);
+        head.unsound(&mut job.builder);
     }
     let header_bytes = as_u64(HEAD_BYTES);
     if head.file_bytes <= header_bytes {
         let detail = format!("{} bytes, the header alone has {header_bytes}", head.file_bytes);
-        job.tally.find(None, Some(head.file_bytes), Check::FileSize, detail);
+        job.builder.find(None, Some(head.file_bytes), Check::FileSize, detail);
         return Ok(Outcome::default());
     }
     let cut = is_cut(job);
     let first = Lsn(head.bytes.be64(FIRST_LSN).unwrap_or_default());
     let geometry = Geometry { first, capacity: head.file_bytes.saturating_sub(header_bytes) };
     let Some(mut checkpoint) = checkpoint(job, first, true)? else {
-        job.tally.find(None, Checkpoint::OFFSETS.first().copied(), Check::Header, "no checkpoint");
+        job.builder.find(None, Checkpoint::OFFSETS.first().copied(), Check::Header, "no checkpoint");
         return Ok(Outcome { key: LogKeyInfo::from_header(head.bytes).map(required_key), ..Outcome::default() });
     };
     let info = key_info(job, geometry, checkpoint)?;
@@ -58,17 +58,17 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         let now = self::checkpoint(job, first, false)?.filter(|now| *now != checkpoint);
         match now {
             // The server has overwritten the part that was being read.
-            Some(now) if walk.tally.is_damaged() && attempt < ATTEMPTS => checkpoint = now,
+            Some(now) if walk.builder.is_damaged() && attempt < ATTEMPTS => checkpoint = now,
             now => {
-                if now.is_some() && walk.tally.is_damaged() {
+                if now.is_some() && walk.builder.is_damaged() {
                     walk.changed();
                 }
-                if cut && walk.tally.is_damaged() {
+                if cut && walk.builder.is_damaged() {
                     walk.forget_findings();
                 }
                 walk.finish(job, geometry)?;
                 let end_lsn = Some(walk.end);
-                job.tally.merge(walk.tally);
+                job.builder.merge(walk.builder);
                 return Ok(Outcome { key, checkpoint_lsn: Some(checkpoint.lsn), end_lsn });
             }
         }
@@ -92,7 +92,7 @@ fn is_cut<R: ?Sized>(job: &mut Job<'_, R>) -> bool {
     } else {
         return false;
     };
-    job.tally.find(None, Some(head.file_bytes), check, detail);
+    job.builder.find(None, Some(head.file_bytes), check, detail);
     true
 }
 
@@ -135,7 +135,7 @@ fn checkpoint<R: ReadAt + ?Sized>(
         match Checkpoint::parse(block, first) {
             Some(found) => newest = Checkpoint::newer(newest, Some(found)),
             None if note && !all_zero(block) => {
-                job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not match");
+                job.builder.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not match");
             }
             None => {}
         }
@@ -169,7 +169,7 @@ impl LogKey {
 
 /// State and result of the walk along the log.
 struct Walk {
-    tally: Tally,
+    builder: ReportBuilder,
     checkpoint: Checkpoint,
     info: Option<LogKeyInfo>,
     format: RedoFormat,
@@ -187,7 +187,7 @@ struct Walk {
 impl Walk {
     fn new<R: ?Sized>(job: &Job<'_, R>, checkpoint: Checkpoint, info: Option<LogKeyInfo>) -> Self {
         Self {
-            tally: Tally::default(),
+            builder: ReportBuilder::default(),
             checkpoint,
             info,
             format: job.head.format,
@@ -222,13 +222,13 @@ impl Walk {
     fn sound(&mut self, unit: &MiniTransaction<'_>, geometry: Geometry) {
         self.nonce = unit.nonce;
         self.completed |= unit.lsn == self.checkpoint.end;
-        let number = self.tally.units.total;
-        bump(&mut self.tally.units.total);
+        let number = self.builder.units.total;
+        bump(&mut self.builder.units.total);
         if self.info.is_some() {
-            bump(&mut self.tally.units.encrypted);
+            bump(&mut self.builder.units.encrypted);
             self.judge(unit, number, geometry.offset(unit.lsn.0));
         } else {
-            bump(&mut self.tally.units.clear);
+            bump(&mut self.builder.units.clear);
         }
     }
 
@@ -276,18 +276,18 @@ impl Walk {
             match ending {
                 _ if required && pass_is_over => {
                     let detail = format!("the log continues to LSN {}, but not in this file", self.checkpoint.end);
-                    self.tally.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
+                    self.builder.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
                 }
                 _ if required => self.damaged(at, geometry, fault),
                 Ending::Sound => {}
                 Ending::Damaged(fault) => self.damaged(at, geometry, fault),
                 Ending::BeyondFile => {
                     let detail = format!("the mini-transaction at LSN {at} continues beyond the end of the file");
-                    self.tally.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
+                    self.builder.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
                 }
                 Ending::Torn => {
                     let detail = format!("the log ends with a mini-transaction that is incomplete, at LSN {at}");
-                    self.tally.find(None, Some(geometry.offset(at)), Check::LogEnd, detail);
+                    self.builder.find(None, Some(geometry.offset(at)), Check::LogEnd, detail);
                 }
             }
         }
@@ -295,9 +295,9 @@ impl Walk {
     }
 
     fn damaged(&mut self, at: u64, geometry: Geometry, fault: Fault) {
-        let unit = self.tally.units.total;
-        bump(&mut self.tally.units.total);
-        bump(&mut self.tally.units.bad);
+        let unit = self.builder.units.total;
+        bump(&mut self.builder.units.total);
+        bump(&mut self.builder.units.bad);
         let check = if self.info.is_some() { Check::CiphertextChecksum } else { Check::Checksum };
         let detail = match fault {
             Fault::Checksum { expected, found, .. } => mismatch("mini-transaction", expected, found),
@@ -305,21 +305,21 @@ impl Walk {
             Fault::Endless => "no mini-transaction where the log continues: it has no end".to_owned(),
             Fault::Sequence => "no mini-transaction where the log continues: wrong sequence byte".to_owned(),
         };
-        self.tally.find(Some(unit), Some(geometry.offset(at)), check, format!("{detail}, at LSN {at}"));
+        self.builder.find(Some(unit), Some(geometry.offset(at)), check, format!("{detail}, at LSN {at}"));
     }
 
     /// Reports that the server kept writing the log while it was read.
     fn changed(&mut self) {
         self.forget_findings();
-        self.tally.find(None, None, Check::Changing, "the log was written while it was read");
+        self.builder.find(None, None, Check::Changing, "the log was written while it was read");
     }
 
     /// Drops findings that are consequences of another fault.
     fn forget_findings(&mut self) {
-        let Units { total, bad, .. } = self.tally.units;
-        let units = Units { total: total.saturating_sub(bad), bad: 0, ..self.tally.units };
-        self.tally = Tally::default();
-        self.tally.units = units;
+        let Units { total, bad, .. } = self.builder.units;
+        let units = Units { total: total.saturating_sub(bad), bad: 0, ..self.builder.units };
+        self.builder = ReportBuilder::default();
+        self.builder.units = units;
     }
 
     /// Reports the result for the key.
@@ -330,22 +330,23 @@ impl Walk {
         let damaged_info = !job.head.sound && self.info.is_some();
         match &self.key {
             LogKey::Unneeded => {}
-            LogKey::NoStore => self.tally.unproven(),
+            LogKey::NoStore => self.builder.unproven(),
             LogKey::Missing if damaged_info => self.bad_info(),
             LogKey::Known(_) if damaged_info && self.vote.rejects_key() => self.bad_info(),
             LogKey::Missing => {
                 let info = self.info.unwrap_or_default();
                 let detail = format!("version {} of key {} is not in the key file", info.key_version, info.key_id);
-                self.tally.find(None, None, Check::Key, detail);
+                self.builder.find(None, None, Check::Key, detail);
             }
-            LogKey::Known(_) => self.vote.finish(&mut self.tally),
+            LogKey::Known(_) => self.vote.finish(&mut self.builder),
         }
         Ok(())
     }
 
     fn bad_info(&mut self) {
         const KEY_INFO: u64 = 48;
-        self.tally.bad_key_info(Some(KEY_INFO), "the header is damaged, and the key it names does not decrypt the log");
+        self.builder
+            .bad_key_info(Some(KEY_INFO), "the header is damaged, and the key it names does not decrypt the log");
     }
 
     /// After a clean shutdown an older `Phys` log has nothing encrypted after its checkpoint.

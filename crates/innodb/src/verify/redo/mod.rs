@@ -35,7 +35,7 @@ use crate::{
     keys::KeySource,
     read::{fill, length},
     redo::{RedoFormat, blocks::BLOCK_BYTES, phys},
-    verify::{Check, FileReport, RequiredKey, Tally},
+    verify::{Check, FileReport, ReportBuilder, RequiredKey},
 };
 
 /// Result of verifying one file of a redo log.
@@ -81,7 +81,7 @@ pub fn verify<R: ReadAt + ?Sized>(
     }
     let mut buf = vec![0; HEAD_BYTES];
     let head = Head::read(fill(source, 0, &mut buf)?, file_bytes)?;
-    let mut job = Job { source, head: &head, keys, tally: Tally::default() };
+    let mut job = Job { source, head: &head, keys, builder: ReportBuilder::default() };
     let outcome = match head.format {
         RedoFormat::MySql => mysql::verify(&mut job, sibling)?,
         RedoFormat::MariaDbBlocks => mariadb_blocks::verify(&mut job)?,
@@ -89,9 +89,9 @@ pub fn verify<R: ReadAt + ?Sized>(
         RedoFormat::Blank => blank(&mut job)?,
         RedoFormat::Unknown => legacy::verify(&mut job)?,
     };
-    let Job { tally, .. } = job;
+    let Job { builder, .. } = job;
     Ok(RedoReport {
-        file: tally.finish(outcome.key),
+        file: builder.finish(outcome.key),
         format: head.format,
         start_lsn: head.start_lsn(),
         checkpoint_lsn: outcome.checkpoint_lsn,
@@ -102,11 +102,11 @@ pub fn verify<R: ReadAt + ?Sized>(
 impl RedoReport {
     /// Report for a file that ends inside its first block.
     fn cut(file_bytes: u64) -> Self {
-        let mut tally = Tally::default();
+        let mut builder = ReportBuilder::default();
         let detail = format!("{file_bytes} bytes, the first block alone has {BLOCK_BYTES}");
-        tally.find(None, Some(file_bytes), Check::FileSize, detail);
+        builder.find(None, Some(file_bytes), Check::FileSize, detail);
         Self {
-            file: tally.finish(None),
+            file: builder.finish(None),
             format: RedoFormat::Unknown,
             start_lsn: None,
             checkpoint_lsn: None,
@@ -120,10 +120,10 @@ struct Job<'a, R: ?Sized> {
     source: &'a R,
     head: &'a Head<'a>,
     keys: &'a dyn KeySource,
-    tally: Tally,
+    builder: ReportBuilder,
 }
 
-/// What the verification of a format adds to the tally.
+/// What the verification of a format adds to the builder.
 #[derive(Default)]
 struct Outcome {
     key: Option<RequiredKey>,
@@ -134,15 +134,15 @@ struct Outcome {
 /// Verifies a file that never held a log. If blocks follow the empty header, the header is lost.
 fn blank<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
     if !all_zero(job.head.bytes) {
-        job.tally.find(None, Some(0), Check::Header, "the first block is all zero, but there are others");
+        job.builder.find(None, Some(0), Check::Header, "the first block is all zero, but there are others");
         return Ok(Outcome::default());
     }
     let mut judge = mysql::Judge::keyless();
-    Blocks::new(job.source, job.head.file_bytes, None).walk(&mut judge, &mut job.tally)?;
-    let units = job.tally.units;
+    Blocks::new(job.source, job.head.file_bytes, None).walk(&mut judge, &mut job.builder)?;
+    let units = job.builder.units;
     if units.empty != units.total {
-        job.tally.find(None, Some(0), Check::Header, "the header is all zero, but there are blocks after it");
+        job.builder.find(None, Some(0), Check::Header, "the header is all zero, but there are blocks after it");
     }
-    judge.finish(&mut job.tally);
+    judge.finish(&mut job.builder);
     Ok(Outcome::default())
 }

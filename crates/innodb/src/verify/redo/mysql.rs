@@ -26,7 +26,7 @@ use crate::{
         },
         has_lengths, is_percona,
     },
-    verify::{Check, RequiredKey, Tally},
+    verify::{Check, ReportBuilder, RequiredKey},
 };
 
 /// The key of a MySQL redo log, as one of its files names it.
@@ -90,21 +90,21 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     sibling: Option<&RedoKeyInfo>,
 ) -> Result<Outcome, ScanError> {
     let head = job.head;
-    head.check_blocks(&mut job.tally);
-    if !head.check_length(BLOCKS_BEGIN, &mut job.tally) {
+    head.check_blocks(&mut job.builder);
+    if !head.check_length(BLOCKS_BEGIN, &mut job.builder) {
         return Ok(Outcome::default());
     }
     let checkpoint_lsn = checkpoint(head);
     let keys = LogKeys::find(info(head), checkpoint_lsn, sibling, job.keys);
     let mut judge = Judge { ciphers: keys.ciphers(), all_tried: keys.has_all(), closed: 0 };
     let first = head.start_lsn().and_then(number_at);
-    check_start(head, &mut job.tally);
-    let last = Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
+    check_start(head, &mut job.builder);
+    let last = Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.builder)?;
     if let (Some(start), Some(checkpoint)) = (head.start_lsn(), checkpoint_lsn) {
-        check_checkpoint(head, start, checkpoint, last, &mut job.tally);
+        check_checkpoint(head, start, checkpoint, last, &mut job.builder);
     }
-    keys.note(judge.closed > 0, &mut job.tally);
-    judge.finish(&mut job.tally);
+    keys.note(judge.closed > 0, &mut job.builder);
+    judge.finish(&mut job.builder);
     Ok(Outcome { key: keys.asked, checkpoint_lsn, end_lsn: None })
 }
 
@@ -114,7 +114,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
 /// one may be damaged.
 ///
 /// Source: `log0log.cc` of 5.7 (`log_group_write_buf` writes the header before the first block of a file).
-fn check_start(head: &Head<'_>, tally: &mut Tally) {
+fn check_start(head: &Head<'_>, builder: &mut ReportBuilder) {
     let Some(start) = head.start_lsn().filter(|_| head.format_id != FORMAT_8_0_30) else { return };
     let Some(first) = number_at(start) else { return };
     let file_blocks = head.file_bytes.checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0).saturating_sub(HEADER_BLOCKS);
@@ -132,7 +132,7 @@ fn check_start(head: &Head<'_>, tally: &mut Tally) {
         let detail = format!(
             "the header is that of another file: it begins at LSN {start}, and the blocks do not follow from there"
         );
-        tally.find(None, Some(as_u64(LSN)), Check::Header, detail);
+        builder.find(None, Some(as_u64(LSN)), Check::Header, detail);
     }
 }
 
@@ -141,7 +141,7 @@ fn check_start(head: &Head<'_>, tally: &mut Tally) {
 /// Since 8.0.30 every file covers its own LSN range. Before, the files form a ring, and the header
 /// gives the start of its newest pass, which may be after the checkpoint. A full file is not
 /// checked: it may be a spare, which the server shortens with `innodb_redo_log_capacity`.
-fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u64>, tally: &mut Tally) {
+fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u64>, builder: &mut ReportBuilder) {
     let block_bytes = as_u64(BLOCK_BYTES);
     let full = head.bytes.be32(FLAGS).unwrap_or_default() & FULL != 0;
     let asked = head.format_id == FORMAT_8_0_30 && !full;
@@ -150,16 +150,16 @@ fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u
     let offset = unit.saturating_mul(block_bytes);
     if offset.saturating_add(block_bytes) > head.file_bytes {
         let detail = format!("the checkpoint at LSN {checkpoint} is beyond the end of the file");
-        tally.find(None, Some(head.file_bytes), Check::FileSize, detail);
+        builder.find(None, Some(head.file_bytes), Check::FileSize, detail);
         return;
     }
     // A checkpoint right after a block's header may be the end of the log, so its block may be
     // missing.
     let begun = checkpoint.0.checked_rem(block_bytes).is_some_and(|bytes| bytes > as_u64(BLOCK_HEADER_BYTES));
     let needed = if begun { unit } else { unit.saturating_sub(1) };
-    if needed >= HEADER_BLOCKS && last.is_none_or(|last| last < needed) && !tally.is_damaged() {
+    if needed >= HEADER_BLOCKS && last.is_none_or(|last| last < needed) && !builder.is_damaged() {
         let detail = format!("the block with the checkpoint at LSN {checkpoint} is missing");
-        tally.find(Some(unit), Some(offset), Check::Position, detail);
+        builder.find(Some(unit), Some(offset), Check::Position, detail);
     }
 }
 
@@ -233,26 +233,26 @@ impl LogKeys {
     }
 
     /// Reports problems of the information, if a block needed it or it is in this file.
-    fn note(&self, needed: bool, tally: &mut Tally) {
+    fn note(&self, needed: bool, builder: &mut ReportBuilder) {
         let at = Some(as_u64(INFO_OFFSET));
         match &self.newest {
             KeyState::Available(_) => {}
-            KeyState::Malformed => tally.bad_key_info(at, "the encryption information in the header is malformed"),
+            KeyState::Malformed => builder.bad_key_info(at, "the encryption information in the header is malformed"),
             KeyState::Percona => {
-                tally.find(None, at, Check::Unknown, "encrypted with the keyring scheme that Percona Server removed");
+                builder.find(None, at, Check::Unknown, "encrypted with the keyring scheme that Percona Server removed");
             }
             KeyState::NoInfo if needed => {
                 let detail = "encrypted blocks, but no given file of the log names their key";
-                tally.find(None, None, Check::Unknown, detail);
+                builder.find(None, None, Check::Unknown, detail);
             }
-            KeyState::Closed(UnwrapFault::NoStore) if needed => tally.unproven(),
+            KeyState::Closed(UnwrapFault::NoStore) if needed => builder.unproven(),
             KeyState::NoInfo | KeyState::Closed(UnwrapFault::NoStore) => {}
             KeyState::Closed(error) if needed || self.in_this_file => {
                 let check = match error {
                     UnwrapFault::Missing => Check::Key,
                     _ => Check::KeyOpens,
                 };
-                tally.find(None, at.filter(|_| self.in_this_file), check, error.to_string());
+                builder.find(None, at.filter(|_| self.in_this_file), check, error.to_string());
             }
             KeyState::Closed(_) => {}
         }
@@ -291,9 +291,9 @@ impl Judge<'_> {
     }
 
     /// Marks the file unproven if encrypted blocks could not be decrypted.
-    pub(super) const fn finish(&self, tally: &mut Tally) {
+    pub(super) const fn finish(&self, builder: &mut ReportBuilder) {
         if self.closed > 0 {
-            tally.unproven();
+            builder.unproven();
         }
     }
 

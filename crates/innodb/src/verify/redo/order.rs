@@ -11,7 +11,7 @@
 use crate::{
     bytes::{as_u64, bump},
     redo::blocks::{BLOCK_BYTES, HEADER_BLOCKS, NUMBERS},
-    verify::{Check, MAX_FINDINGS, Tally, Units},
+    verify::{Check, MAX_FINDINGS, ReportBuilder, Units},
 };
 
 /// State of a valid block.
@@ -65,7 +65,7 @@ impl Order {
     pub(super) fn push(
         &mut self,
         block: NumberedBlock,
-        tally: &mut Tally,
+        builder: &mut ReportBuilder,
         current_number: impl Fn(u64) -> Option<u32>,
     ) {
         let series = block.series();
@@ -73,13 +73,13 @@ impl Order {
             Some(series) if series == *self.newest.get_or_insert(series) => {
                 let mut pending = std::mem::take(&mut self.pending);
                 pending.append(std::mem::take(&mut self.pending_in_older));
-                pending.damaged(series, tally, current_number);
+                pending.damaged(series, builder, current_number);
                 self.older = None;
                 self.last = Some(block.unit);
-                count(&mut tally.units, block.state, 1);
+                count(&mut builder.units, block.state, 1);
             }
             Some(series) if series == *self.older.get_or_insert(series) => {
-                std::mem::take(&mut self.pending_in_older).damaged(series, tally, current_number);
+                std::mem::take(&mut self.pending_in_older).damaged(series, builder, current_number);
                 self.pending.push(block);
             }
             _ if self.older.is_some() => self.pending_in_older.push(block),
@@ -89,9 +89,9 @@ impl Order {
 
     /// Ends the file: blocks after the newest series are not damage. Returns the last block of that
     /// series.
-    pub(super) fn finish(self, tally: &mut Tally) -> Option<u64> {
-        tally.units.add(&self.pending.units);
-        tally.units.add(&self.pending_in_older.units);
+    pub(super) fn finish(self, builder: &mut ReportBuilder) -> Option<u64> {
+        builder.units.add(&self.pending.units);
+        builder.units.add(&self.pending_in_older.units);
         self.last
     }
 }
@@ -130,17 +130,17 @@ impl PendingBlocks {
         self.beyond = self.beyond.saturating_add(other.beyond);
     }
 
-    fn damaged(self, series: u32, tally: &mut Tally, current_number: impl Fn(u64) -> Option<u32>) {
+    fn damaged(self, series: u32, builder: &mut ReportBuilder, current_number: impl Fn(u64) -> Option<u32>) {
         let Some(first) = self.first.first() else { return };
         // The server may have written them after they were read.
         if current_number(first.unit) == Some(expected(first.unit, series)) {
             let offset = first.unit.saturating_mul(as_u64(BLOCK_BYTES));
-            tally.units.add(&self.units);
-            tally.find(Some(first.unit), Some(offset), Check::Changing, "the log was written while it was read");
+            builder.units.add(&self.units);
+            builder.find(Some(first.unit), Some(offset), Check::Changing, "the log was written while it was read");
             return;
         }
         let Units { encrypted, clear, empty, .. } = self.units;
-        tally.units.bad = tally.units.bad.saturating_add(encrypted).saturating_add(clear).saturating_add(empty);
+        builder.units.bad = builder.units.bad.saturating_add(encrypted).saturating_add(clear).saturating_add(empty);
         for block in &self.first {
             let offset = block.unit.saturating_mul(as_u64(BLOCK_BYTES));
             let expected = expected(block.unit, series);
@@ -148,9 +148,9 @@ impl PendingBlocks {
                 Some(found) => (Check::Position, format!("block number {found}")),
                 None => (Check::AllocatedZero, "an empty block".to_owned()),
             };
-            tally.find(Some(block.unit), Some(offset), check, format!("{found} where number {expected} must be"));
+            builder.find(Some(block.unit), Some(offset), check, format!("{found} where number {expected} must be"));
         }
-        tally.leave_out(self.beyond);
+        builder.leave_out(self.beyond);
     }
 }
 
@@ -170,17 +170,17 @@ mod tests {
 
     /// Block numbers by position; 0 is an empty block.
     fn damaged_and_last(first: Option<u32>, numbers: &[u32]) -> (u64, Option<u64>) {
-        let mut tally = Tally::default();
+        let mut builder = ReportBuilder::default();
         let mut order = Order::new(first);
         for (unit, number) in (4..).zip(numbers) {
             let number = Some(*number).filter(|number| *number != 0);
             let state = if number.is_some() { BlockState::Clear } else { BlockState::Empty };
-            order.push(NumberedBlock { unit, state, number }, &mut tally, |_| None);
+            order.push(NumberedBlock { unit, state, number }, &mut builder, |_| None);
         }
-        let last = order.finish(&mut tally);
-        let units = tally.units;
+        let last = order.finish(&mut builder);
+        let units = builder.units;
         assert_eq!(units.clear + units.empty + units.bad, numbers.len() as u64);
-        assert_eq!(tally.is_damaged(), units.bad > 0);
+        assert_eq!(builder.is_damaged(), units.bad > 0);
         (units.bad, last)
     }
 
@@ -205,14 +205,14 @@ mod tests {
 
     #[test]
     fn a_block_written_meanwhile_is_no_damage() {
-        let mut tally = Tally::default();
+        let mut builder = ReportBuilder::default();
         let mut order = Order::new(Some(10));
         for (unit, number) in [(4, 10), (5, 3), (6, 12)] {
             let block = NumberedBlock { unit, state: BlockState::Clear, number: Some(number) };
-            order.push(block, &mut tally, |_| Some(11));
+            order.push(block, &mut builder, |_| Some(11));
         }
-        order.finish(&mut tally);
-        assert!(!tally.is_damaged());
-        assert_eq!(tally.units.clear, 3);
+        order.finish(&mut builder);
+        assert!(!builder.is_damaged());
+        assert_eq!(builder.units.clear, 3);
     }
 }

@@ -4,7 +4,7 @@ use super::order::BlockState;
 use crate::{
     bytes::{as_u64, bump},
     redo::blocks::BLOCK_BYTES,
-    verify::{Check, MAX_FINDINGS, Tally},
+    verify::{Check, MAX_FINDINGS, ReportBuilder},
 };
 
 /// Runs of consecutive blocks of one kind.
@@ -59,7 +59,7 @@ impl Runs {
     }
 
     /// Reports the runs of the rarer kind.
-    pub(super) fn finish(self, tally: &mut Tally) {
+    pub(super) fn finish(self, builder: &mut ReportBuilder) {
         if self.clear.blocks == 0 || self.encrypted.blocks == 0 {
             return;
         }
@@ -70,9 +70,9 @@ impl Runs {
         };
         for run in rarer.runs {
             let offset = run.unit.saturating_mul(as_u64(BLOCK_BYTES));
-            tally.find(Some(run.unit), Some(offset), Check::Mixed, format!("{} {name}", run.blocks));
+            builder.find(Some(run.unit), Some(offset), Check::Mixed, format!("{} {name}", run.blocks));
         }
-        tally.leave_out(rarer.beyond);
+        builder.leave_out(rarer.beyond);
     }
 }
 
@@ -95,9 +95,9 @@ mod tests {
         for (unit, state) in (4..).zip(lies.into_iter().chain([BlockState::Clear; 3])) {
             runs.push(unit, Some(state));
         }
-        let mut tally = Tally::default();
-        runs.finish(&mut tally);
-        let findings = tally.finish(None).findings;
+        let mut builder = ReportBuilder::default();
+        runs.finish(&mut builder);
+        let findings = builder.finish(None).findings;
         let found: Vec<_> = findings.iter().map(|finding| (finding.unit, &*finding.detail)).collect();
         let (two, one) = ("2 encrypted block(s) among clear ones", "1 encrypted block(s) among clear ones");
         assert_eq!(found, [(Some(5), two), (Some(10), one)]);

@@ -8,7 +8,7 @@
 use crate::{
     bytes::{as_u64, bump},
     crypt::mariadb::Mode,
-    verify::{Check, MAX_FINDINGS, Tally},
+    verify::{Check, MAX_FINDINGS, ReportBuilder},
 };
 
 /// What a decrypted unit says about the key.
@@ -72,22 +72,22 @@ impl Vote {
     }
 
     /// Reports a wrong key once, or each damaged unit.
-    pub(super) fn finish(&self, tally: &mut Tally) {
+    pub(super) fn finish(&self, builder: &mut ReportBuilder) {
         let Some(best) = self.best().filter(|best| best.misfits > 0) else { return };
         if best.rejects_key() {
             let (unit, offset) = best.first.first().copied().unzip();
             let detail = "the key decrypts nothing: the checksums over the ciphertext match, the contents are invalid";
-            tally.find(unit, offset, Check::KeyOpens, detail);
+            builder.find(unit, offset, Check::KeyOpens, detail);
             return;
         }
-        let units = &mut tally.units;
+        let units = &mut builder.units;
         units.encrypted = units.encrypted.saturating_sub(best.misfits);
         units.bad = units.bad.saturating_add(best.misfits);
         for (unit, offset) in &best.first {
             let detail = "invalid after decryption, with a key that decrypts others";
-            tally.find(Some(*unit), Some(*offset), Check::OpenedChecksum, detail);
+            builder.find(Some(*unit), Some(*offset), Check::OpenedChecksum, detail);
         }
-        tally.leave_out(best.misfits.saturating_sub(as_u64(best.first.len())));
+        builder.leave_out(best.misfits.saturating_sub(as_u64(best.first.len())));
     }
 }
 

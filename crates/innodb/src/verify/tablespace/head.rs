@@ -14,7 +14,7 @@ use crate::{
     read::fill,
     tablespace::{Disagreement, Encryption, Family, Page0, TablespaceKind, doublewrite_area_of, doubtful_encryption},
     verify::{
-        Check, RequiredKey, Tally,
+        Check, ReportBuilder, RequiredKey,
         tablespace::{
             Expected, Options,
             decryptor::{Decryptor, MariaDbDecryptor},
@@ -28,7 +28,7 @@ pub(super) struct Head<'a> {
     pub(super) decryptor: Decryptor<'a>,
     pub(super) expected: Expected,
     pub(super) key: Option<RequiredKey>,
-    pub(super) tally: Tally,
+    pub(super) builder: ReportBuilder,
 }
 
 pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) -> Result<Head<'a>, ScanError> {
@@ -44,11 +44,11 @@ pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) ->
     };
     let page0 = without_doubtful_kind(page0);
     let info_at = page0.info_offset();
-    let mut tally = Tally::default();
-    let (decryptor, key) = decryptor(&page0, bytes, info_at, options, &mut tally);
-    check_page0(&page0, info_at, &decryptor, &mut tally);
+    let mut builder = ReportBuilder::default();
+    let (decryptor, key) = decryptor(&page0, bytes, info_at, options, &mut builder);
+    check_page0(&page0, info_at, &decryptor, &mut builder);
     let expected = expected(&page0, mysql::operation_in_progress(bytes, info_at));
-    Ok(Head { page0, first_page, decryptor, expected, key, tally })
+    Ok(Head { page0, first_page, decryptor, expected, key, builder })
 }
 
 fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(Page0, &'b [u8]), ScanError> {
@@ -56,7 +56,7 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
         let bytes = fill(source, 0, buf)?;
         match Page0::parse(bytes) {
             Ok(page0) if page0.checksum.is_ok() => break,
-            Err(crate::PageFault::Short { .. } | crate::PageFault::Empty) => break,
+            Err(crate::Page0Fault::Short { .. } | crate::Page0Fault::Empty) => break,
             _ => source.pause(pause),
         }
     }
@@ -94,14 +94,14 @@ fn decryptor<'a>(
     bytes: &[u8],
     info_at: usize,
     options: &Options<'a>,
-    tally: &mut Tally,
+    builder: &mut ReportBuilder,
 ) -> (Decryptor<'a>, Option<RequiredKey>) {
     let at = Some(crate::bytes::as_u64(info_at));
     match &page0.encryption {
         Encryption::MySql { .. } if is_left_over(page0) => (Decryptor::None, None),
         Encryption::MySql { .. } => {
             let Some(wrapped) = WrappedKey::parse(bytes.range(info_at, bytes.len())) else {
-                tally.bad_key_info(at, "the encryption information is cut off");
+                builder.bad_key_info(at, "the encryption information is cut off");
                 return (Decryptor::Closed, None);
             };
             let key = RequiredKey::MySql {
@@ -109,7 +109,7 @@ fn decryptor<'a>(
                 master_key_id: wrapped.master_key_id,
                 server_uuid: wrapped.server_uuid.clone(),
             };
-            (mysql_decryptor(page0, &wrapped, at, options, tally), Some(key))
+            (mysql_decryptor(page0, &wrapped, at, options, builder), Some(key))
         }
         Encryption::MariaDb { key_id, .. } => match MariaDbDecryptor::new(bytes, info_at, options.keys) {
             Some(decryptor) => {
@@ -119,17 +119,22 @@ fn decryptor<'a>(
             }
             None if !page0.declares_encryption() => (Decryptor::None, None),
             None => {
-                tally.bad_key_info(at, "the crypt data is cut off");
+                builder.bad_key_info(at, "the crypt data is cut off");
                 (Decryptor::Closed, None)
             }
         },
         Encryption::PerconaKeyring { scheme: 0, .. } => (Decryptor::None, None),
         Encryption::PerconaKeyring { magic, .. } => {
-            tally.find(Some(0), at, Check::Unknown, format!("Percona's keyring encryption ({magic}) is not supported"));
+            builder.find(
+                Some(0),
+                at,
+                Check::Unknown,
+                format!("Percona's keyring encryption ({magic}) is not supported"),
+            );
             (Decryptor::Unknown, None)
         }
         Encryption::None => {
-            let closed = without_info(page0, at, tally);
+            let closed = without_info(page0, at, builder);
             (if closed { Decryptor::Closed } else { Decryptor::None }, None)
         }
     }
@@ -137,15 +142,15 @@ fn decryptor<'a>(
 
 /// Checks whether there should be encryption information. MySQL does not clear its place in
 /// temporary tablespaces that it reuses or recreates.
-fn without_info(page0: &Page0, at: Option<u64>, tally: &mut Tally) -> bool {
+fn without_info(page0: &Page0, at: Option<u64>, builder: &mut ReportBuilder) -> bool {
     match page0.disagreement {
         Some(Disagreement::UnknownInfo | Disagreement::FlagWithoutInfo) if is_temporary(page0.kind) => false,
         Some(Disagreement::FlagWithoutInfo) => {
-            tally.bad_key_info(at, "the tablespace is flagged encrypted, but page 0 holds no encryption information");
+            builder.bad_key_info(at, "the tablespace is flagged encrypted, but page 0 holds no encryption information");
             true
         }
         Some(Disagreement::UnknownInfo) => {
-            tally.bad_key_info(at, "the bytes in place of the encryption information are not valid");
+            builder.bad_key_info(at, "the bytes in place of the encryption information are not valid");
             true
         }
         _ => false,
@@ -157,11 +162,11 @@ fn mysql_decryptor<'a>(
     wrapped: &WrappedKey,
     at: Option<u64>,
     options: &Options<'a>,
-    tally: &mut Tally,
+    builder: &mut ReportBuilder,
 ) -> Decryptor<'a> {
     let malformed = wrapped.server_uuid.is_none() && wrapped.magic != crate::tablespace::MySqlMagic::V1;
     if malformed && !wrapped.is_bootstrap() {
-        tally.bad_key_info(at, "the encryption information names no server uuid");
+        builder.bad_key_info(at, "the encryption information names no server uuid");
     }
     let exported = options.export_key.as_ref().filter(|key| key.is_inside(wrapped));
     let failure = match wrapped.unwrap(options.keys) {
@@ -171,16 +176,18 @@ fn mysql_decryptor<'a>(
     };
     let name = wrapped.master_key_name();
     match failure {
-        UnwrapFault::NoStore => tally.unproven(),
+        UnwrapFault::NoStore => builder.unproven(),
         UnwrapFault::Missing => {
-            tally.find(Some(0), at, Check::Key, format!("the keyring has no key {name}"));
+            builder.find(Some(0), at, Check::Key, format!("the keyring has no key {name}"));
         }
         _ if page0.checksum.is_ok() => {
             let detail =
                 format!("key {name} does not unwrap the tablespace's key: its checksum fails, page 0 is sound");
-            tally.find(Some(0), at, Check::KeyOpens, detail);
+            builder.find(Some(0), at, Check::KeyOpens, detail);
         }
-        _ => tally.bad_key_info(at, format!("key {name} does not unwrap the tablespace's key, and page 0 is damaged")),
+        _ => {
+            builder.bad_key_info(at, format!("key {name} does not unwrap the tablespace's key, and page 0 is damaged"))
+        }
     }
     Decryptor::Closed
 }
@@ -194,21 +201,21 @@ fn with_key<'a>(key: TablespaceKey) -> Decryptor<'a> {
 
 /// Page 0 of an encrypted tablespace holds the key: if its checksum fails, the key information is
 /// uncertain unless a key proved it. The page itself is judged with all others.
-fn check_page0(page0: &Page0, info_at: usize, decryptor: &Decryptor<'_>, tally: &mut Tally) {
+fn check_page0(page0: &Page0, info_at: usize, decryptor: &Decryptor<'_>, builder: &mut ReportBuilder) {
     if page0.checksum == Checksum::Mismatch && page0.declares_encryption() {
         let proven = match decryptor {
             Decryptor::MySql { .. } => "; the key on it is intact",
             _ => "",
         };
         let at = crate::bytes::as_u64(info_at);
-        tally.bad_key_info(Some(at), format!("page 0, which holds the encryption information, is damaged{proven}"));
+        builder.bad_key_info(Some(at), format!("page 0, which holds the encryption information, is damaged{proven}"));
     }
     let contradiction = match page0.disagreement {
         // If MySQL 9.7 is killed while it rotates its master key, it continues at its next start
         // and then writes the information into these files, too.
         Some(Disagreement::InfoWithoutFlag) if is_left_over(page0) => {
             let detail = "encryption information without the flag, in a file that is recreated at every start";
-            return tally.find(Some(0), Some(crate::bytes::as_u64(info_at)), Check::Stale, detail);
+            return builder.find(Some(0), Some(crate::bytes::as_u64(info_at)), Check::Stale, detail);
         }
         Some(Disagreement::InfoWithoutFlag) => "page 0 holds encryption information, but is not flagged encrypted",
         Some(Disagreement::SchemeAgainstMode) => "scheme and ENCRYPTED option of the crypt data contradict each other",
@@ -217,7 +224,7 @@ fn check_page0(page0: &Page0, info_at: usize, decryptor: &Decryptor<'_>, tally: 
         }
         _ => return,
     };
-    tally.bad_key_info(Some(crate::bytes::as_u64(info_at)), contradiction);
+    builder.bad_key_info(Some(crate::bytes::as_u64(info_at)), contradiction);
 }
 
 /// Source: docs/formats, "Undo tablespaces", "Encryption info on page 0" (operation in progress) and the pitfall of

@@ -28,7 +28,7 @@ use crate::{
     page::{self, header::PageHeader, layout::PAGE_NO},
     read::{fill, length},
     tablespace::{Continuation, Family, Page0, TablespaceKind},
-    verify::{Check, FileReport, RequiredKey, Tally, tablespace::judgement::State},
+    verify::{Check, FileReport, ReportBuilder, RequiredKey, tablespace::judgement::State},
 };
 
 pub use owners::{NoTablespaces, Owner, TablespaceLookup};
@@ -82,7 +82,7 @@ pub struct TablespaceVerifier<'a> {
     decryptor: Decryptor<'a>,
     expected: Expected,
     key: Option<RequiredKey>,
-    head: Tally,
+    head: ReportBuilder,
     checkpoint: Option<Lsn>,
     live: bool,
     owners: &'a dyn TablespaceLookup,
@@ -167,7 +167,7 @@ impl<'a> TablespaceVerifier<'a> {
             decryptor: head.decryptor,
             expected: head.expected,
             key: head.key,
-            head: head.tally,
+            head: head.builder,
             page0: head.page0,
             checkpoint: options.checkpoint,
             live: options.live,
@@ -272,12 +272,12 @@ impl<'a> TablespaceVerifier<'a> {
         for part in parts {
             whole.merge(part);
         }
-        let mut tally = self.head.clone();
-        let key = whole.conclude(self.key.clone(), as_u64(self.page_bytes), &mut tally);
-        if tally.units.total < self.pages() {
-            tally.find(None, None, Check::Changing, "the file became shorter while it was read");
+        let mut builder = self.head.clone();
+        let key = whole.conclude(self.key.clone(), as_u64(self.page_bytes), &mut builder);
+        if builder.units.total < self.pages() {
+            builder.find(None, None, Check::Changing, "the file became shorter while it was read");
         }
-        tally.finish(key)
+        builder.finish(key)
     }
 
     fn size<R: ReadAt + ?Sized>(&mut self, source: &R, pages_in_other_files: u64) {

@@ -6,7 +6,7 @@ use crate::{
     bytes::{as_u64, bump},
     ids::KeyVersion,
     verify::{
-        Check, Finding, MAX_FINDINGS, RequiredKey, Tally,
+        Check, Finding, MAX_FINDINGS, ReportBuilder, RequiredKey,
         tablespace::judgement::{DecryptOutcome, Judgement, State},
     },
 };
@@ -14,7 +14,7 @@ use crate::{
 /// Results of one thread for its runs of pages.
 #[derive(Debug, Default)]
 pub struct Part {
-    tally: Tally,
+    builder: ReportBuilder,
     versions: BTreeMap<KeyVersion, Version>,
     mixed: Runs,
     /// Clear copies of pages of encrypted tablespaces.
@@ -39,7 +39,7 @@ const MAX_KEPT: usize = MAX_FINDINGS;
 impl Part {
     /// Counts page `index` of the file, at `offset`.
     pub(crate) fn count(&mut self, index: u64, offset: u64, judgement: Judgement) {
-        let units = &mut self.tally.units;
+        let units = &mut self.builder.units;
         bump(&mut units.total);
         let bad = judgement.is_bad();
         match judgement.state {
@@ -60,13 +60,13 @@ impl Part {
             self.versions.entry(version).or_default().count(outcome, bad, index, offset);
         }
         for (check, detail) in judgement.problems.into_iter().chain(judgement.notes) {
-            self.tally.push(Finding { unit: Some(index), offset: Some(offset), check, detail });
+            self.builder.push(Finding { unit: Some(index), offset: Some(offset), check, detail });
         }
     }
 
     /// Counts pages that were judged before, of a tablespace that is encrypted or not.
     pub(crate) const fn count_unchanged(&mut self, pages: u64, encrypted: bool) {
-        let units = &mut self.tally.units;
+        let units = &mut self.builder.units;
         units.total = units.total.saturating_add(pages);
         let state = if encrypted { &mut units.encrypted } else { &mut units.clear };
         *state = state.saturating_add(pages);
@@ -74,16 +74,16 @@ impl Part {
 
     /// Counts pages that the system could not read.
     pub fn unreadable(&mut self, first: u64, pages: u64, offset: u64, reason: &str) {
-        let units = &mut self.tally.units;
+        let units = &mut self.builder.units;
         units.total = units.total.saturating_add(pages);
         units.bad = units.bad.saturating_add(pages);
         let detail = format!("{pages} pages cannot be read: {reason}");
-        self.tally.find(Some(first), Some(offset), Check::Read, detail);
+        self.builder.find(Some(first), Some(offset), Check::Read, detail);
     }
 
     /// Adds the results of another thread.
     pub fn merge(&mut self, other: Self) {
-        self.tally.merge(other.tally);
+        self.builder.merge(other.builder);
         for (version, pages) in other.versions {
             self.versions.entry(version).or_default().merge(pages);
         }
@@ -91,20 +91,25 @@ impl Part {
         self.clear_copies.merge(other.clear_copies);
     }
 
-    /// Adds everything to the tally of the file. Returns the key that the file needs, with its
+    /// Adds everything to the builder of the file. Returns the key that the file needs, with its
     /// versions.
-    pub(crate) fn conclude(self, key: Option<RequiredKey>, page_bytes: u64, tally: &mut Tally) -> Option<RequiredKey> {
-        tally.merge(self.tally);
-        let key = conclude_versions(key, self.versions, tally);
-        if tally.units.encrypted > 0 {
-            self.mixed.conclude(("is in the clear", "are in the clear"), page_bytes, tally);
+    pub(crate) fn conclude(
+        self,
+        key: Option<RequiredKey>,
+        page_bytes: u64,
+        builder: &mut ReportBuilder,
+    ) -> Option<RequiredKey> {
+        builder.merge(self.builder);
+        let key = conclude_versions(key, self.versions, builder);
+        if builder.units.encrypted > 0 {
+            self.mixed.conclude(("is in the clear", "are in the clear"), page_bytes, builder);
         }
         // Clear copies are a leak in any file, even if nothing around them is encrypted.
         let phrases = (
             "holds a clear copy of a page of an encrypted tablespace",
             "hold clear copies of pages of encrypted tablespaces",
         );
-        self.clear_copies.conclude(phrases, page_bytes, tally);
+        self.clear_copies.conclude(phrases, page_bytes, builder);
         key
     }
 }
@@ -138,16 +143,16 @@ impl Runs {
     }
 
     /// Reports the runs; `phrases` describe one page and several pages.
-    fn conclude(self, phrases: (&str, &str), page_bytes: u64, tally: &mut Tally) {
+    fn conclude(self, phrases: (&str, &str), page_bytes: u64, builder: &mut ReportBuilder) {
         for (first, last) in self.kept {
             let detail = match last.saturating_sub(first) {
                 0 => format!("page {first} {}", phrases.0),
                 more => format!("pages {first} to {last} ({}) {}", more.saturating_add(1), phrases.1),
             };
-            tally.find(Some(first), Some(first.saturating_mul(page_bytes)), Check::Mixed, detail);
+            builder.find(Some(first), Some(first.saturating_mul(page_bytes)), Check::Mixed, detail);
         }
         if self.left_out > 0 {
-            tally.find(None, None, Check::Mixed, format!("{} more runs of pages {}", self.left_out, phrases.1));
+            builder.find(None, None, Check::Mixed, format!("{} more runs of pages {}", self.left_out, phrases.1));
         }
     }
 }
@@ -183,22 +188,22 @@ impl Version {
 fn conclude_versions(
     key: Option<RequiredKey>,
     versions: BTreeMap<KeyVersion, Version>,
-    tally: &mut Tally,
+    builder: &mut ReportBuilder,
 ) -> Option<RequiredKey> {
     let Some(RequiredKey::MariaDb { key_id, .. }) = key else {
         if versions.values().any(|pages| pages.without_key_file > 0 || pages.without_key > 0) {
-            tally.unproven();
+            builder.unproven();
         }
         return key;
     };
     let asked = RequiredKey::MariaDb { key_id, versions: versions.keys().copied().collect() };
     for (version, pages) in versions {
         if pages.without_key_file > 0 {
-            tally.unproven();
+            builder.unproven();
         }
         if pages.without_key > 0 {
             let count = pages.without_key;
-            tally.find(
+            builder.find(
                 None,
                 None,
                 Check::Key,
@@ -210,15 +215,15 @@ fn conclude_versions(
                 "key {key_id} version {version} decrypts none of {} pages, whose ciphertext is valid",
                 pages.failed
             );
-            tally.find(None, None, Check::KeyOpens, detail);
+            builder.find(None, None, Check::KeyOpens, detail);
             continue;
         }
-        tally.units.bad = tally.units.bad.saturating_add(pages.failed);
-        tally.units.encrypted = tally.units.encrypted.saturating_sub(pages.failed);
+        builder.units.bad = builder.units.bad.saturating_add(pages.failed);
+        builder.units.encrypted = builder.units.encrypted.saturating_sub(pages.failed);
         for (index, offset) in pages.failures {
             let detail =
                 format!("key {key_id} version {version} does not decrypt it, although it decrypts other pages");
-            tally.find(Some(index), Some(offset), Check::OpenedChecksum, detail);
+            builder.find(Some(index), Some(offset), Check::OpenedChecksum, detail);
         }
     }
     Some(asked)

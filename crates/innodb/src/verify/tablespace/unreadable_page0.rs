@@ -4,7 +4,7 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
-    error::{PageFault, ScanError},
+    error::{Page0Fault, ScanError},
     ids::Lsn,
     page::{
         checksum,
@@ -16,7 +16,7 @@ use crate::{
     },
     read::{fill, length},
     tablespace::{Family, Page0},
-    verify::{Check, FileReport, Tally, Units},
+    verify::{Check, FileReport, ReportBuilder, Units},
 };
 
 /// [`PAGE_BYTES`](crate::page::layout::PAGE_BYTES) in the order to try them, the most common one first.
@@ -83,21 +83,21 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R, state: FileState) -> Result<Option
 
 const UNWRITTEN: &str = "page 0 was not written yet: the first pages of a new table can be in the redo log only";
 
-fn report(found: PageSizeProbe, file_bytes: u64, reason: &PageFault) -> FileReport {
-    let mut tally = Tally::default();
+fn report(found: PageSizeProbe, file_bytes: u64, reason: &Page0Fault) -> FileReport {
+    let mut builder = ReportBuilder::default();
     if found.encrypted > 0 {
         let detail = format!("{reason}; encrypted pages follow, and their key information is lost");
-        tally.bad_key_info(Some(0), detail);
+        builder.bad_key_info(Some(0), detail);
     } else if found.sound > 0 {
-        tally.find(Some(0), Some(0), Check::Header, format!("{reason}; sound pages follow"));
-    } else if matches!(reason, PageFault::Short { .. }) {
-        tally.find(Some(0), Some(0), Check::PartialUnit, reason.to_string());
+        builder.find(Some(0), Some(0), Check::Header, format!("{reason}; sound pages follow"));
+    } else if matches!(reason, Page0Fault::Short { .. }) {
+        builder.find(Some(0), Some(0), Check::PartialUnit, reason.to_string());
     } else {
         return FileReport::unidentified(reason.to_string());
     }
     let total = file_bytes.checked_div(found.page_bytes).unwrap_or(0);
-    tally.units = Units { total, bad: total.min(1), ..Units::default() };
-    tally.finish(None)
+    builder.units = Units { total, bad: total.min(1), ..Units::default() };
+    builder.finish(None)
 }
 
 fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Result<PageSizeProbe, ScanError> {

@@ -1,21 +1,39 @@
 //! `sealant migrate finish` and `abort`: end a migration after its cut-over, or instead of it.
 
+use std::path::PathBuf;
+
+use ::migrate::Proof;
 use clap::Args;
 use report::{migrate_abort_change, migrate_aborted, migrate_finished};
 
+use super::report::write_proof;
 use super::scope::Scope;
 use crate::cli::change::confirm_change;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, say};
+use crate::output::file::check_writable;
+use crate::output::message::{Failure, info, say};
 
-/// Remove the state of a migration after its cut-over; the tables stay at both ends
+/// Save the proof of a migration after its cut-over, and remove its state; the tables stay at both ends
 ///
-/// Only the target is contacted.
+/// Only the target is contacted. The state there has the only copy of the proof.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", FINISH_EXITS))]
 pub(crate) struct Finish {
     #[command(flatten)]
     scope: Scope,
+    #[command(flatten)]
+    proof: Keep,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Keep {
+    /// Write the proof to this file, as JSON Lines, before the state is removed; `report` shows it too until then
+    #[arg(long, value_name = "FILE")]
+    proof: Option<PathBuf>,
+    /// Remove the proof without saving it
+    #[arg(long)]
+    discard_proof: bool,
 }
 
 /// Give a migration up: the source is writable as before, and the state at the target is removed
@@ -33,15 +51,23 @@ pub(crate) struct Abort {
 }
 
 pub(super) const FINISH_EXITS: exit::Codes =
-    &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was not done, or there is no migration")];
+    &[(Exit::Clean, "removed"), (Exit::Failed, "not removed: no cut-over, no migration, or the proof cannot be saved")];
 pub(super) const ABORT_EXITS: exit::Codes =
     &[(Exit::Clean, "removed"), (Exit::Failed, "the cut-over was done, or there is no migration")];
 
 impl Finish {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        ::migrate::finish(&self.scope.target()?)?;
+        self.proof.proof.iter().try_for_each(|path| check_writable(path))?;
+        ::migrate::finish(&self.scope.target()?, |proof| self.save(proof))?;
         say(&[migrate_finished()]);
         Ok(Exit::Clean)
+    }
+
+    fn save(&self, proof: &Proof) -> Result<(), Failure> {
+        let Some(path) = &self.proof.proof else { return Ok(()) };
+        write_proof(path, proof)?;
+        info(&format!("the proof is in {}", path.display()));
+        Ok(())
     }
 }
 

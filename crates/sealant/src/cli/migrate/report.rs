@@ -1,6 +1,6 @@
 //! `sealant migrate report`: the proof of a migration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::migrate::{Proof, Verdict, proof};
 use clap::Args;
@@ -14,7 +14,8 @@ use crate::output::message::Failure;
 /// Show and keep the proof: what was compared, when, at which position; encryption of each table; how long writes were
 /// blocked
 ///
-/// Only the target is contacted: the proof is kept in the state there, which `finish` and `abort` remove.
+/// Only the target is contacted: the proof is kept in the state there, which `finish` and `abort` remove. `finish` saves
+/// it before.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Report {
@@ -36,6 +37,11 @@ pub(super) const EXITS: exit::Codes = &[
     (Exit::Incomplete, "rows are not copied, not compared since they changed, or differ"),
 ];
 
+/// Writes the proof as JSON Lines.
+pub(super) fn write_proof(path: &Path, found: &Proof) -> Result<(), Failure> {
+    replace(path, &|out| write_migrate_proof_lines(found, out).map_err(std::io::Error::from))
+}
+
 impl Report {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         self.html.iter().chain(&self.proof).try_for_each(|path| check_writable(path))?;
@@ -53,7 +59,7 @@ impl Report {
             replace(path, &|out| write_migrate_html(found, out).map_err(std::io::Error::from))?;
         }
         if let Some(path) = &self.proof {
-            replace(path, &|out| write_migrate_proof_lines(found, out).map_err(std::io::Error::from))?;
+            write_proof(path, found)?;
         }
         to_stdout(&|out| write_migrate_proof(found, out).map_err(std::io::Error::from))
     }

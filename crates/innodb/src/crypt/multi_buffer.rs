@@ -19,8 +19,8 @@ use crate::crypt::aes::{BLOCK, Block, KeyLength};
 /// first-level cache.
 pub const LANES: usize = 64;
 
-/// A key expanded for encryption in lockstep. Wiped on drop.
-pub struct Lockstep {
+/// A key expanded for CBC encryption of many runs together (multi-buffer). Wiped on drop.
+pub struct MultiBufferCbc {
     cipher: Cipher,
 }
 
@@ -29,9 +29,9 @@ enum Cipher {
     Aes256(Box<Aes256Enc>),
 }
 
-impl fmt::Debug for Lockstep {
+impl fmt::Debug for MultiBufferCbc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Lockstep")
+        f.write_str("MultiBufferCbc")
     }
 }
 
@@ -44,7 +44,7 @@ pub struct Run<'b> {
     pub data: &'b mut [u8],
 }
 
-impl Lockstep {
+impl MultiBufferCbc {
     /// Expands a key of 16 or 32 bytes, the lengths of page keys.
     ///
     /// # Errors
