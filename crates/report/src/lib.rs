@@ -75,8 +75,8 @@ pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_b
 pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, write_binlog_table};
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
-    write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_paths,
-    write_certificate_json, write_certificate_table, write_certs_json, write_certs_text, write_unknown_check,
+    write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_paths, write_certificate_json,
+    write_certificate_table, write_certs_json, write_certs_text, write_unknown_check,
 };
 pub use change::{
     forgotten_messages, request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json,
