@@ -16,7 +16,6 @@ use std::{
 
 use files::{
     Buffer, ReadAt, Reader,
-    quantity::{eta, rate, size},
     regular::{self, Links},
 };
 use innodb::{
