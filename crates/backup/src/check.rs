@@ -13,7 +13,6 @@ use archive::{
     receipt::Object,
     sshsig::AllowedSigners,
 };
-use codec::hash::Hash;
 use serde::Serialize;
 use store::Error as StoreError;
 
@@ -238,8 +237,8 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
     let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
     let mut reader = PackReader::decrypt(repository.object(object)?, identities).map_err(wrong)?;
     while let Some(frame) = reader.next_frame().map_err(wrong)? {
-        if frame.description.opened.is_none() && Hash::compute(frame.data) != frame.description.hash {
-            return Err(wrong(ArchiveError::Pack("the bytes of a frame differ from those that were packed")));
+        if frame.description.opened.is_none() {
+            frame.check_hash().map_err(wrong)?;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use archive::{
     Digest, names,
     prune::{MAX_BYTES, NAMESPACE, PruneDeclaration, RemovedLogs},
-    sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
+    sshsig::AllowedSigners,
 };
 
 use jiff::Timestamp;
@@ -80,14 +80,11 @@ fn trusted(
     let untrusted = |reason: String| Error::Untrusted { object: object.to_owned(), reason };
     let bytes = read(repository.store(), object, MAX_BYTES)?.ok_or_else(|| untrusted("it is gone".to_owned()))?;
     let declaration = PruneDeclaration::parse(&bytes)?;
-    if declaration.repo != repository.id {
-        return Err(untrusted("it was written for another repository".to_owned()));
-    }
+    repository.check_id(object, &declaration.repo)?;
     let Some(signers) = signers else { return Ok(declaration) };
-    let text = read(repository.store(), signature, MAX_SIGNATURE_BYTES as u64)?;
-    let text = text.ok_or_else(|| untrusted("there is no signature".to_owned()))?;
-    let signature = Signature::parse(&text).map_err(|error| untrusted(error.to_string()))?;
-    let key = signature.verify(NAMESPACE, &bytes).map_err(|error| untrusted(error.to_string()))?;
-    signers.allow(key, &declaration.keeper, NAMESPACE).map_err(|error| untrusted(error.to_string()))?;
-    Ok(declaration)
+    let signer = (declaration.keeper.as_str(), NAMESPACE);
+    match repository.signature_fault(signature, signer, &bytes, signers)? {
+        Some(fault) => Err(untrusted(fault)),
+        None => Ok(declaration),
+    }
 }

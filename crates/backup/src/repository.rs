@@ -183,12 +183,38 @@ impl Repository {
         receipt: &[u8],
         signers: &AllowedSigners,
     ) -> Result<(), Error> {
-        let untrusted = |reason: String| Error::Untrusted { object: object.to_owned(), reason };
-        let text = read(&*self.store, object, MAX_SIGNATURE_BYTES as u64)?;
-        let text = text.ok_or_else(|| untrusted("there is no signature".to_owned()))?;
-        let signature = Signature::parse(&text).map_err(|error| untrusted(error.to_string()))?;
-        let key = signature.verify(NAMESPACE, receipt).map_err(|error| untrusted(error.to_string()))?;
-        signers.allow(key, host, NAMESPACE).map_err(|error| untrusted(error.to_string()))
+        let fault = self.signature_fault(object, (host, NAMESPACE), receipt, signers)?;
+        fault.map_or(Ok(()), |reason| Err(Error::Untrusted { object: object.to_owned(), reason }))
+    }
+
+    /// What is wrong with the signature of a document: the object `signature`, by `principal` for `namespace`.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) fn signature_fault(
+        &self,
+        signature: &str,
+        (principal, namespace): (&str, &str),
+        document: &[u8],
+        signers: &AllowedSigners,
+    ) -> Result<Option<String>, Error> {
+        let Some(text) = read(&*self.store, signature, MAX_SIGNATURE_BYTES as u64)? else {
+            return Ok(Some("there is no signature".to_owned()));
+        };
+        let judged = Signature::parse(&text).map_err(|fault| fault.to_string()).and_then(|signature| {
+            let key = signature.verify(namespace, document).map_err(|fault| fault.to_string())?;
+            signers.allow(key, principal, namespace).map_err(|fault| fault.to_string())
+        });
+        Ok(judged.err())
+    }
+
+    /// Refuses a document of another repository.
+    pub(crate) fn check_id(&self, object: &str, id: &str) -> Result<(), Error> {
+        if id == self.id {
+            return Ok(());
+        }
+        let reason = "it was written for another repository".to_owned();
+        Err(Error::Untrusted { object: object.to_owned(), reason })
     }
 
     /// Opens an object for reading.

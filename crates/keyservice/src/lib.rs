@@ -13,6 +13,8 @@
 mod address;
 mod credentials;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod http;
 mod kv;
 mod secret;

@@ -162,10 +162,10 @@ impl S3Fault {
                 "get new ones; with credential_process in the file they are renewed by themselves".to_owned()
             }
             Self::Rejected { code } if code == "SignatureDoesNotMatch" => {
-                "the access key exists, and its secret is another one; or a proxy changes requests".to_owned()
+                "the secret does not belong to this access key, or a proxy changes requests".to_owned()
             }
             Self::Rejected { .. } => {
-                "the access key does not exist in this store: are endpoint and credentials of the same one?".to_owned()
+                "the access key does not exist in this store: do endpoint and credentials belong together?".to_owned()
             }
             Self::Denied { action: action @ s3_action::GET_OBJECT } => {
                 let list = s3_action::LIST_BUCKET;

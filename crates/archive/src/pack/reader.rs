@@ -3,6 +3,7 @@
 use std::{fmt, io::Read};
 
 use agefile::{Decryptor, Identity};
+use codec::hash::Hash;
 use zeroize::Zeroizing;
 use zstd::bulk::Decompressor;
 
@@ -18,6 +19,19 @@ pub struct Frame<'p> {
     pub description: Description,
     /// The unpacked bytes; decrypted pages, if the description says so.
     pub data: &'p mut [u8],
+}
+
+impl Frame<'_> {
+    /// Compares the bytes with the hash of those that were packed. Decrypted pages have to be encrypted before.
+    ///
+    /// # Errors
+    /// [`Error::Pack`] if they differ.
+    pub fn check_hash(&self) -> Result<(), Error> {
+        if Hash::compute(self.data) == self.description.hash {
+            return Ok(());
+        }
+        Err(Error::Pack("the bytes of a frame differ from those that were packed"))
+    }
 }
 
 /// Reads a pack; allocates memory for one frame.

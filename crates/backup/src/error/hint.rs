@@ -21,8 +21,9 @@ impl Error {
         Some(Cow::Borrowed(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`",
             Self::OtherMachine { .. } => {
-                "give each machine its own name under [host]; a host that lost its state has to be allowed to list and \
-                 read its backups for one `sealant backup init` and one run"
+                let lost = "a host that lost its state has to be allowed to list and read its backups for one `sealant \
+                            backup init` and one run";
+                return Some(format!("{OWN_NAME}; {lost}").into());
             }
             Self::UnknownRepository { .. } => {
                 "write it as `id` under [repository]: it is in sealant-repo.json, and what `sealant backup init` prints"
@@ -87,8 +88,9 @@ impl Error {
                  this archive"
             }
             Self::OtherArchiver { .. } => {
-                "give each machine its own name under [host]; a host that lost its state, or has an older copy of it, \
-                 has to be allowed to list and read its receipts for one run"
+                let lost = "a host that lost its state, or has an older copy of it, has to be allowed to list and read \
+                            its receipts for one run";
+                return Some(format!("{OWN_NAME}; {lost}").into());
             }
             Self::OldState { server, .. } => {
                 return Some(
@@ -133,6 +135,8 @@ impl Error {
     }
 }
 
+/// Hint for two machines that write as one host.
+const OWN_NAME: &str = "give each machine its own name under [host]";
 /// Hint for a lost manifest.
 const SALVAGE: &str = "with the right identity, restore --salvage gets from the packs alone what they have";
 /// Hint for missing keys.

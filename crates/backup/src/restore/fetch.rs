@@ -14,7 +14,7 @@ use archive::{
     Description, Error as ArchiveError, Frame, Manifest, PackReader, Run, manifest::StoredFile, names, receipt::Object,
 };
 use codec::{
-    hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of},
+    hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     page::{SpaceCipher, SpaceKeys},
     path::RelativePath,
 };
@@ -194,14 +194,10 @@ impl<'f> Fetch<'f> {
         if frame.description.opened.is_some() {
             writer.seal(*number, &frame.description, frame.data)?;
         }
-        if Hash::compute(frame.data) != frame.description.hash {
-            let sealed = frame.description.opened.is_some();
-            return Err(if sealed {
-                cannot_encrypt(&frame.description.path, None)
-            } else {
-                wrong(ArchiveError::Pack("the bytes of a frame differ from those that were packed"))
-            });
-        }
+        frame.check_hash().map_err(|fault| match frame.description.opened {
+            Some(_) => cannot_encrypt(&frame.description.path, None),
+            None => wrong(fault),
+        })?;
         parts.iter().try_for_each(|(number, run)| writer.write(*number, run, frame.data))
     }
 }

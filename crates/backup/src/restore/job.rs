@@ -64,7 +64,7 @@ pub enum Event<'e> {
         /// Duration.
         seconds: f64,
     },
-    /// So many bytes of binary logs are replayed.
+    /// Binary logs have been replayed: how many bytes.
     Replaying(u64),
     /// The logs are replayed.
     Replayed(&'e ReplayResult),

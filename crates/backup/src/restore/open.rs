@@ -136,10 +136,7 @@ impl Opened {
         let file = File::open(path).map_err(Error::io(path, "cannot be read"))?;
         let manifest = read_manifest(BufReader::new(file), identities)
             .map_err(|source| Error::Object { object: path.display().to_string(), source })?;
-        if manifest.head.repo != repository.id {
-            let reason = "it was written for another repository".to_owned();
-            return Err(Error::Untrusted { object: path.display().to_string(), reason });
-        }
+        repository.check_id(&path.display().to_string(), &manifest.head.repo)?;
         Ok(Self::Manifest(Box::new(manifest)))
     }
 

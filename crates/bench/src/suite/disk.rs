@@ -2,11 +2,10 @@
 
 mod finding;
 mod free_disk;
+mod volumes;
 
 use std::{
-    fs::File,
     num::NonZeroU32,
-    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -14,15 +13,12 @@ use std::{
 use luks::{cryptsetup::Cryptsetup, sector::SectorCipher};
 
 pub use self::free_disk::FreeDisk;
+use self::volumes::Volumes;
 use super::{Collected, Outcome, Watch};
 use crate::{
-    Arm, Environment, Error, Experiment, Program, Settings, Subject, TemporaryDirectory,
-    disk::{CipherDirection, CipherSet, Disk, Pattern, Refusal, TestVolume, sectors},
+    Environment, Error, Experiment, Program, Settings, Subject, TemporaryDirectory,
+    disk::{CipherDirection, CipherSet, Pattern, sectors},
 };
-
-const PLAIN: &str = "plain disk";
-/// Size of an image that shows which sets can be formatted, if no disk is given.
-const IMAGE_BYTES: u64 = 32 << 20;
 
 /// Finds cryptsetup, which a disk requires. The measurement in memory runs without it.
 ///
@@ -57,9 +53,6 @@ pub struct DiskSuite<'a> {
     /// Set to true to end the measurement.
     pub stopped: &'a AtomicBool,
 }
-
-/// Volumes with the names of their arms, and sets that were refused.
-type FormatOutcome = (Vec<(String, TestVolume)>, Vec<Refusal>);
 
 impl DiskSuite<'_> {
     /// The disk, if anything is written to it.
@@ -147,10 +140,11 @@ impl DiskSuite<'_> {
             );
             return Ok(());
         };
-        let scratch = TemporaryDirectory::below(&std::env::temp_dir())?;
+        let scratch = &TemporaryDirectory::below(&std::env::temp_dir())?;
+        let volumes = Volumes { suite: self, cryptsetup, scratch, watch };
         match &self.free_disk {
             Some(free_disk) if free_disk.has_device_mapper => {
-                return self.volumes(free_disk, cryptsetup, &scratch, collected, watch);
+                return volumes.measure(free_disk, collected);
             }
             Some(free_disk) => {
                 let name = free_disk.named.display();
@@ -158,83 +152,7 @@ impl DiskSuite<'_> {
             }
             None => collected.notes.push("no disk was measured: --on DISK".to_owned()),
         }
-        self.format_image(cryptsetup, &scratch, collected, watch)
-    }
-
-    /// Formats an image, without a disk, to find the sets that cryptsetup refuses. A refusal because there is no
-    /// device-mapper does not count against the set.
-    fn format_image(
-        &self,
-        cryptsetup: &Cryptsetup,
-        scratch: &TemporaryDirectory,
-        collected: &mut Collected,
-        watch: &Watch<'_>,
-    ) -> Result<(), Error> {
-        let image = scratch.path().join("image");
-        File::create(&image).and_then(|file| file.set_len(IMAGE_BYTES)).map_err(Error::file(&image))?;
-        let faulty: Vec<&CipherSet> = self.sets.iter().filter(|set| set.fault().is_some()).collect();
-        let sectors = self.sector_bytes.get(..1).unwrap_or_default();
-        let (_, refused) = self.make(&faulty, sectors, cryptsetup, &image, scratch, watch)?;
-        collected.notes.extend(refusals(&refused));
-        Ok(())
-    }
-
-    /// Volumes of the sets that can be formatted and opened here, with their names, and the refused sets.
-    fn make(
-        &self,
-        sets: &[&CipherSet],
-        sectors: &[u32],
-        cryptsetup: &Cryptsetup,
-        device: &Path,
-        scratch: &TemporaryDirectory,
-        watch: &Watch<'_>,
-    ) -> Result<FormatOutcome, Error> {
-        let (mut volumes, mut refused) = (Vec::new(), Vec::new());
-        for set in sets {
-            for &bytes in sectors {
-                watch(&format!("format {set}"));
-                let made = TestVolume::make(cryptsetup, set, bytes, device, scratch.path(), self.no_queues);
-                let opened = made.and_then(|volume| {
-                    if self.written().is_some() {
-                        volume.open(cryptsetup)?;
-                    }
-                    Ok(volume)
-                });
-                match opened {
-                    Ok(volume) => volumes.push((format!("{set}, {bytes}"), volume)),
-                    Err(error) => refused.push(Refusal::from_error(set, bytes, error)?),
-                }
-                self.check_stopped()?;
-            }
-        }
-        Ok((volumes, refused))
-    }
-
-    fn volumes(
-        &self,
-        free_disk: &FreeDisk,
-        cryptsetup: &Cryptsetup,
-        scratch: &TemporaryDirectory,
-        collected: &mut Collected,
-        watch: &Watch<'_>,
-    ) -> Result<(), Error> {
-        let disk = Disk::open(&free_disk.named)?;
-        let sets: Vec<&CipherSet> = self.sets.iter().collect();
-        let (volumes, refused) = self.make(&sets, self.sector_bytes, cryptsetup, disk.path(), scratch, watch)?;
-        collected.notes.extend(refusals(&refused));
-        collected.notes.push(free_disk.note(&disk));
-        let pairs: Vec<(String, String)> = volumes.iter().map(|(name, _)| (name.clone(), PLAIN.to_owned())).collect();
-        let settings = Settings { warm_up: false, ..self.settings };
-        for &pattern in &self.patterns {
-            let plain = Arm::self_timed(PLAIN, || free_disk.fio.run(disk.path(), pattern));
-            let arms = volumes.iter().map(|(name, volume)| {
-                Arm::self_timed(name.as_str(), move || free_disk.fio.run(volume.open(cryptsetup)?.path(), pattern))
-            });
-            let name = format!("disk: {}", pattern.title());
-            let experiment = Experiment::new(name).arm(plain).arms(arms).before_each(|| self.check_stopped());
-            collected.run(experiment, &settings, &pairs, watch)?;
-        }
-        Ok(())
+        volumes.format_image(collected)
     }
 
     fn check_stopped(&self) -> Result<(), Error> {
@@ -270,16 +188,6 @@ fn pairs(ciphers: &[(&CipherSet, SectorCipher)]) -> Vec<(String, String)> {
     cbc.filter_map(|(set, _)| Some((xts(set.data_key_bits())?.0.to_string(), set.to_string()))).collect()
 }
 
-/// Sets that are refused, one line for all sector sizes.
-fn refusals(refused: &[Refusal]) -> Vec<String> {
-    let is_first = |(at, refusal): &(usize, &Refusal)| {
-        let same = |other: &Refusal| other.set == refusal.set && other.reason == refusal.reason;
-        !refused.iter().take(*at).any(same)
-    };
-    let note = |(_, refusal): (usize, &Refusal)| format!("{} cannot be formatted: {}", refusal.set, refusal.reason);
-    refused.iter().enumerate().filter(is_first).map(note).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,13 +202,6 @@ mod tests {
         let cipher = |set: &CipherSet| SectorCipher::new(&set.cipher, &vec![0; set.key_bits as usize / 8]).unwrap();
         let ciphers: Vec<_> = sets.iter().map(|set| (set, cipher(set))).collect();
         assert_eq!(pairs(&ciphers), [("aes-xts-plain64 256".to_owned(), "aes-cbc-plain 128".to_owned())]);
-    }
-
-    #[test]
-    fn a_refusal_is_reported_once_for_all_sizes() {
-        let refusal = |set: &str, sector_bytes| Refusal { set: set.to_owned(), sector_bytes, reason: "no".to_owned() };
-        let notes = refusals(&[refusal("a", 512), refusal("a", 4096), refusal("b", 512)]);
-        assert_eq!(notes, ["a cannot be formatted: no", "b cannot be formatted: no"]);
     }
 
     #[test]

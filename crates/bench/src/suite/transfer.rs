@@ -1,5 +1,8 @@
 //! How fast a directory is copied, compared with other common programs.
 
+mod notes;
+mod peers;
+
 use std::{
     ffi::OsString,
     fs,
@@ -7,18 +10,17 @@ use std::{
 };
 
 use files::quantity::size;
-use serde::Deserialize;
 
+use self::notes::{Sent, disk_notes};
+pub use self::peers::Peers;
 use super::{Collected, Outcome, Watch, served::Served};
 use crate::{
     COPY_PEERS, CopyJob, CopyPeer, Environment, Error, Experiment, Link, Rate, SealantCopy, Settings, Subject,
-    TemporaryDirectory, Tree, arms, error::NEEDS_SERVER, programs_of,
+    TemporaryDirectory, Tree, arms, programs_of,
 };
 
 /// Space for the overhead of other file systems: journals and directories.
 const SPARE_BYTES: u64 = 64 << 20;
-/// File systems on which `cp` may share data instead of copying it.
-const SHARING: [&str; 4] = ["btrfs", "xfs", "zfs", "bcachefs"];
 
 /// Parameters of the measurement.
 #[derive(Debug)]
@@ -197,85 +199,6 @@ impl TransferSuite<'_> {
     }
 }
 
-/// The peers that take part.
-#[derive(Debug, Default)]
-pub struct Peers {
-    there: Vec<&'static CopyPeer>,
-    /// Names of unavailable peers, with what they need.
-    missing: Vec<String>,
-}
-
-impl Peers {
-    /// Adds a peer. Requested peers must be available; giving a running server requests those that copy from one.
-    fn add(&mut self, peer: &'static CopyPeer, is_named: bool, is_served: bool) -> Result<(), Error> {
-        let asked = is_named || (peer.from_server && is_served);
-        let mut needs = peer.missing();
-        if asked && !needs.is_empty() {
-            return Err(Error::PeerMissing { peer: peer.name, programs: needs });
-        }
-        if peer.from_server && !is_served {
-            needs.push(NEEDS_SERVER);
-        }
-        match needs.is_empty() {
-            true => self.there.push(peer),
-            false if asked => return Err(Error::PeerNeedsServer { peer: peer.name }),
-            false => self.missing.push(format!("{} (needs {})", peer.name, needs.join(", "))),
-        }
-        Ok(())
-    }
-
-    /// Checks that the peers can use the given server and link.
-    fn check(&self, is_served: bool, rate: Option<Rate>) -> Result<(), Error> {
-        if is_served && !self.there.iter().any(|peer| peer.from_server) {
-            return Err(Error::NoPeerOfServer);
-        }
-        match self.there.iter().find(|peer| !peer.networked) {
-            Some(peer) if rate.is_some() => Err(Error::PeerWithoutNetwork { peer: peer.name }),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Notes on disks that make copies cheaper or more expensive than usual.
-fn disk_notes(source: &Environment, scratch: &Path, peers: &[&CopyPeer]) -> Vec<String> {
-    let mut notes = Vec::new();
-    let Some(system) = Environment::now(scratch).file_system else { return notes };
-    if system == "tmpfs" {
-        notes.push("copies were written into memory (tmpfs), not to a disk".to_owned());
-    } else if source.file_system.as_ref() != Some(&system) {
-        notes.push(format!("copies were written to {system}"));
-    }
-    if SHARING.contains(&system.as_str()) && peers.iter().any(|peer| !peer.networked) {
-        notes.push(format!("cp may have shared the blocks of the source instead of copying them ({system})"));
-    }
-    if std::env::var_os("OPENSSL_ia32cap").is_some() {
-        notes.push("OPENSSL_ia32cap is set for all of them, this program too".to_owned());
-    }
-    notes
-}
-
-/// What `send` reports.
-#[derive(Deserialize)]
-struct Sent {
-    bytes: u64,
-    wire_bytes: u64,
-    opened_bytes: u64,
-    suite: Option<String>,
-    streams: usize,
-}
-
-impl Sent {
-    fn read(report: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(report).ok()?).ok()
-    }
-
-    fn note(&self, name: &str) -> String {
-        let (bytes, wire) = (size(self.bytes), size(self.wire_bytes));
-        let suite = self.suite.as_deref().unwrap_or("an unknown suite");
-        format!("{name} sent {bytes} as {wire} through {} connections with {suite}", self.streams)
-    }
-}
-
 fn report_of(scratch: &TemporaryDirectory, arm: &str) -> PathBuf {
     let name: String = arm.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     scratch.path().join(format!("{name}.json"))
@@ -315,15 +238,6 @@ mod tests {
     }
 
     #[test]
-    fn peers_must_match_the_link_and_the_server() {
-        let peers = Peers { there: vec![CopyPeer::by_name("cp").unwrap()], missing: Vec::new() };
-        assert!(matches!(peers.check(true, None), Err(Error::NoPeerOfServer)));
-        let over_a_link = peers.check(false, "1Gbit".parse().ok()).unwrap_err();
-        assert!(over_a_link.is_misuse() && over_a_link.to_string().starts_with("cp uses no network"));
-        assert!(peers.check(false, None).is_ok());
-    }
-
-    #[test]
     fn an_empty_source_and_copies_inside_the_source_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let empty = suite(directory.path(), directory.path()).tree().unwrap_err();
@@ -332,14 +246,5 @@ mod tests {
         let suite = suite(directory.path(), directory.path());
         let within = suite.scratch(&suite.tree().unwrap()).unwrap_err();
         assert!(within.is_misuse() && within.to_string().ends_with("is inside the directory that is to be copied"));
-    }
-
-    #[test]
-    fn a_report_of_send_becomes_a_note() {
-        let directory = tempfile::tempdir().unwrap();
-        let report = directory.path().join("r.json");
-        fs::write(&report, r#"{"bytes": 2048, "wire_bytes": 1024, "opened_bytes": 0, "streams": 4}"#).unwrap();
-        let note = Sent::read(&report).unwrap().note("sealant");
-        assert_eq!(note, "sealant sent 2.0 KiB as 1.0 KiB through 4 connections with an unknown suite");
     }
 }

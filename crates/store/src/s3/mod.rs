@@ -12,6 +12,8 @@ mod backoff;
 mod client;
 mod credentials;
 mod download;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod sign;
 mod xml;
 

@@ -56,7 +56,7 @@ pub enum Note<'n> {
     Stored(&'n Segment),
     /// The server took over from another one, whose archive this one continues.
     TookOver(&'n Predecessor),
-    /// The server does not have these transactions of the former one yet; they are waited for, at most so long.
+    /// The server does not have these transactions of the former one yet; they are waited for, at most this long.
     Waiting(&'n str, Duration),
     /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among
     /// them.

@@ -26,6 +26,14 @@ pub(super) enum Failed {
     Final(S3Fault),
 }
 
+/// An attempt at a request, as it was signed.
+pub(super) struct Attempt<'a> {
+    pub(super) call: &'a Call<'a>,
+    pub(super) credentials: &'a Credentials,
+    /// The time in its signature.
+    pub(super) signed: Timestamp,
+}
+
 impl Client {
     /// Classifies an attempt without an answer.
     pub(super) fn unanswered(&self, error: &ureq::Error, may_have_acted: bool) -> Failed {
@@ -45,13 +53,8 @@ impl Client {
     }
 
     /// Classifies an answer: as a reply for the caller, a transient failure, or a final one.
-    pub(super) fn classify(
-        &self,
-        call: &Call<'_>,
-        reply: Response<Answer>,
-        credentials: &Credentials,
-        now: Timestamp,
-    ) -> Result<Reply, Failed> {
+    pub(super) fn classify(&self, attempt: &Attempt<'_>, reply: Response<Answer>) -> Result<Reply, Failed> {
+        let call = attempt.call;
         let (parts, mut body) = reply.into_parts();
         let (status, headers) = (parts.status.as_u16(), parts.headers);
         if matches!(status, 200..=299 | 412) || (status == 404 && call.method == "HEAD") {
@@ -60,7 +63,7 @@ impl Client {
         // Answers to HEAD requests have no body.
         let text =
             if call.method == "HEAD" { Vec::new() } else { read(&mut body, MAX_ERROR_BYTES).unwrap_or_default() };
-        match self.refusal(call, status, &headers, xml::refusal(&text), credentials, now) {
+        match self.refusal(attempt, status, &headers, xml::refusal(&text)) {
             Some(failed) => Err(failed),
             None => {
                 let body = Answer::builder().data("");
@@ -72,13 +75,12 @@ impl Client {
     /// What a refusal means; `None` if the object does not exist.
     fn refusal(
         &self,
-        call: &Call<'_>,
+        attempt: &Attempt<'_>,
         status: u16,
         headers: &HeaderMap,
         refusal: xml::Refusal,
-        credentials: &Credentials,
-        now: Timestamp,
     ) -> Option<Failed> {
+        let Attempt { call, credentials, signed } = *attempt;
         let header = |name: &str| headers.get(name)?.to_str().ok();
         let xml::Refusal { code, message, region } = refusal;
         let passing =
@@ -98,7 +100,7 @@ impl Client {
             (500 | 502 | 504, _) | (_, "RequestTimeout" | "InternalError") => passing(busy(code), true),
             (409, "ConditionalRequestConflict" | "OperationAborted") => passing(busy(code), false),
             (_, "BadDigest" | "XAmzContentSHA256Mismatch" | "IncompleteBody") => passing(S3Fault::Garbled, false),
-            (_, "RequestTimeTooSkewed" | "RequestExpired") => self.clock(header("date"), now),
+            (_, "RequestTimeTooSkewed" | "RequestExpired") => self.clock(header("date"), signed),
             (_, "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired") => {
                 self.credentials.forget();
                 Failed::Corrected(S3Fault::Expired)
@@ -134,14 +136,14 @@ impl Client {
     }
 
     /// The store rejects this host's time. From now on, times are corrected by the difference.
-    fn clock(&self, date: Option<&str>, now: Timestamp) -> Failed {
+    fn clock(&self, date: Option<&str>, signed: Timestamp) -> Failed {
         let Some(theirs) = date.and_then(|date| rfc2822::parse(date).ok()).map(|zoned| zoned.timestamp()) else {
             return Failed::Final(S3Fault::Answer(
                 "it rejects the time of this host without stating its own".to_owned(),
             ));
         };
         let fault = S3Fault::Clock { ours: Timestamp::now(), theirs };
-        if theirs.duration_since(now).abs() < SignedDuration::from_mins(1) {
+        if theirs.duration_since(signed).abs() < SignedDuration::from_mins(1) {
             return Failed::Final(fault);
         }
         self.ahead.store(theirs.duration_since(Timestamp::now()).as_secs(), Ordering::Relaxed);

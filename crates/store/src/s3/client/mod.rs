@@ -16,7 +16,7 @@ use ureq::{
     http::{HeaderMap, Request},
 };
 
-use self::answer::{Failed, read};
+use self::answer::{Attempt, Failed, read};
 use super::{
     Address, S3Fault, Settings,
     backoff::{ConcurrencyLimit, pause},
@@ -169,7 +169,7 @@ impl Client {
         };
         // A store that rejects a body may close the connection before it has read it. It never stores a partial body.
         let reply = answered.map_err(|error| self.unanswered(&error, is_sent))?;
-        self.classify(call, reply, &credentials, now)
+        self.classify(&Attempt { call, credentials: &credentials, signed: now }, reply)
     }
 
     fn now(&self) -> Timestamp {

@@ -1,0 +1,15 @@
+//! Any text as a receipt of binary logs: if it parses, it can be written and parsed again.
+#![no_main]
+
+use archive::binlog::BinlogReceipt;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(receipt) = BinlogReceipt::parse(bytes) else { return };
+    for part in &receipt.segments {
+        let _ = part.name(&receipt.host, &receipt.server);
+        let _ = part.follows(&receipt.end);
+    }
+    let encoded = receipt.encode().expect("it can be written");
+    assert_eq!(BinlogReceipt::parse(&encoded).expect("our own"), receipt);
+});

@@ -1,0 +1,16 @@
+//! Any two lines as GTIDs of either family: they survive being written, and comparisons agree with each other.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use replication::gtid::Executed;
+
+fuzz_target!(|text: &str| {
+    let (one, other) = text.split_once('\n').unwrap_or((text, ""));
+    let Ok(one) = one.parse::<Executed>() else { return };
+    assert_eq!(one.to_string().parse::<Executed>().as_ref(), Ok(&one));
+    assert!(one.includes(&one) && one.follows(&one) && one.is_recovery_of(&one));
+    let Ok(other) = other.parse::<Executed>() else { return };
+    if one.includes(&other) && other.includes(&one) {
+        assert_eq!(one.is_empty(), other.is_empty());
+    }
+});
