@@ -108,6 +108,12 @@ impl Pair {
         (output.status.code(), plan)
     }
 
+    /// How many definitions of tables the source was asked for.
+    pub(crate) fn definitions_read(&self) -> u32 {
+        let counter = self.source.sql("SHOW GLOBAL STATUS LIKE 'Com_show_create_table'").expect("an answer");
+        counter.split_whitespace().last().expect("a value").parse().expect("a number")
+    }
+
     /// The exit code and the remedies of the checks that found something, by id.
     fn findings(&self) -> (Option<i32>, Vec<(String, String)>) {
         let (code, plan) = self.json(&[]);
@@ -266,7 +272,15 @@ fn one_clear_error_says_what_is_wrong_with_a_server() {
 fn a_link_that_is_weaker_is_refused() {
     let Some(pair) = Pair::mysql(&["--tls-version=TLSv1.2"]) else { return };
     assert_eq!(pair.findings(), (Some(3), vec![("link.tls".to_owned(), "--min-tls 1.2".to_owned())]));
+    for (verb, more) in [("run", &["--yes"][..]), ("verify", &[]), ("cutover", &["--fence", "read-only", "--yes"])] {
+        let output = pair.command(verb, &[]).args(more).output().expect("the binary starts");
+        assert_eq!(output.status.code(), Some(3), "{verb}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("--min-tls 1.2"), "{verb}: {}", text(&output.stderr));
+    }
+    // No definition of a table has passed the link.
+    assert_eq!((pair.json(&[]).1["tables"].clone(), pair.definitions_read()), (Value::Array(Vec::new()), 0));
     assert_eq!(pair.json(&["--min-tls", "1.2"]).0, Some(0));
+    assert_eq!(pair.definitions_read(), 2);
     let output = pair.plan(&[("--source-tls-ca", "")], &["--min-tls", "1.2", "--insecure-unverified-source"]);
     let table = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

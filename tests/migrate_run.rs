@@ -140,7 +140,10 @@ fn a_migration_from_its_first_command_to_its_last() {
     ends(&pair, "run", &[], 2, &["standard input is not a terminal", "--yes"]);
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").expect("an answer"), "");
 
+    let read = pair.definitions_read();
     ends(&pair, "run", &["--yes", "--until", "copied"], 0, &["every row is copied", "not compared yet"]);
+    // Those of both tables, for the plan and all that follows it, and again when the rows are copied.
+    assert_eq!(pair.definitions_read() - read, 4);
     let status =
         ends(&pair, "status", &[], 0, &["process   none runs", "shop.customers", "20,000", "sealant migrate run"]);
     assert_eq!(status.lines().find(|line| line.chars().count() > 80), None, "{status}");

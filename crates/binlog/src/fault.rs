@@ -43,7 +43,7 @@ pub enum Fault {
     #[error("values of column type {0} are not known")]
     ColumnType(u8),
     /// Compressed bytes that do not decompress.
-    #[error("{what} does not decompress")]
+    #[error("{what} cannot be decompressed")]
     Compression {
         /// What is compressed.
         what: &'static str,

@@ -14,8 +14,7 @@ use server::{Connection, quote};
 use crate::{
     Error, Event, Phase, Progress, Side, Table, Work,
     chunk_map::{Chunk, ChunkMap, Copied},
-    definitions::{self, Compare},
-    journal,
+    definitions, journal,
     key::Key,
     link::{self, variable},
     moved_table::MovedTable,
@@ -62,14 +61,14 @@ pub(crate) fn with_stream<T>(
     may_begin: bool,
     body: impl FnOnce(&mut Active<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let tables = moved_tables(&settings.tables)?;
+    let tables = moved_tables(&settings.catalog.tables)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
     lock_target(&mut target)?;
     let source_uuid = variable(&mut source, Side::Source, SERVER_UUID)?;
     let target_uuid = variable(&mut target, Side::Target, SERVER_UUID)?;
     lock(&mut source, Side::Source, &format!("{LOCK}-{target_uuid}"))?;
     // Before the first row goes there.
-    definitions::check(settings, Compare::Encryption)?;
+    definitions::check_encryption(settings)?;
     let run = match state::run(&mut target)? {
         Some(run) => resumed(run, &mut source, &mut target, &tables, &source_uuid)?,
         None if may_begin => begun(settings, &mut source, &mut target, &tables, &source_uuid)?,
@@ -151,7 +150,7 @@ fn begun(
     let tracking = tracking(source)?;
     check_source(source, tracking)?;
     let start = position::start(source, tracking)?;
-    let encrypted = settings.encrypt || tables.iter().any(|moved| moved.table.encrypted);
+    let encrypted = settings.encrypt.requires_any(&settings.catalog.tables);
     state::begin(target, (tracking, source_uuid), tables, &start, encrypted)?;
     state::run(target)?.ok_or(Error::State { what: "run" })
 }

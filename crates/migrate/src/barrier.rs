@@ -72,7 +72,7 @@ impl Begun {
     }
 }
 
-/// What a read waits for.
+/// What must be visible at the source before a chunk is read.
 #[derive(Clone, Debug)]
 pub(crate) enum Barrier {
     /// Wait until the source has executed these transactions.

@@ -19,7 +19,7 @@ use crate::{
     Error, Event, Phase, Proof, Side,
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
-    definitions::{self, Compare},
+    definitions,
     fence::{Fence, SavedSettings, may_fence},
     link::{self, Server, same_server, variable},
     position::{self, Position, Tracking},
@@ -118,7 +118,7 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
         }
     }
     active.catch_up(events)?;
-    definitions::check(active.settings, Compare::Everything)?;
+    definitions::check(active.settings)?;
     let left = active.unverified().len();
     if left > comparable(active.settings) {
         let what = format!("{left} chunks have changed since they were compared: too many for --max-blocked");

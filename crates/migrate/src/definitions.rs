@@ -4,34 +4,40 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Error, Side,
-    catalog::{Catalog, Creation, Filter, TableName, differences, less_encrypted, read},
+    Difference, Error, Side,
+    catalog::{Catalog, Encrypt, Filter, Table, TableName, differences, less_encrypted, read},
     link::{self, Server},
     settings::Settings,
 };
 
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compare {
-    /// That no table of the target is less encrypted than the source's.
-    Encryption,
-    /// Encryption, and all columns, indexes and options.
-    Everything,
-}
-
-/// Checks the tables that are moved.
+/// Checks that no table of the target is less encrypted than the source's was when the command began: if that has
+/// changed since then, its statement is in the log, and ends the run.
 ///
 /// # Errors
 /// [`Error::Structure`].
-pub(crate) fn check(settings: &Settings, compare: Compare) -> Result<(), Error> {
-    let names: BTreeSet<_> = settings.tables.iter().map(crate::Table::full_name).collect();
+pub(crate) fn check_encryption(settings: &Settings) -> Result<(), Error> {
+    let target = catalog(Side::Target, &settings.target, &names(settings))?;
+    refuse(less_encrypted(&settings.catalog, &target, Encrypt::AsSource).collect())
+}
+
+/// Checks the encryption, and all columns, indexes and options, of the tables that are moved.
+///
+/// # Errors
+/// [`Error::Structure`].
+pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
+    let names = names(settings);
     let source = catalog(Side::Source, &settings.source, &names)?;
     let target = catalog(Side::Target, &settings.target, &names)?;
-    let mut wrong: Vec<_> = less_encrypted(&source, &target, Creation { encrypt: false }).collect();
-    if compare == Compare::Everything {
-        wrong.extend(differences(&source, &target));
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(Error::Structure { differences: wrong }) }
+    let less = less_encrypted(&source, &target, Encrypt::AsSource);
+    refuse(less.chain(differences(&source, &target)).collect())
+}
+
+fn refuse(differences: Vec<Difference>) -> Result<(), Error> {
+    if differences.is_empty() { Ok(()) } else { Err(Error::Structure { differences }) }
+}
+
+fn names(settings: &Settings) -> BTreeSet<TableName> {
+    settings.catalog.tables.iter().map(Table::full_name).collect()
 }
 
 fn catalog(side: Side, server: &Server, names: &BTreeSet<TableName>) -> Result<Catalog, Error> {

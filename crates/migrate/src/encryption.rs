@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Encrypt, Table};
 
 /// Whether a table is encrypted at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -62,14 +62,13 @@ impl Entry {
     }
 }
 
-/// The states after the tables are created: with `encrypt`, every InnoDB table is encrypted, else those that are at the
-/// source.
+/// The states after the tables are created.
 #[must_use]
-pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
-    let entry = |table: &crate::catalog::Table| Entry {
+pub fn planned(source: &Catalog, encrypt: Encrypt) -> Vec<Entry> {
+    let entry = |table: &Table| Entry {
         table: table.label(),
         source: AtRest::from_flag(table.encrypted),
-        target: AtRest::from_flag(table.is_innodb() && (encrypt || table.encrypted)),
+        target: AtRest::from_flag(encrypt.requires(table)),
         grade: Grade::Planned,
     };
     source.tables.iter().map(entry).collect()
@@ -78,9 +77,8 @@ pub fn planned(source: &Catalog, encrypt: bool) -> Vec<Entry> {
 /// The states that the servers report. A table that the target lacks counts as unencrypted there.
 #[must_use]
 pub fn reported(source: &Catalog, target: &Catalog) -> Vec<Entry> {
-    let encrypted: BTreeSet<_> =
-        target.tables.iter().filter(|table| table.encrypted).map(crate::catalog::Table::full_name).collect();
-    let entry = |table: &crate::catalog::Table| Entry {
+    let encrypted: BTreeSet<_> = target.tables.iter().filter(|table| table.encrypted).map(Table::full_name).collect();
+    let entry = |table: &Table| Entry {
         table: table.label(),
         source: AtRest::from_flag(table.encrypted),
         target: AtRest::from_flag(encrypted.contains(&table.full_name())),
@@ -109,7 +107,7 @@ mod tests {
             assert_eq!(entries.iter().any(Entry::is_less), less, "{source} {target}");
         }
         assert!(reported(&catalog(true), &Catalog::default()).iter().any(Entry::is_less));
-        assert!(!planned(&catalog(true), false).iter().any(Entry::is_less));
-        assert_eq!(planned(&catalog(false), true).first().unwrap().target, AtRest::Encrypted);
+        assert!(!planned(&catalog(true), Encrypt::AsSource).iter().any(Entry::is_less));
+        assert_eq!(planned(&catalog(false), Encrypt::All).first().unwrap().target, AtRest::Encrypted);
     }
 }

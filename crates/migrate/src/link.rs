@@ -36,6 +36,8 @@ pub struct Server {
     pub target: Target,
     /// Password and TLS. The server must be verified, unless it is reached through a socket.
     pub options: Options,
+    /// What the user accepts of it.
+    pub accept: Accept,
 }
 
 /// What the user accepts of a server.
@@ -61,18 +63,11 @@ impl Server {
         }
         options.tls.versions =
             [TlsVersion::Tls12, TlsVersion::Tls13].into_iter().filter(|v| *v >= accept.min_tls).collect();
-        let server = Self { target, options };
-        if accept.unverified || server.is_verified() { Ok(server) } else { Err(server.unverified(side)) }
-    }
-
-    /// Whether everything sent to it is seen by the right server alone.
-    pub(crate) fn is_verified(&self) -> bool {
-        self.target.endpoint.is_socket() || self.options.tls.verifies(&self.target.endpoint)
-    }
-
-    /// The refusal of a server that is not verified.
-    pub(crate) fn unverified(&self, side: Side) -> Error {
-        Error::Unverified { side, endpoint: self.target.endpoint.to_string() }
+        let server = Self { target, options, accept };
+        if !accept.unverified {
+            require_verified(side, &server)?;
+        }
+        Ok(server)
     }
 }
 
@@ -80,18 +75,17 @@ impl Server {
 ///
 /// # Errors
 /// [`Error::Unverified`].
-pub(crate) fn check(side: Side, server: &Server) -> Result<(), Error> {
-    if server.is_verified() { Ok(()) } else { Err(server.unverified(side)) }
+pub(crate) fn require_verified(side: Side, server: &Server) -> Result<(), Error> {
+    let endpoint = &server.target.endpoint;
+    if endpoint.is_socket() || server.options.tls.verifies(endpoint) {
+        return Ok(());
+    }
+    Err(Error::Unverified { side, endpoint: endpoint.to_string() })
 }
 
-/// Options of every connection: TLS 1.3, unless the caller names other versions.
-pub(crate) fn options(server: &Server) -> Options {
-    let mut options =
-        Options { statement_timeout: STATEMENT_TIMEOUT, max_result_bytes: 1 << 30, ..server.options.clone() };
-    if options.tls.versions.is_empty() {
-        options.tls.versions = vec![TlsVersion::Tls13];
-    }
-    options
+/// Options of every connection, with the versions of TLS that the user accepts.
+fn options(server: &Server) -> Options {
+    Options { statement_timeout: STATEMENT_TIMEOUT, max_result_bytes: 1 << 30, ..server.options.clone() }
 }
 
 /// A connection for the stream of the source's log.
@@ -99,9 +93,10 @@ pub(crate) fn stream(server: &Server) -> Result<Connection, binlog::Error> {
     Ok(Connection::open(&server.target, &options(server))?)
 }
 
-/// A read-only connection for a plan. Any version of TLS will do, because the plan names one that is too old.
+/// A read-only connection for a plan. Any version of TLS will do, because the plan names one that is too old; it reads
+/// no table over it then.
 pub(crate) fn inspection(side: Side, server: &Server) -> Result<Connection, Error> {
-    let mut options = Options { statement_timeout: STATEMENT_TIMEOUT, ..server.options.clone() };
+    let mut options = options(server);
     options.tls.versions.clear();
     Connection::open(&server.target, &options).map_err(Error::at(side))
 }
@@ -118,7 +113,7 @@ pub(crate) fn source_control(server: &Server) -> Result<Connection, Error> {
 
 /// A connection for definitions of tables: their texts are UTF-8.
 pub(crate) fn definitions(side: Side, server: &Server) -> Result<Connection, Error> {
-    check(side, server)?;
+    require_verified(side, server)?;
     let options = Options { changes: side == Side::Target, ..options(server) };
     Connection::open(&server.target, &options).map_err(Error::at(side))
 }
@@ -129,7 +124,7 @@ pub(crate) fn target(server: &Server) -> Result<Connection, Error> {
 }
 
 fn open(side: Side, server: &Server, options: Options, session: &[&str]) -> Result<Connection, Error> {
-    check(side, server)?;
+    require_verified(side, server)?;
     let mut connection = Connection::open(&server.target, &options).map_err(Error::at(side))?;
     for statement in std::iter::once(&PLAIN_VALUES).chain(session) {
         connection.query(statement).map_err(Error::at(side))?;

@@ -6,7 +6,6 @@ use server::ServerVersion;
 use crate::{
     Error, Server, Side,
     encryption::{self, Entry},
-    link,
     preflight::{
         self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, copy_method,
         quoted_account,
@@ -33,7 +32,7 @@ pub struct Plan {
     pub way: Option<&'static str>,
     /// A faster way that needs both data directories.
     pub alternative: Option<String>,
-    /// All checks; a check with several findings several times.
+    /// All checks; one with several findings is listed once for each.
     pub checks: Vec<CheckResult>,
     /// Each table at both ends.
     pub encryption: Vec<Entry>,
@@ -151,9 +150,6 @@ pub enum Readiness {
 /// # Errors
 /// [`Error::Server`].
 pub fn plan(source: &Server, target: &Server, request: Request) -> Result<Plan, Error> {
-    let mut connections = (link::inspection(Side::Source, source)?, link::inspection(Side::Target, target)?);
-    let source = (&mut connections.0, &source.options);
-    let target = (&mut connections.1, &target.options);
     Ok(judge(&Facts::read(source, target, request)?))
 }
 

@@ -1,35 +1,46 @@
 //! What precedes the first run: a plan, which the user confirms, and the tables at the target.
 
 use crate::{
-    Error, Settings,
-    catalog::Creation,
-    link,
-    plan::{Plan, Readiness, plan},
-    preflight::Request,
+    Error, Server, Settings, Side, link,
+    plan::{Plan, Readiness, judge},
+    preflight::{Facts, Request},
     run::create_tables,
     state,
 };
 
+/// What a run may begin with.
+#[derive(Debug)]
+pub enum Preparation {
+    /// The tables are at the target.
+    Ready(Box<Settings>),
+    /// The plan does not allow the migration. Nothing was changed.
+    Refused(Box<Plan>),
+}
+
 /// Prepares a run: if no migration was begun, makes the plan, lets `confirm` accept it, and creates the tables at the
-/// target. Returns the plan if it does not allow the migration; nothing is changed then.
+/// target as the plan has read them at the source. For a migration that was begun, reads them again.
 ///
 /// # Errors
-/// What `confirm` returns; [`Error::Server`]; [`Error::ForeignState`] if something else has made the schema of the
-/// state.
+/// What `confirm` returns; [`Error::Unverified`]; [`Error::Server`]; [`Error::ForeignState`] if something else has made
+/// the schema of the state.
 pub fn prepare<E: From<Error>>(
-    settings: &Settings,
+    source: Server,
+    target: Server,
     request: Request,
     confirm: impl FnOnce(&Plan) -> Result<(), E>,
-) -> Result<Option<Plan>, E> {
-    if state::run(&mut link::target(&settings.target)?)?.is_some() {
-        return Ok(None);
+) -> Result<Preparation, E> {
+    link::require_verified(Side::Source, &source)?;
+    if state::run(&mut link::target(&target)?)?.is_some() {
+        return Ok(Preparation::Ready(Box::new(Settings::read(source, target, &request)?)));
     }
-    let (filter, creation) = (request.filter.clone(), Creation { encrypt: request.encrypt });
-    let plan = plan(&settings.source, &settings.target, request)?;
-    if plan.readiness() != Readiness::Ready {
-        return Ok(Some(plan));
-    }
+    let facts = Facts::read(&source, &target, request)?;
+    let plan = judge(&facts);
+    let catalog = match facts.tables {
+        Some(tables) if plan.readiness() == Readiness::Ready => tables.source,
+        _ => return Ok(Preparation::Refused(Box::new(plan))),
+    };
     confirm(&plan)?;
-    create_tables(settings, &filter, creation)?;
-    Ok(None)
+    let settings = Settings { encrypt: facts.request.encrypt, ..Settings::new(source, target, catalog) };
+    create_tables(&settings)?;
+    Ok(Preparation::Ready(Box::new(settings)))
 }

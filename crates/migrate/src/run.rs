@@ -5,11 +5,9 @@ use std::{convert::Infallible, thread, time::Duration};
 use crate::{
     Error, Event, Phase, Side, Work,
     active::{Active, with_stream},
-    catalog::{Creation, Filter, create, read},
+    catalog::create,
     chunk_map::ChunkMap,
-    copy,
-    definitions::{self, Compare},
-    link,
+    copy, definitions, link,
     settings::{Settings, Until},
     state,
     verify::{self, OnChange},
@@ -72,7 +70,7 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     active.work_on(Work::Follow);
     active.catch_up(events)?;
     // After the stream, which knows the statement that changed a table of the source.
-    definitions::check(active.settings, Compare::Everything)?;
+    definitions::check(active.settings)?;
     if active.phase == Phase::Copy {
         active.set_phase(Phase::Copied)?;
         active.note("copied", "every row, and every change since then")?;
@@ -182,8 +180,7 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
 ///
 /// # Errors
 /// Those of [`create`].
-pub fn create_tables(settings: &Settings, filter: &Filter, creation: Creation) -> Result<(), Error> {
-    let catalog =
-        read(&mut link::definitions(Side::Source, &settings.source)?, filter).map_err(Error::at(Side::Source))?;
-    create(&mut link::definitions(Side::Target, &settings.target)?, &catalog, creation).map(drop)
+pub fn create_tables(settings: &Settings) -> Result<(), Error> {
+    let mut target = link::definitions(Side::Target, &settings.target)?;
+    create(&mut target, &settings.catalog, settings.encrypt).map(drop)
 }

@@ -9,9 +9,10 @@ use std::{
 };
 
 use crate::{
-    Error, Side, Table,
-    catalog::{Creation, Filter, read},
+    Error, Side,
+    catalog::{Catalog, Encrypt, read},
     link::{self, Server},
+    preflight::Request,
 };
 
 /// The usual [`Settings::max_blocked`].
@@ -54,9 +55,9 @@ pub struct Settings {
     /// Where they go.
     pub target: Server,
     /// The tables, as the source has them. They exist at the target, empty when the migration begins.
-    pub tables: Vec<Table>,
-    /// Whether every table is encrypted at the target. The state is too then: it has keys of rows.
-    pub encrypt: bool,
+    pub catalog: Catalog,
+    /// Which tables are encrypted at the target. The state is if any table is: it has keys of rows.
+    pub encrypt: Encrypt,
     /// How far [`run`](crate::run()) goes.
     pub until: Until,
     /// Number of connections that read chunks.
@@ -76,12 +77,12 @@ pub struct Settings {
 impl Settings {
     /// Settings with the defaults.
     #[must_use]
-    pub fn new(source: Server, target: Server, tables: Vec<Table>) -> Self {
+    pub fn new(source: Server, target: Server, catalog: Catalog) -> Self {
         Self {
             source,
             target,
-            tables,
-            encrypt: true,
+            catalog,
+            encrypt: Encrypt::default(),
             until: Until::default(),
             readers: 2,
             loaders: 2,
@@ -96,12 +97,11 @@ impl Settings {
     ///
     /// # Errors
     /// [`Error::Server`]; [`Error::Unverified`].
-    pub fn read(source: Server, target: Server, filter: &Filter, creation: Creation) -> Result<Self, Error> {
-        link::check(Side::Source, &source)?;
-        link::check(Side::Target, &target)?;
-        let mut connection = link::inspection(Side::Source, &source)?;
-        let catalog = read(&mut connection, filter).map_err(Error::at(Side::Source))?;
-        Ok(Self { encrypt: creation.encrypt, ..Self::new(source, target, catalog.tables) })
+    pub fn read(source: Server, target: Server, request: &Request) -> Result<Self, Error> {
+        link::require_verified(Side::Target, &target)?;
+        let mut connection = link::definitions(Side::Source, &source)?;
+        let catalog = read(&mut connection, &request.filter).map_err(Error::at(Side::Source))?;
+        Ok(Self { encrypt: request.encrypt, ..Self::new(source, target, catalog) })
     }
 
     pub(crate) fn stopped(&self) -> bool {

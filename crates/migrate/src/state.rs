@@ -203,7 +203,7 @@ pub(crate) fn compare_tables(target: &mut Connection, tables: &[MovedTable]) -> 
             return Err(Error::State { what: "table" });
         }
         if rows.value(row, "shape") != Some(&hex(table.shape().as_bytes())) {
-            return other(format!("the columns of {} were others", table.shown));
+            return other(format!("{} had other columns when it was begun", table.shown));
         }
     }
     Ok(())

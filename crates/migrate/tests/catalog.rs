@@ -5,7 +5,7 @@
 use harness::{KeyringLocation, Kind, Server, require};
 use migrate::{
     Error,
-    catalog::{self, Catalog, Creation, Filter, Table},
+    catalog::{self, Catalog, Encrypt, Filter, Table},
 };
 use server::{Connection, Endpoint, Options, Target};
 
@@ -150,16 +150,16 @@ fn tables_are_created_encrypted_and_equal() {
     source.sql(SHOP).unwrap();
     source.sql("DROP TABLE shop.log").unwrap();
     let expected = read(&source);
-    let created = catalog::create(&mut connect(&target), &expected, Creation { encrypt: true }).unwrap();
+    let created = catalog::create(&mut connect(&target), &expected, Encrypt::All).unwrap();
     assert_eq!(catalog::differences(&expected, &created), []);
     for table in &created.tables {
         assert_eq!(table.encrypted, table.is_innodb(), "{}", table.label());
     }
     assert!(created.schemas.iter().all(|schema| schema.encrypted == Some(true)));
     // What exists is left as it is, and compared.
-    catalog::create(&mut connect(&target), &expected, Creation { encrypt: true }).unwrap();
+    catalog::create(&mut connect(&target), &expected, Encrypt::All).unwrap();
     target.sql("ALTER TABLE shop.customers DROP INDEX mail; ALTER TABLE shop.parts ENCRYPTION='N'").unwrap();
-    let error = catalog::create(&mut connect(&target), &expected, Creation { encrypt: true }).unwrap_err();
+    let error = catalog::create(&mut connect(&target), &expected, Encrypt::All).unwrap_err();
     let Error::Structure { differences } = &error else { panic!("{error}") };
     let named: Vec<(&str, &str)> = differences.iter().map(|one| (one.table.1.as_str(), one.object.as_str())).collect();
     assert_eq!(named, [("customers", "index mail"), ("parts", "tablespace")]);
@@ -172,7 +172,7 @@ fn what_is_clear_stays_clear_if_asked() {
     source
         .sql("CREATE DATABASE s; CREATE TABLE s.clear (a INT); CREATE TABLE s.sealed (a INT) ENCRYPTION='Y'")
         .unwrap();
-    let created = catalog::create(&mut connect(&target), &read(&source), Creation { encrypt: false }).unwrap();
+    let created = catalog::create(&mut connect(&target), &read(&source), Encrypt::AsSource).unwrap();
     assert!(!table(&created, "s", "clear").encrypted);
     assert!(table(&created, "s", "sealed").encrypted);
 }
@@ -187,12 +187,12 @@ fn old_definitions_are_equal(target: Kind) {
     let expected = read(&source);
     let encrypted: Vec<_> = expected.tables.iter().filter(|table| table.encrypted).map(Table::label).collect();
     assert_eq!(encrypted, ["old.secret"]);
-    let created = catalog::create(&mut connect(&target), &expected, Creation { encrypt: true });
+    let created = catalog::create(&mut connect(&target), &expected, Encrypt::All);
     let created = created.unwrap_or_else(|error| panic!("{error:#?}"));
     assert!(created.tables.iter().all(|table| table.encrypted));
     // The collation that the source has by default is another one than the target's.
     target.sql("ALTER TABLE mb4.plain CONVERT TO CHARACTER SET utf8mb4").unwrap();
-    let error = catalog::create(&mut connect(&target), &expected, Creation { encrypt: true }).unwrap_err();
+    let error = catalog::create(&mut connect(&target), &expected, Encrypt::All).unwrap_err();
     assert!(matches!(&error, Error::Structure { differences } if differences[0].table.1 == "plain"), "{error}");
 }
 

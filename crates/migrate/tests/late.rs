@@ -11,10 +11,7 @@ use std::{
 };
 
 use harness::Kind;
-use migrate::{
-    Error, Until,
-    catalog::{Creation, Filter},
-};
+use migrate::{Error, Until};
 use support::{Kinds, Pair};
 
 /// A table whose rows are in the order of another key than its identity, the first by name.
@@ -28,18 +25,13 @@ const WAIT: Duration = Duration::from_secs(3);
 const SEMI_SYNCHRONOUS: &str = "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so';
     SET GLOBAL rpl_semi_sync_source_timeout = 3000; SET GLOBAL rpl_semi_sync_source_enabled = ON";
 
-fn create_tables(settings: &migrate::Settings) {
-    let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
-    migrate::create_tables(settings, &filter, Creation { encrypt: true }).unwrap();
-}
-
 /// Migrates while `statement` is in the log and not visible. `rows` must be equal at both ends then.
 fn is_not_lost(kinds: Kinds, statement: &'static str, rows: &str) {
     let Some(pair) = Pair::of_kinds(kinds, 300) else { return };
     pair.source.sql(SECOND).unwrap();
     let mut settings = pair.addresses().settings();
     settings.until = Until::Copied;
-    create_tables(&settings);
+    migrate::create_tables(&settings).unwrap();
     pair.source.sql(SEMI_SYNCHRONOUS).unwrap();
     let end = || match kinds.source {
         Kind::MySql97 => pair.source.value("SHOW BINARY LOG STATUS").unwrap(),
@@ -88,7 +80,7 @@ fn a_deletion_without_a_gtid_in_8_0() {
 fn without_gtids_another_server_is_not_followed() {
     let Some(mut pair) = Pair::of_kinds(Kinds { gtids: false, ..Kinds::MYSQL_97 }, 100) else { return };
     let settings = pair.addresses().settings();
-    create_tables(&settings);
+    migrate::create_tables(&settings).unwrap();
     migrate::run(&settings, &mut |_| {}).unwrap();
     let before = pair.source.value("SELECT @@server_uuid").unwrap();
     pair.source.stop().unwrap();

@@ -9,17 +9,12 @@ use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 use findings::Action;
 use migrate::{
     DivergenceKind, Error, Event, NotWritable, Phase, Settings, Side, Until,
-    catalog::{Creation, Filter},
-    preflight::{Effect, Facts, Finding, Remedy, Request, judge},
+    catalog::Encrypt,
+    preflight::{Effect, Facts, Finding, Remedy, judge},
 };
-use server::tls::TlsVersion;
-use support::{Addresses, Kinds, Pair, writers::Writers};
+use support::{Addresses, Kinds, Pair, shop, writers::Writers};
 
 const ROWS: u32 = 20_000;
-
-fn shop() -> Filter {
-    Filter { schemas: vec!["shop".to_owned()], ..Filter::default() }
-}
 
 #[test]
 fn rows_are_equal_after_a_migration_under_writes() {
@@ -65,7 +60,7 @@ fn a_killed_migration_goes_on() {
 #[test]
 fn a_killed_migration_goes_on_without_gtids() {
     if let Some(pair) = Pair::of_kinds(Kinds { gtids: false, ..Kinds::MYSQL_97 }, ROWS / 2) {
-        migrate::create_tables(&pair.addresses().settings(), &shop(), Creation { encrypt: true }).unwrap();
+        migrate::create_tables(&pair.addresses().settings()).unwrap();
         goes_on(&pair);
     }
 }
@@ -169,16 +164,8 @@ fn what_a_checksum_could_miss_is_found() {
 
 /// Findings of a check about both servers of a pair.
 fn found(pair: &Pair, check: &str) -> Vec<Finding> {
-    let (mut source, mut target) = (support::root(&pair.source), support::root(&pair.target));
-    let request = Request {
-        filter: Filter { schemas: vec!["shop".to_owned()], ..Filter::default() },
-        encrypt: true,
-        min_tls: TlsVersion::Tls13,
-        unverified_source: false,
-        unverified_target: false,
-    };
-    let options = server::Options::default();
-    let facts = Facts::read((&mut source, &options), (&mut target, &options), request).unwrap();
+    let [source, target] = [(Side::Source, &pair.source), (Side::Target, &pair.target)].map(support::as_root);
+    let facts = Facts::read(&source, &target, shop()).unwrap();
     judge(&facts).into_iter().find(|judged| judged.check.id == check).unwrap().findings.unwrap()
 }
 
@@ -212,9 +199,9 @@ fn the_state_is_encrypted_like_the_tables() {
     let encrypted = format!(
         "SELECT CONCAT(COUNT(*) > 0, SUM(encryption = 'Y') = COUNT(*), SUM(encryption = 'N') = COUNT(*)) {state}"
     );
-    for (encrypt, all_are) in [(true, "110"), (false, "101")] {
+    for (encrypt, all_are) in [(Encrypt::All, "110"), (Encrypt::AsSource, "101")] {
         let mut settings = pair.addresses().settings();
-        settings.tables.iter_mut().for_each(|table| table.encrypted = false);
+        settings.catalog.tables.iter_mut().for_each(|table| table.encrypted = false);
         settings.encrypt = encrypt;
         settings.until = Until::Copied;
         migrate::run(&settings, &mut |_| {}).unwrap();
@@ -257,7 +244,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     assert_eq!(pair.source.value(counter).unwrap(), pair.target.value(counter).unwrap());
     // Again: nothing is left to do.
     assert_eq!(migrate::cut_over(&settings, &mut |_| {}).unwrap().blocked, None);
-    assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop())), Err(Error::Switched)));
+    assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop().filter)), Err(Error::Switched)));
     // The target has writes of its own from now on, which nothing may overwrite.
     assert!(matches!(migrate::run(&settings, &mut |_| {}), Err(Error::Switched)));
     assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
@@ -398,7 +385,7 @@ fn an_aborted_migration_leaves_nothing_behind() {
     // As if the process had been killed while the source was fenced.
     pair.target.sql("UPDATE _sealant.run SET step = 'fenced', fence = '0,0', phase = 'cut-over'").unwrap();
     pair.source.sql("SET GLOBAL super_read_only = ON").unwrap();
-    migrate::abort(&settings.source, &settings.target, Some(&shop())).unwrap();
+    migrate::abort(&settings.source, &settings.target, Some(&shop().filter)).unwrap();
     assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'; SHOW TABLES FROM shop").unwrap(), "");
 }
@@ -409,7 +396,7 @@ fn a_migration_is_given_up_without_its_source() {
     let mut settings = pair.addresses().settings();
     migrate::run(&settings, &mut |_| {}).unwrap();
     settings.source.target = "mysql://mig@127.0.0.1:1".parse().unwrap();
-    let dropping = migrate::abort(&settings.source, &settings.target, Some(&shop()));
+    let dropping = migrate::abort(&settings.source, &settings.target, Some(&shop().filter));
     assert!(matches!(dropping, Err(Error::Server { side: Side::Source, .. })), "{dropping:?}");
     migrate::abort(&settings.source, &settings.target, None).unwrap();
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
@@ -498,7 +485,7 @@ fn what_is_not_safe_is_refused() {
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::Unverified { side: Side::Source, .. }), "{error}");
     let mut settings = pair.addresses().settings();
-    settings.tables.iter_mut().find(|table| table.name == "item").unwrap().identity = None;
+    settings.catalog.tables.iter_mut().find(|table| table.name == "item").unwrap().identity = None;
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::NoIdentity { table } if table == "shop.item"), "{error}");
 
@@ -507,7 +494,7 @@ fn what_is_not_safe_is_refused() {
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::NotEmpty { table } if table == "shop.item"), "{error}");
     // Rows that are not a copy are never dropped.
-    assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop())), Err(Error::NotBegun)));
+    assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop().filter)), Err(Error::NotBegun)));
     assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "1");
     pair.target.sql("CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();

@@ -10,29 +10,15 @@ use std::{collections::HashSet, sync::atomic::Ordering};
 use harness::Kind;
 use migrate::{
     DivergenceKind, Error, Settings, Until, Verdict,
-    catalog::{Creation, Filter},
     plan::{CheckState, Readiness, plan},
-    preflight::Request,
 };
-use server::tls::TlsVersion;
-use support::{Kinds, Pair, writers::Writers};
+use support::{Kinds, Pair, shop, writers::Writers};
 
 const ROWS: u32 = 1500;
 
-fn filter() -> Filter {
-    Filter { schemas: vec!["shop".to_owned()], ..Filter::default() }
-}
-
 /// Plans with the accounts of the migration: nothing may block it.
 fn is_planned(settings: &Settings) {
-    let request = Request {
-        filter: filter(),
-        encrypt: true,
-        min_tls: TlsVersion::Tls13,
-        unverified_source: false,
-        unverified_target: false,
-    };
-    let plan = plan(&settings.source, &settings.target, request).unwrap();
+    let plan = plan(&settings.source, &settings.target, shop()).unwrap();
     let found = plan.checks.iter().filter(|check| matches!(check.result, CheckState::Found | CheckState::Unknown));
     let found: Vec<_> = found.map(|check| format!("{}: {} {}", check.id, check.object, check.evidence)).collect();
     assert_eq!(plan.readiness(), Readiness::Ready, "{found:#?}");
@@ -42,7 +28,7 @@ fn migrates(kinds: Kinds) {
     let Some(pair) = Pair::of_kinds(kinds, ROWS) else { return };
     let mut settings = pair.addresses().settings();
     is_planned(&settings);
-    migrate::create_tables(&settings, &filter(), Creation { encrypt: true }).unwrap();
+    migrate::create_tables(&settings).unwrap();
     let writers = Writers::start(&pair, 2, ROWS.into());
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();

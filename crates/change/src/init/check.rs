@@ -191,7 +191,7 @@ impl Checker<'_, '_> {
         } else {
             (CheckState::Ok, format!("{} lies outside the data directory", keyring.display()))
         };
-        self.add("place", state, &detail, "move it, since whoever copies the data directory has the keys, too");
+        self.add("place", state, &detail, "move it: a copy of the data directory includes the keys");
     }
 
     /// Only the server's user may read the keys and write their directory, by the rules of the audit. Read permission

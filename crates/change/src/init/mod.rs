@@ -96,9 +96,8 @@ pub fn plan(connection: Option<(&Target, &Options)>, request: &InitRequest) -> R
     let keyring = keyring_of(&host, request)?;
     let mut notes = Vec::new();
     if keyring.starts_with(&host.datadir) {
-        notes.push(
-            "the keyring is inside the data directory: whoever copies the directory has the keys, too".to_owned(),
-        );
+        notes
+            .push("the keyring is inside the data directory: every copy of the directory includes the keys".to_owned());
     }
     let parts = match host.flavor {
         Flavor::MariaDb => mariadb::parts(&host, &keyring, request, &mut notes)?,

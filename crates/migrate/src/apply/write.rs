@@ -1,20 +1,14 @@
 //! Writes a batch to the target, with the position behind it, in one transaction.
 
-use std::{thread::sleep, time::Duration};
-
 use server::Connection;
 
 use super::batch::{ChangeBatch, Images};
-use crate::{Error, Server, Side, link, moved_table::MovedTable, position::Position, state};
+use crate::{Error, Server, Side, collision, link, moved_table::MovedTable, position::Position, state};
 
 /// Length from which on a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;
 /// Number of rows of a statement: servers limit the memory of a condition with many alternatives.
 const ROWS: usize = 1000;
-/// Attempts at a transaction that collides with others.
-pub(crate) const COLLIDING_TRIES: u32 = 20;
-/// Pause between them.
-pub(crate) const COLLISION_PAUSE: Duration = Duration::from_millis(20);
 
 /// The connection that applies.
 #[derive(Debug)]
@@ -34,14 +28,7 @@ impl<'m> Writer<'m> {
     /// # Errors
     /// [`Error::Server`], [`Error::ApplyWarnings`]: nothing was applied, or everything.
     pub(crate) fn apply(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
-        for _ in 1..COLLIDING_TRIES {
-            match self.transaction(batch, position) {
-                Err(error) if error.is_collision() => self.send(b"ROLLBACK")?,
-                ended => return ended,
-            };
-            sleep(COLLISION_PAUSE);
-        }
-        self.transaction(batch, position)
+        collision::repeat(self, |this| &mut this.target, |this| this.transaction(batch, position))
     }
 
     fn transaction(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {

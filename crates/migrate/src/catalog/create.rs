@@ -16,11 +16,28 @@ use super::{
 };
 use crate::{Error, Side, difference::Difference};
 
-/// How the tables are created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Creation {
-    /// Encrypts every InnoDB table; otherwise only those that are encrypted at the source.
-    pub encrypt: bool,
+/// Which tables are encrypted at the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encrypt {
+    /// Every InnoDB table.
+    #[default]
+    All,
+    /// Those that are encrypted at the source.
+    AsSource,
+}
+
+impl Encrypt {
+    /// Whether a table of the source has to be encrypted at the target.
+    #[must_use]
+    pub fn requires(self, table: &Table) -> bool {
+        table.is_innodb() && (self == Self::All || table.encrypted)
+    }
+
+    /// Whether anything at the target is to be encrypted: its log and its state have to be encrypted then as well.
+    #[must_use]
+    pub fn requires_any<'t>(self, tables: impl IntoIterator<Item = &'t Table>) -> bool {
+        self == Self::All || tables.into_iter().any(|table| table.encrypted)
+    }
 }
 
 /// A definition is accepted unchanged or refused: no other engine, dates and zeros as the source has them, keys in
@@ -40,7 +57,7 @@ const SESSION: [&str; 4] = [
 /// # Errors
 /// [`Error::Server`]; [`Error::Definition`] if a definition cannot be read; [`Error::Structure`] if a table differs
 /// from the source's, or is less encrypted.
-pub fn create(target: &mut Connection, source: &Catalog, creation: Creation) -> Result<Catalog, Error> {
+pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Result<Catalog, Error> {
     let failed = |error| Error::Server { side: Side::Target, error };
     let version = describe(target).map_err(failed)?.version;
     let session = SESSION.into_iter().map(str::to_owned);
@@ -54,14 +71,14 @@ pub fn create(target: &mut Connection, source: &Catalog, creation: Creation) -> 
     let filter =
         Filter { schemas: source.schemas.iter().map(|schema| schema.name.clone()).collect(), ..Filter::default() };
     let before = if filter.schemas.is_empty() { Catalog::default() } else { read(target, &filter).map_err(failed)? };
-    for statement in statements(&version, source, &before, creation)? {
+    for statement in statements(&version, source, &before, encrypt)? {
         target.query(&statement).map_err(failed)?;
     }
     let mut after = read(target, &filter).map_err(failed)?;
     after.tables.retain(|table| source.structure.contains_key(&table.full_name()));
     after.structure.retain(|table, _| source.structure.contains_key(table));
     let mut wrong = differences(source, &after);
-    wrong.extend(less_encrypted(source, &after, creation));
+    wrong.extend(less_encrypted(source, &after, encrypt));
     if wrong.is_empty() { Ok(after) } else { Err(Error::Structure { differences: wrong }) }
 }
 
@@ -70,19 +87,18 @@ fn statements(
     version: &ServerVersion,
     source: &Catalog,
     target: &Catalog,
-    creation: Creation,
+    encrypt: Encrypt,
 ) -> Result<Vec<String>, Error> {
     let mut statements = Vec::new();
     for schema in &source.schemas {
         if !target.schemas.iter().any(|existing| existing.name == schema.name) {
-            let encrypted = creation.encrypt || schema.encrypted == Some(true);
+            let encrypted = encrypt == Encrypt::All || schema.encrypted == Some(true);
             statements.push(create_schema(version, &schema.name, &schema.charset, &schema.collation, encrypted));
         }
     }
     for table in &source.tables {
         if !target.structure.contains_key(&table.full_name()) {
-            let encrypted = table.is_innodb() && (creation.encrypt || table.encrypted);
-            let definition = definition(version, table, encrypted);
+            let definition = definition(version, table, encrypt.requires(table));
             statements.push(definition.ok_or_else(|| Error::Definition { table: table.label() })?);
         }
     }
@@ -116,12 +132,12 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
 pub(crate) fn less_encrypted<'c>(
     source: &'c Catalog,
     target: &'c Catalog,
-    creation: Creation,
+    encrypt: Encrypt,
 ) -> impl Iterator<Item = Difference> + 'c {
     let word = |encrypted| Some(if encrypted { "encrypted" } else { "clear" }.to_owned());
-    source.tables.iter().filter(|table| table.is_innodb()).filter_map(move |table| {
+    source.tables.iter().filter_map(move |table| {
         let created = target.tables.iter().find(|other| other.full_name() == table.full_name())?;
-        let required = creation.encrypt || table.encrypted;
+        let required = encrypt.requires(table);
         (required && !created.encrypted).then(|| Difference {
             table: table.full_name(),
             object: "tablespace".to_owned(),

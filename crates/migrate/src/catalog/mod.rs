@@ -15,7 +15,7 @@ mod tablespaces;
 
 pub use self::{
     compare::differences,
-    create::{Creation, create},
+    create::{Encrypt, create},
     filter::Filter,
     options::placement,
     read::read,

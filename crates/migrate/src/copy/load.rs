@@ -1,18 +1,9 @@
 //! Loads a chunk into the target, and marks it as loaded in the same transaction.
 
-use std::thread::sleep;
-
 use server::{Connection, Executed, error_code};
 
 use super::read::ChunkRows;
-use crate::{
-    Error, Server, Side,
-    apply::write::{COLLIDING_TRIES, COLLISION_PAUSE},
-    chunk_map::Copied,
-    link,
-    shared::Shared,
-    state,
-};
+use crate::{Error, Server, Side, chunk_map::Copied, collision, link, shared::Shared, state};
 
 /// A thread that loads.
 pub(crate) struct Loader<'m> {
@@ -31,21 +22,7 @@ impl<'m> Loader<'m> {
     /// [`Error::NotEmpty`] if its range was not empty, [`Error::Load`] if the target changed a value: nothing was
     /// stored then.
     pub(crate) fn load(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
-        let mut tries = COLLIDING_TRIES;
-        loop {
-            tries = tries.saturating_sub(1);
-            match self.transaction(content) {
-                Err(error) if tries > 0 && error.is_collision() => {
-                    self.query("ROLLBACK")?;
-                    sleep(COLLISION_PAUSE);
-                }
-                Err(error) => {
-                    drop(self.query("ROLLBACK"));
-                    return Err(error);
-                }
-                Ok(()) => break,
-            }
-        }
+        collision::repeat(self, |this| &mut this.target, |this| this.transaction(content))?;
         let bytes = u64::try_from(content.file.len()).unwrap_or(u64::MAX);
         let copied = Copied { rows: content.rows, bytes };
         self.shared.update(|state| state.loaded(content.table.number, content.chunk.number, copied));

@@ -111,6 +111,9 @@ fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
              account is for"
         )
         .into(),
+        server::Error::TlsTooOld { .. } => {
+            format!("permit TLS 1.2 with --min-tls 1.2, or connect through the server's socket (--{side}-socket)").into()
+        }
         server::Error::NameMismatch { .. } => {
             "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
         }

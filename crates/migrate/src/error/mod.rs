@@ -70,7 +70,7 @@ pub enum Error {
         /// Name of the index.
         index: String,
     },
-    /// Two tables with the same name, or none.
+    /// No table is selected.
     #[error("no tables to move")]
     NoTables,
     /// The schema of the state belongs to something else.
@@ -80,7 +80,7 @@ pub enum Error {
         schema: &'static str,
     },
     /// The state at the target is of another migration, or of other tables.
-    #[error("target: the migration that was begun there is another one: {what}")]
+    #[error("target: another migration was begun there: {what}")]
     OtherMigration {
         /// What differs.
         what: String,

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use server::{
-    Connection, Error as ServerError, Grants, Identity, Options, ServerVersion, describe,
+    Connection, Error as ServerError, Grants, Identity, ServerVersion, describe,
     dialect::{
         self,
         statement::{PREPARED_TRANSACTIONS, REPLICATION_THREADS, binary_log_status},
     },
     switch::is_switched_on,
-    tls::TlsVersion,
 };
 
 use super::{
@@ -18,8 +17,9 @@ use super::{
     json::{self, JsonColumn},
 };
 use crate::{
-    Error, STATE_SCHEMA, Side,
-    catalog::{self, Catalog, Filter},
+    Accept, Error, STATE_SCHEMA, Server, Side,
+    catalog::{self, Catalog, Encrypt, Filter},
+    link,
 };
 
 /// What the user wants.
@@ -27,14 +27,8 @@ use crate::{
 pub struct Request {
     /// Which tables.
     pub filter: Filter,
-    /// Encrypts every table at the target, also those that are unencrypted at the source.
-    pub encrypt: bool,
-    /// Oldest permitted version of TLS.
-    pub min_tls: TlsVersion,
-    /// Permits a source whose certificate is not verified.
-    pub unverified_source: bool,
-    /// Permits a target whose certificate is not verified.
-    pub unverified_target: bool,
+    /// Which of them are encrypted at the target.
+    pub encrypt: Encrypt,
 }
 
 /// All facts.
@@ -46,7 +40,8 @@ pub struct Facts {
     pub target: ServerFacts,
     /// What the user wants.
     pub request: Request,
-    /// `None` if the pair is not supported, or if an account lacks a privilege and so would not see everything.
+    /// `None` if the pair is not supported, if a link is too weak for them, or if an account lacks a privilege and so
+    /// would not see everything.
     pub tables: Option<Tables>,
 }
 
@@ -63,6 +58,8 @@ pub struct ServerFacts {
     pub identity: Identity,
     /// How the connection is protected.
     pub link: Link,
+    /// What the user accepts of it.
+    pub accept: Accept,
     /// Global variables, by name in lower case.
     pub variables: BTreeMap<String, String>,
     /// The account's privileges, with those of its active roles.
@@ -99,18 +96,17 @@ impl Facts {
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub fn read(
-        source: (&mut Connection, &Options),
-        target: (&mut Connection, &Options),
-        request: Request,
-    ) -> Result<Self, Error> {
-        let ends = (
-            ServerFacts::read(Side::Source, source.0, source.1)?,
-            ServerFacts::read(Side::Target, target.0, target.1)?,
-        );
-        let mut facts = Self { source: ends.0, target: ends.1, request, tables: None };
-        if facts.support() == Support::Yes && facts.sees_everything() {
-            facts.tables = Some(Tables::read(&facts, source.0, target.0)?);
+    pub fn read(source: &Server, target: &Server, request: Request) -> Result<Self, Error> {
+        let mut ends = (link::inspection(Side::Source, source)?, link::inspection(Side::Target, target)?);
+        let mut facts = Self {
+            source: ServerFacts::read(Side::Source, &mut ends.0, source)?,
+            target: ServerFacts::read(Side::Target, &mut ends.1, target)?,
+            request,
+            tables: None,
+        };
+        let sufficient = facts.servers().into_iter().all(ServerFacts::has_sufficient_link);
+        if facts.support() == Support::Yes && sufficient && facts.sees_everything() {
+            facts.tables = Some(Tables::read(&facts, &mut ends.0, &mut ends.1)?);
         }
         Ok(facts)
     }
@@ -157,7 +153,7 @@ impl Facts {
 }
 
 impl ServerFacts {
-    fn read(side: Side, connection: &mut Connection, options: &Options) -> Result<Self, Error> {
+    fn read(side: Side, connection: &mut Connection, server: &Server) -> Result<Self, Error> {
         let failed = |error| Error::Server { side, error };
         let identity = describe(connection).map_err(failed)?;
         let version = &identity.version;
@@ -169,7 +165,8 @@ impl ServerFacts {
             side,
             endpoint: connection.target().endpoint.to_string(),
             account: session.value(0, "current_user").unwrap_or_default().to_owned(),
-            link: Link::inspect(side, connection, options),
+            link: Link::inspect(side, connection, &server.options),
+            accept: server.accept,
             variables,
             grants,
             identity,
@@ -192,6 +189,12 @@ impl ServerFacts {
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         self.variable(name).parse().ok()
+    }
+
+    /// Whether the link is one of this host, or has a version of TLS that the user accepts.
+    #[must_use]
+    pub fn has_sufficient_link(&self) -> bool {
+        self.link.transport.is_at_least(self.accept.min_tls)
     }
 
     /// Whether the account has all privileges of the grant.

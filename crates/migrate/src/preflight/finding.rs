@@ -1,7 +1,7 @@
 //! What a check found, how much it matters, and what to do.
 
 use findings::Action;
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::Serialize;
 use server::dialect::setting::setting;
 
 use super::ServerFacts;
@@ -34,8 +34,9 @@ pub struct Finding {
     pub remedy: Option<Remedy>,
 }
 
-/// What closes a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What closes a finding. In JSON every remedy has a `text`, whatever its `kind`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "RemedyRecord")]
 pub struct Remedy {
     /// What to do.
     pub action: Action,
@@ -96,21 +97,49 @@ impl Finding {
     }
 }
 
-/// In JSON every remedy has a `text`, whatever its `kind`.
-impl Serialize for Remedy {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kind = match &self.action {
-            Action::Statement { .. } => "statement",
-            Action::Option { .. } => "option",
-            _ => "advice",
+/// A remedy as JSON has it.
+#[derive(Serialize)]
+struct RemedyRecord {
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    side: Option<Side>,
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Statement,
+    Option,
+    Advice,
+}
+
+impl From<Remedy> for RemedyRecord {
+    fn from(remedy: Remedy) -> Self {
+        let kind = match remedy.action {
+            Action::Statement { .. } => Kind::Statement,
+            Action::Option { .. } => Kind::Option,
+            Action::Command { .. }
+            | Action::OptionFile { .. }
+            | Action::Restart
+            | Action::Advice { .. }
+            | Action::Note { .. } => Kind::Advice,
         };
-        let mut remedy = serializer.serialize_struct("Remedy", 3)?;
-        remedy.serialize_field("kind", kind)?;
-        match &self.side {
-            Some(side) => remedy.serialize_field("side", side)?,
-            None => remedy.skip_field("side")?,
-        }
-        remedy.serialize_field("text", &self.action.to_string())?;
-        remedy.end()
+        Self { kind, side: remedy.side, text: remedy.action.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_remedy_has_a_kind_and_a_text() {
+        let json = |finding: Finding| serde_json::to_string(&finding.remedy).unwrap();
+        let found = || Finding::block("s.t", "it is wrong");
+        assert_eq!(json(found().run(Side::Target, "SET x")), r#"{"kind":"statement","side":"target","text":"SET x"}"#);
+        assert_eq!(json(found().option("--min-tls 1.2")), r#"{"kind":"option","text":"--min-tls 1.2"}"#);
+        assert_eq!(json(found().advice("wait")), r#"{"kind":"advice","text":"wait"}"#);
+        assert_eq!(json(found()), "null");
     }
 }

@@ -26,7 +26,7 @@ pub struct JsonColumn {
     pub table: String,
     /// Name of the column.
     pub column: String,
-    /// What it has.
+    /// Its values that text cannot hold.
     pub scalars: JsonScalars,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn is_stored_json(column: &Column) -> bool {
     column.data_type == "json" && !column.generated
 }
 
-/// Whether a server reads some numbers with a fraction from text as their neighbours: MySQL 8.0 does (seen on 8.0.33),
+/// Whether a server reads some fractions in text as the next larger or smaller number: MySQL 8.0 does (seen on 8.0.33),
 /// 9.7 does not. A server without JSON has nothing to round.
 ///
 /// # Errors

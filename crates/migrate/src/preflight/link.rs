@@ -34,6 +34,18 @@ pub enum Transport {
     Clear,
 }
 
+impl Transport {
+    /// Whether it is a socket of this host, or TLS of this version or a newer one.
+    #[must_use]
+    pub fn is_at_least(&self, version: TlsVersion) -> bool {
+        match self {
+            Self::Socket => true,
+            Self::Tls { version: found, .. } => *found >= version,
+            Self::Clear => false,
+        }
+    }
+}
+
 /// How a server's certificate was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -6,8 +6,8 @@ use server::{Grants, Identity, ServerVersion, VersionHints, tls::TlsVersion};
 
 use super::{Effect, Facts, Finding, Link, Request, ServerFacts, Tables, Transport, Verification};
 use crate::{
-    Side,
-    catalog::{Catalog, Column, Filter, ForeignKey, Identity as Key, Schema, Table},
+    Accept, Side,
+    catalog::{Catalog, Column, Encrypt, Filter, ForeignKey, Identity as Key, Schema, Table},
 };
 
 const VARIABLES: &[(&str, &str)] = &[
@@ -58,6 +58,7 @@ pub(crate) fn server(side: Side) -> ServerFacts {
                 verified: Verification::Identity,
             },
         },
+        accept: Accept { any_name: false, unverified: false, min_tls: TlsVersion::Tls13 },
         variables: VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         grants: Grants::parse(["GRANT ALL PRIVILEGES ON *.* TO `mig`@`%`"]),
     }
@@ -113,13 +114,7 @@ pub(crate) fn facts() -> Facts {
     Facts {
         source: server(Side::Source),
         target: server(Side::Target),
-        request: Request {
-            filter: Filter::default(),
-            encrypt: true,
-            min_tls: TlsVersion::Tls13,
-            unverified_source: false,
-            unverified_target: false,
-        },
+        request: Request { filter: Filter::default(), encrypt: Encrypt::All },
         tables: Some(Tables { source, target_keyring: Some(true), ..Tables::default() }),
     }
 }

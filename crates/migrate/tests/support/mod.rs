@@ -11,10 +11,11 @@ use harness::{
     certs::{Authority, Profile},
 };
 use migrate::{
-    Settings,
-    catalog::{self, Filter},
+    Accept, Settings, Side,
+    catalog::{Encrypt, Filter},
+    preflight::Request,
 };
-use server::{Connection, Password, Target, TlsMode};
+use server::{Connection, Password, Target, tls::TlsVersion};
 
 const SCHEMA: &str = "CREATE DATABASE shop; USE shop;
 CREATE TABLE item (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(100) CHARACTER SET utf8mb4, price DECIMAL(10,2),
@@ -44,6 +45,11 @@ const DUMPS: [&str; 4] = [
     "SELECT day, n, SHA2(body, 512), LENGTH(body) FROM shop.wide ORDER BY day, n",
     "SELECT marker FROM shop.ack ORDER BY marker",
 ];
+
+/// The tables of the tests, all encrypted.
+pub(crate) fn shop() -> Request {
+    Request { filter: Filter { schemas: vec!["shop".to_owned()], ..Filter::default() }, encrypt: Encrypt::All }
+}
 
 /// Where both servers are, for another process.
 pub(crate) struct Addresses {
@@ -137,15 +143,24 @@ impl Pair {
 }
 
 pub(crate) fn root(server: &Server) -> Connection {
-    let target = Target { endpoint: server::Endpoint::Socket(server.socket().to_owned()), user: "root".to_owned() };
-    Connection::open(&target, &server::Options { changes: true, ..Default::default() }).unwrap()
+    Connection::open(&root_target(server), &server::Options { changes: true, ..Default::default() }).unwrap()
+}
+
+/// A server as a migration with the account of the administrator sees it.
+pub(crate) fn as_root((side, server): (Side, &Server)) -> migrate::Server {
+    let accept = Accept { any_name: false, unverified: false, min_tls: TlsVersion::Tls13 };
+    migrate::Server::new(side, root_target(server), server::Options::default(), accept).unwrap()
+}
+
+fn root_target(server: &Server) -> Target {
+    Target { endpoint: server::Endpoint::Socket(server.socket().to_owned()), user: "root".to_owned() }
 }
 
 fn fill(rows: u32, kinds: Kinds) -> String {
     // Not a recursive query, which MySQL 5.7 does not have.
     let numbers: Vec<String> = (1..=rows).map(|number| format!("({number})")).collect();
     let few = rows / 100 + 8;
-    // MySQL 8.0 reads some numbers with a fraction from JSON as their neighbours.
+    // MySQL 8.0 reads some fractions in JSON as the next larger or smaller number.
     let number = if kinds.target == Kind::MySql80 { "i" } else { "i / 3e0" };
     format!(
         "SET NAMES utf8mb4; CREATE TEMPORARY TABLE n (i INT PRIMARY KEY); INSERT INTO n VALUES {};
@@ -187,23 +202,20 @@ impl Addresses {
 
     /// Settings with small chunks, so that there are many.
     pub(crate) fn settings(&self) -> Settings {
-        let (source, target) = (self.server(&self.source), self.server(&self.target));
-        let mut connection = Connection::open(&source.target, &source.options).unwrap();
-        let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
-        let catalog = catalog::read(&mut connection, &filter).unwrap();
-        let mut settings = Settings::new(source, target, catalog.tables);
+        let (source, target) = (self.server(Side::Source, &self.source), self.server(Side::Target, &self.target));
+        let mut settings = Settings::read(source, target, &shop()).unwrap();
         settings.chunk_bytes = 96 << 10;
         settings
     }
 
-    fn server(&self, address: &str) -> migrate::Server {
+    fn server(&self, side: Side, address: &str) -> migrate::Server {
         let mut options = server::Options { password: Some(Password::new(b"secret".to_vec())), ..Default::default() };
-        if address.starts_with('/') {
-            let endpoint = server::Endpoint::Socket(address.into());
-            return migrate::Server { target: Target { endpoint, user: "mig".to_owned() }, options };
-        }
+        let target = match address.starts_with('/') {
+            true => Target { endpoint: server::Endpoint::Socket(address.into()), user: "mig".to_owned() },
+            false => format!("mysql://mig@127.0.0.1:{address}").parse().unwrap(),
+        };
         options.tls.ca_file = Some(self.ca.clone());
-        options.tls.mode = Some(TlsMode::VerifyIdentity);
-        migrate::Server { target: format!("mysql://mig@127.0.0.1:{address}").parse().unwrap(), options }
+        let accept = Accept { any_name: false, unverified: false, min_tls: TlsVersion::Tls13 };
+        migrate::Server::new(side, target, options, accept).unwrap()
     }
 }

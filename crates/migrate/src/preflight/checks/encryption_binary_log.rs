@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
-    let secret = facts.request.encrypt || tables.source.tables.iter().any(|table| table.encrypted);
+    let secret = facts.request.encrypt.requires_any(&tables.source.tables);
     let encrypted = switches(Encrypts::BinaryLogs).into_iter().any(|switch| facts.target.is_on(switch));
     if !secret || encrypted || !facts.target.is_on("log_bin") {
         return Vec::new();

@@ -10,7 +10,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
-    let needed = facts.request.encrypt || tables.source.tables.iter().any(|table| table.encrypted);
+    let needed = facts.request.encrypt.requires_any(&tables.source.tables);
     let finding = match tables.target_keyring {
         _ if !needed => return Vec::new(),
         Some(true) => return Vec::new(),
@@ -19,7 +19,7 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
         None => {
             let account = crate::preflight::quoted_account(&facts.target.account);
             let statement = format!("GRANT SELECT ON performance_schema.keyring_component_status TO {account}");
-            Finding::unknown(Side::Target, "nothing says whether it has a keyring").run(Side::Target, statement)
+            Finding::unknown(Side::Target, "it is not known whether it has a keyring").run(Side::Target, statement)
         }
     };
     vec![finding]
@@ -28,6 +28,7 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Encrypt;
     use crate::preflight::testing::{finds, found, with_tables};
 
     #[test]
@@ -38,7 +39,7 @@ mod tests {
             tables.target_keyring = Some(false);
             tables.source.tables.iter_mut().for_each(|table| table.encrypted = false);
         });
-        clear.request.encrypt = false;
+        clear.request.encrypt = Encrypt::AsSource;
         assert_eq!(found(&CHECK, &clear), []);
     }
 }

@@ -23,12 +23,13 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Encrypt;
     use crate::preflight::testing::{facts, finds, found, with_tables};
 
     #[test]
     fn an_encrypted_table_stays_encrypted_without_the_option_too() {
         let mut facts = facts();
-        facts.request.encrypt = false;
+        facts.request.encrypt = Encrypt::AsSource;
         assert_eq!(found(&CHECK, &facts), []);
     }
 

@@ -1,7 +1,5 @@
 //! Both links use TLS of a sufficient version, or a socket of this host.
 
-use server::tls::TlsVersion;
-
 use super::prelude::*;
 
 pub(super) const CHECK: Check = Check {
@@ -12,23 +10,23 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    facts.servers().into_iter().filter_map(|server| of_link(server, facts.request.min_tls)).collect()
+    facts.servers().into_iter().filter(|server| !server.has_sufficient_link()).map(of_link).collect()
 }
 
-fn of_link(server: &ServerFacts, least: TlsVersion) -> Option<Finding> {
+fn of_link(server: &ServerFacts) -> Finding {
     match &server.link.transport {
-        Transport::Socket => None,
-        Transport::Tls { version, .. } if *version >= least => None,
         Transport::Tls { version, .. } => {
             let evidence = format!("the link uses {}", version.name());
-            Some(Finding::block(server.side, evidence).option("--min-tls 1.2"))
+            Finding::block(server.side, evidence).option("--min-tls 1.2")
         }
-        Transport::Clear => Some(Finding::block(server.side, "the link is not encrypted")),
+        Transport::Clear | Transport::Socket => Finding::block(server.side, "the link is not encrypted"),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use server::tls::TlsVersion;
+
     use super::*;
     use crate::preflight::testing::{facts, finds, found};
 
@@ -39,7 +37,7 @@ mod tests {
         facts.target.link.transport =
             Transport::Tls { version: TlsVersion::Tls12, suite, verified: Verification::Identity };
         finds(&CHECK, &facts, Effect::Block, "target: the link uses TLSv1.2");
-        facts.request.min_tls = TlsVersion::Tls12;
+        facts.target.accept.min_tls = TlsVersion::Tls12;
         assert_eq!(found(&CHECK, &facts), []);
         facts.source.link.transport = Transport::Clear;
         finds(&CHECK, &facts, Effect::Block, "source: the link is not encrypted");

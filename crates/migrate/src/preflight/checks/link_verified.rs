@@ -10,14 +10,13 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    let permitted = [facts.request.unverified_source, facts.request.unverified_target];
-    facts.servers().into_iter().zip(permitted).filter_map(|(server, permitted)| of_link(server, permitted)).collect()
+    facts.servers().into_iter().filter_map(of_link).collect()
 }
 
-fn of_link(server: &ServerFacts, permitted: bool) -> Option<Finding> {
+fn of_link(server: &ServerFacts) -> Option<Finding> {
     let Transport::Tls { verified: Verification::No, .. } = server.link.transport else { return None };
     let evidence = "its certificate is not verified: anyone on the network can read and change all rows";
-    Some(match permitted {
+    Some(match server.accept.unverified {
         true => Finding::ask(server.side, evidence),
         false => Finding::block(server.side, evidence).option(format!("--{}-tls-ca FILE", server.side)),
     })
@@ -36,7 +35,7 @@ mod tests {
         let suite = String::new();
         facts.source.link.transport = Transport::Tls { version: TlsVersion::Tls13, suite, verified: Verification::No };
         finds(&CHECK, &facts, Effect::Block, "source: its certificate is not verified");
-        facts.request.unverified_source = true;
+        facts.source.accept.unverified = true;
         finds(&CHECK, &facts, Effect::Ask, "source: its certificate is not verified");
     }
 }

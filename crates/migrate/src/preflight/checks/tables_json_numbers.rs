@@ -17,7 +17,7 @@ fn judge(_: &Facts, tables: &Tables) -> Vec<Finding> {
     let with_json = tables.source.tables.iter().filter(|table| table.columns.iter().any(is_stored_json));
     with_json
         .map(|table| {
-            let evidence = "the target reads some numbers with a fraction from JSON as their neighbours: rows with \
+            let evidence = "the target reads some fractions in JSON as the next larger or smaller number: rows with \
                             such a number would differ, and the comparison would name them";
             Finding::ask(table.label(), evidence)
                 .advice("migrate to a newer series, or leave the table out with --exclude")
@@ -36,6 +36,6 @@ mod tests {
         let mut facts = with_tables(|tables| tables.source.tables[0].columns.push(json));
         assert_eq!(found(&CHECK, &facts), []);
         facts.tables.as_mut().unwrap().target_rounds_json = true;
-        finds(&CHECK, &facts, Effect::Ask, "numbers with a fraction");
+        finds(&CHECK, &facts, Effect::Ask, "fractions in JSON");
     }
 }

@@ -1,7 +1,7 @@
 //! `sealant migrate run`: copies the tables, follows the source, and compares every row.
 
 use ::migrate::plan::Plan;
-use ::migrate::{Until, prepare, run};
+use ::migrate::{Preparation, Until, prepare, run};
 use clap::Args;
 use report::{MigrateLine, migrate_copied, migrate_ready, write_migrate_plan};
 
@@ -52,11 +52,13 @@ impl Run {
     }
 
     fn work(&self, reporter: &mut Reporter<'_>) -> Result<Exit, Failure> {
-        let mut settings = self.scope.settings()?;
+        let [source, target] = self.scope.servers()?;
+        let prepared = prepare(source, target, self.scope.request(), |plan| self.confirm(plan, reporter))?;
+        let mut settings = match prepared {
+            Preparation::Ready(settings) => settings,
+            Preparation::Refused(plan) => return refused(&plan, reporter),
+        };
         settings.until = self.until;
-        if let Some(plan) = prepare(&settings, self.scope.request(), |plan| self.confirm(plan, reporter))? {
-            return refused(&plan, reporter);
-        }
         settings.stop = ended_by_signals()?;
         let verified = run(&settings, &mut |event| reporter.event(&event))?;
         let messages = match self.until {

@@ -1,9 +1,9 @@
 //! What all verbs of a migration share: both servers, and which tables.
 
-use ::migrate::catalog::{Creation, Filter};
+use ::migrate::catalog::{Encrypt, Filter};
 use ::migrate::preflight::Request;
 use ::migrate::{Server, Settings};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use glob::{Pattern, PatternError};
 use server::tls::TlsVersion;
 
@@ -19,7 +19,7 @@ pub(crate) struct Scope {
     #[command(flatten)]
     selection: Selection,
     /// Which tables to encrypt at the target; what is encrypted at the source always is
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Encrypt::All)]
+    #[arg(long, value_name = "WHICH", default_value = "all", value_parser = value::word(ENCRYPT))]
     encrypt: Encrypt,
     /// The oldest version of TLS for both links
     #[arg(long, value_name = "VERSION", default_value = "1.3", value_parser = value::word(TLS_VERSIONS))]
@@ -39,37 +39,22 @@ struct Selection {
     exclude: Vec<Pattern>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Encrypt {
-    /// Every table
-    All,
-    /// Only those that are encrypted at the source
-    AsSource,
-}
+const ENCRYPT: &[Word<Encrypt>] = &[
+    ("all", Encrypt::All, "Every table"),
+    ("as-source", Encrypt::AsSource, "Only those that are encrypted at the source"),
+];
 
 const TLS_VERSIONS: &[Word<TlsVersion>] = &[("1.3", TlsVersion::Tls13, ""), ("1.2", TlsVersion::Tls12, "")];
 
 impl Scope {
     pub(crate) fn request(&self) -> Request {
-        let [unverified_source, unverified_target] = self.servers.unverified();
-        Request {
-            filter: self.filter(),
-            encrypt: self.encrypt == Encrypt::All,
-            min_tls: self.min_tls,
-            unverified_source,
-            unverified_target,
-        }
+        Request { filter: self.filter(), encrypt: self.encrypt }
     }
 
-    /// How tables are created at the target.
-    fn creation(&self) -> Creation {
-        Creation { encrypt: self.encrypt == Encrypt::All }
-    }
-
-    /// What a run needs, with the tables as the source has them now.
+    /// Settings of a migration that was begun, with the tables as the source has them now.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         let [source, target] = self.servers()?;
-        Ok(Settings::read(source, target, &self.filter(), self.creation())?)
+        Ok(Settings::read(source, target, &self.request())?)
     }
 
     /// Both servers, which are not contacted.

@@ -109,11 +109,6 @@ side!(Source, Side::Source, "source", "sealant-source", "Source");
 side!(Target, Side::Target, "target", "sealant-target", "Target");
 
 impl Servers {
-    /// Whether the user accepts that each of the servers is not verified.
-    pub(crate) const fn unverified(&self) -> [bool; 2] {
-        [self.source.unverified, self.target.unverified]
-    }
-
     /// Both servers, which are not contacted.
     pub(crate) fn both(&self, min_tls: TlsVersion) -> Result<[Server; 2], Failure> {
         Ok([self.source.server(self, min_tls)?, self.target(min_tls)?])
