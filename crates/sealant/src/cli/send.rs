@@ -206,9 +206,8 @@ impl Send {
             }
             Some((identity, authorities)) => {
                 let address = to.parse().and_then(HostPort::to_connect).map_err(|fault| {
-                    Failure::usage(format!(
-                        "with certificates the destination is HOST:PORT, and {to:?} is not: {fault}"
-                    ))
+                    // Without the text, which may be a pairing code.
+                    Failure::usage(format!("with certificates the destination is HOST:PORT, but {fault}"))
                 })?;
                 let HostPort { host, port } = address;
                 Ok(Destination::Certified { host, port, identity, authorities, secret: None })
