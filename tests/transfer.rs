@@ -234,6 +234,16 @@ fn sites_with_certificates_need_no_code() {
     // The certificate names localhost and 127.0.0.1.
     let refused = send(&source, &format!("127.1.2.3:{port}"), &donors.each_ref().map(String::as_str));
     assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
+    // Not an address; the message does not show it, because it may be a pairing code.
+    for (address, reason) in [
+        (format!("::1:{port}"), "needs brackets"),
+        ("sealant1-aech6aaaaeivyjqlc52".to_owned(), "names no port"),
+        ("localhost:0".to_owned(), "port 0"),
+    ] {
+        let refused = send(&source, &address, &donors.each_ref().map(String::as_str));
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && stderr.contains(reason) && !stderr.contains(&address), "{stderr}");
+    }
     let sent = send(&source, &format!("localhost:{port}"), &donors.each_ref().map(String::as_str));
     assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
     assert_eq!(receiving.end().0, 0);

@@ -15,6 +15,9 @@ use process::{Running, Stopper};
 use crate::error::Error;
 pub use crate::program::Program;
 
+/// Options of both programs for a backup to standard output, in the xbstream format.
+pub const TO_STDOUT: [&str; 2] = ["--backup", "--stream=xbstream"];
+
 /// Settings of a backup.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -47,7 +50,7 @@ impl Backup {
         // The option for the option file must be the first one.
         let defaults = settings.defaults.iter().map(|defaults| with("--defaults-file=", defaults));
         let socket = settings.socket.iter().map(|socket| with("--socket=", socket));
-        let program = process::Program::at(&file).args(defaults).args(["--backup", "--stream=xbstream"]);
+        let program = process::Program::at(&file).args(defaults).args(TO_STDOUT);
         let program = program.arg(with("--datadir=", datadir)).args(socket);
         let file = file.display().to_string();
         let failed = |reason: String| Error::Backup { program: file.clone(), reason };

@@ -111,7 +111,7 @@ fn with_keepalive<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T +
     })
 }
 
-/// Removes copies of killed donors, which occupy the old content of everything written since.
+/// Removes copies that killed donors left: they keep the old blocks of everything written since.
 fn remove_stale(datadir: &DataDir) {
     let found = snapshot::list(datadir, None).unwrap_or_default();
     for stale in found.iter().filter(|found| found.state == snapshot::State::Stale) {

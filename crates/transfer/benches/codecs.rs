@@ -1,5 +1,5 @@
-//! Measures how fast encrypted pages and logs are opened (with sealing and comparing, as the donor does) and sealed (as
-//! the receiver does): one thread, chunks of 1 MiB, composed of the samples in testdata.
+//! Measures how fast encrypted pages and logs are decrypted (with encrypting and comparing, as the donor does) and
+//! encrypted (as the receiver does): one thread, chunks of 1 MiB, composed of the samples in testdata.
 //!
 //! `cargo bench --package sealant-transfer --bench codecs [-- PART OF A NAME]`
 
@@ -28,7 +28,7 @@ use verify::Keys;
 
 type Failure = Box<dyn Error>;
 
-/// Length of the data that is opened repeatedly.
+/// Length of the data that is decrypted repeatedly.
 const FILE_BYTES: usize = 8 * CHUNK_BYTES;
 /// Duration of the measurement of each direction.
 const MIN_TIME: Duration = Duration::from_millis(600);
@@ -36,7 +36,7 @@ const MIN_TIME: Duration = Duration::from_millis(600);
 fn main() -> Result<(), Failure> {
     // Arguments that cargo itself passes start with dashes.
     let wanted = env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
-    println!("{:<44} {:>12} {:>12} {:>8}", "", "donor MB/s", "joiner MB/s", "opened");
+    println!("{:<44} {:>12} {:>12} {:>9}", "", "donor MB/s", "joiner MB/s", "decrypted");
     for (name, file, keys) in files()? {
         if name.contains(&wanted) {
             measure(&name, &file, &keys)?;
@@ -62,22 +62,24 @@ fn measure(name: &str, file: &[u8], keys: &dyn KeySource) -> Result<(), Failure>
         payloads.push(payload.clone());
     }
     let same: usize = payloads.iter().map(|payload| same_bytes(payload, file)).sum();
-    let opened = 100 - 100 * same / (payloads.len() * CHUNK_BYTES);
-    let mut sealed = vec![0; CHUNK_BYTES];
+    let decrypted = 100 - 100 * same / (payloads.len() * CHUNK_BYTES);
+    let mut encrypted = vec![0; CHUNK_BYTES];
     let receiver = rate(|number| {
-        let opened = payloads.get(number - 1).and_then(|payload| DecryptedChunk::parse(payload).ok());
-        let opened = opened.map(|opened| opened.encrypt(&joiner, (number * CHUNK_BYTES) as u64, &mut sealed));
-        assert!(opened == Some(Ok(())) && sealed == chunk(number), "{name}: other bytes");
+        let decrypted = payloads.get(number - 1).and_then(|payload| DecryptedChunk::parse(payload).ok());
+        let decrypted =
+            decrypted.map(|decrypted| decrypted.encrypt(&joiner, (number * CHUNK_BYTES) as u64, &mut encrypted));
+        assert!(decrypted == Some(Ok(())) && encrypted == chunk(number), "{name}: other bytes");
     });
-    println!("{name:<44} {donor:>12.0} {receiver:>12.0} {opened:>7}%");
+    println!("{name:<44} {donor:>12.0} {receiver:>12.0} {decrypted:>8}%");
     Ok(())
 }
 
-/// Bytes of a payload that equal the file at the same place of a chunk: those that were not opened.
+/// Bytes of a payload that equal the file at the same place of a chunk: those that were not decrypted.
 fn same_bytes(payload: &[u8], file: &[u8]) -> usize {
-    let opened = payload.get(payload.len().saturating_sub(CHUNK_BYTES)..).unwrap_or_default();
+    let decrypted = payload.get(payload.len().saturating_sub(CHUNK_BYTES)..).unwrap_or_default();
     let chunks = file.chunks_exact(CHUNK_BYTES);
-    let same = |chunk: &[u8]| chunk.chunks(64).zip(opened.chunks(64)).filter(|(one, other)| one == other).count() * 64;
+    let same =
+        |chunk: &[u8]| chunk.chunks(64).zip(decrypted.chunks(64)).filter(|(one, other)| one == other).count() * 64;
     chunks.map(same).max().unwrap_or_default()
 }
 
@@ -178,9 +180,9 @@ fn redo_logs() -> Result<Vec<Case>, Failure> {
         let end = run::decrypt(&key.cipher(Mode::Cbc)?, layout, &mut clear);
         clear.truncate(end);
         for mode in Mode::ALL {
-            let mut sealed = clear.clone();
-            run::encrypt(&key.cipher(mode)?, layout, &mut sealed);
-            all.push((format!("{name}, {mode:?}"), tiled(head, &reframed(sealed)), mariadb(keys_of(name))?));
+            let mut encrypted = clear.clone();
+            run::encrypt(&key.cipher(mode)?, layout, &mut encrypted);
+            all.push((format!("{name}, {mode:?}"), tiled(head, &reframed(encrypted)), mariadb(keys_of(name))?));
         }
     }
     for (name, keys) in
@@ -189,9 +191,9 @@ fn redo_logs() -> Result<Vec<Case>, Failure> {
         let log = sample(&format!("redo/{name}"))?;
         let (head, body) = log.split_at(BLOCKS_HEADER_BYTES);
         // Of MySQL's log only encrypted blocks.
-        let sealed =
+        let encrypted =
             |block: &&[u8]| block.iter().any(|byte| *byte != 0) && (name != "mysql97-mixed" || block[4] & 0x80 != 0);
-        let blocks: Vec<u8> = body.chunks_exact(512).filter(sealed).take(400).flatten().copied().collect();
+        let blocks: Vec<u8> = body.chunks_exact(512).filter(encrypted).take(400).flatten().copied().collect();
         all.push((name.to_owned(), tiled(head, &blocks), keys));
     }
     Ok(all)

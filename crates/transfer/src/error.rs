@@ -182,13 +182,10 @@ pub enum Error {
     #[error(transparent)]
     Code(#[from] CodeFault),
     /// With certificates, the receiver is named by its address.
-    #[error("with certificates the destination is HOST:PORT, and {text:?} is not: {fault}")]
-    NoAddress {
-        /// The destination as given.
-        text: String,
-        /// What is wrong with it.
-        fault: AddressFault,
-    },
+    ///
+    /// The text is not repeated: it may be a pairing code.
+    #[error("with certificates the destination is HOST:PORT, but {0}")]
+    NoAddress(AddressFault),
     /// A manifest cannot be used.
     #[error("{}: {fault}", path.display())]
     Manifest {
@@ -306,7 +303,7 @@ impl Error {
     /// Whether the command line is wrong.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::Code(_) | Self::NoAddress { .. })
+        matches!(self, Self::Code(_) | Self::NoAddress(_))
     }
 
     /// The next step for the user, if there is one.

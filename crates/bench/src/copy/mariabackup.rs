@@ -8,6 +8,7 @@ use std::{
 };
 
 use innodb::server_file::{BACKUP_CHECKPOINTS, BACKUP_OPTIONS};
+use snapshot::backup::TO_STDOUT;
 
 use super::{
     CopyJob, Tree, name_in_path,
@@ -79,7 +80,8 @@ impl RunningServer {
         let defaults = defaults.map_or_else(|| "--no-defaults".into(), |file| with("--defaults-file=", file));
         let user = OsString::from(format!("--user={}", self.user));
         let socket = with("--socket=", &self.socket);
-        vec![defaults, "--backup".into(), "--stream=xbstream".into(), user, socket, with("--target-dir=", directory)]
+        let backup = TO_STDOUT.map(OsString::from);
+        [defaults].into_iter().chain(backup).chain([user, socket, with("--target-dir=", directory)]).collect()
     }
 }
 

@@ -37,10 +37,10 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// Compresses `data` if that makes it at least a sixteenth smaller, otherwise returns `None`. `opened`: the data is
-    /// a description of pages followed by the decrypted pages.
-    pub(crate) fn smaller(&mut self, data: &[u8], level: CompressionLevel, opened: bool) -> Option<(Codec, &[u8])> {
-        if !opened && all_zero(data) {
+    /// Compresses `data` if that makes it at least a sixteenth smaller, otherwise returns `None`. `decrypted`: the data
+    /// is a description of pages followed by the decrypted pages.
+    pub(crate) fn smaller(&mut self, data: &[u8], level: CompressionLevel, decrypted: bool) -> Option<(Codec, &[u8])> {
+        if !decrypted && all_zero(data) {
             return Some((Codec::Zeros, &[]));
         }
         if level == CompressionLevel::None || data.len() < 64 {
@@ -53,11 +53,11 @@ impl Encoder {
         let (codec, bytes) = match level {
             CompressionLevel::None => return None,
             CompressionLevel::Lz4 => {
-                let codec = if opened { Codec::PagesLz4 } else { Codec::Lz4 };
+                let codec = if decrypted { Codec::PagesLz4 } else { Codec::Lz4 };
                 (codec, compress_into(data, &mut self.out).ok())
             }
             CompressionLevel::Zstd(level) => {
-                let codec = if opened { Codec::PagesZstd } else { Codec::Zstd };
+                let codec = if decrypted { Codec::PagesZstd } else { Codec::Zstd };
                 (codec, self.zstd(data, level))
             }
         };
@@ -106,10 +106,10 @@ impl Encoder {
         &'e mut self,
         data: &'e [u8],
         level: CompressionLevel,
-        opened: bool,
+        decrypted: bool,
     ) -> Option<(Codec, &'e [u8])> {
-        let raw = if opened { None } else { Some((Codec::Raw, data)) };
-        self.smaller(data, level, opened).or(raw)
+        let raw = if decrypted { None } else { Some((Codec::Raw, data)) };
+        self.smaller(data, level, decrypted).or(raw)
     }
 
     /// Bytes of the allocated contexts.

@@ -220,7 +220,7 @@ impl Worker {
         }
         let bytes = self.bytes.take(length);
         match (chunk.codec, &chunk.segments) {
-            (codec, _) if codec.has_opened_pages() => {
+            (codec, _) if codec.has_decrypted_pages() => {
                 let room = self.decoded.take(DECODED_BYTES);
                 let count = self.decoder.decode_up_to(chunk.codec, chunk.payload, room).ok()?;
                 let decoded = room.get(..count)?;

@@ -25,21 +25,21 @@ pub(super) fn send_keys(
     keys: Option<&dyn KeySource>,
     control: &mut ControlChannel,
 ) -> Result<usize, Error> {
-    let mut sink = Outgoing { control, files: 0, last_sent: Instant::now() };
+    let mut sink = KeySender { control, files: 0, last_sent: Instant::now() };
     unwrap_keys(plan, keys.unwrap_or(&NoKeys), &mut sink).map_err(fault)?;
-    let Outgoing { control, files, .. } = sink;
+    let KeySender { control, files, .. } = sink;
     control.send(&Control::UnwrappedEnd { files })?;
     Ok(usize::try_from(files).unwrap_or_default())
 }
 
 /// The receiver, and the time of the last message to it.
-struct Outgoing<'c> {
+struct KeySender<'c> {
     control: &'c mut ControlChannel,
     files: u32,
     last_sent: Instant,
 }
 
-impl KeySink for Outgoing<'_> {
+impl KeySink for KeySender<'_> {
     fn add(&mut self, file: usize, secret: Secret) -> Result<(), Error> {
         let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
         self.control.send(&Control::Unwrapped { file: u32::try_from(file).unwrap_or(u32::MAX), secret })?;

@@ -223,7 +223,7 @@ impl Codec {
 
     /// Whether the payload is decrypted pages, which must be encrypted again.
     #[must_use]
-    pub(crate) const fn has_opened_pages(self) -> bool {
+    pub(crate) const fn has_decrypted_pages(self) -> bool {
         match self {
             Self::Raw | Self::Zeros | Self::Lz4 | Self::Zstd => false,
             Self::PagesLz4 | Self::PagesZstd => true,

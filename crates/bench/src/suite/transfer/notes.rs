@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde::Deserialize;
-use verify::size;
+use files::quantity::size;
 
 use crate::{CopyPeer, Environment};
 
