@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
-use serde::Deserialize;
 use files::quantity::size;
+use serde::Deserialize;
 
 use crate::{CopyPeer, Environment};
 
