@@ -17,7 +17,7 @@ use crate::{
     vault_source,
 };
 
-/// The server reads no more of a key file.
+/// Maximum length of a key file; the server reads no more of it.
 const MAX_FILE_BYTES: usize = 1 << 20;
 /// The server accepts no longer password.
 const MAX_PASSWORD_BYTES: usize = 256;

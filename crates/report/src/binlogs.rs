@@ -153,7 +153,7 @@ fn event_messages(replayed: &Replayed) -> Vec<Message> {
     if !replayed.skipped_events.is_empty() {
         let events: Vec<&str> = replayed.skipped_events.iter().map(String::as_str).collect();
         messages.push(Message::warning(format!(
-            "definitions of events are not replayed, define, alter or drop these again: {}",
+            "definitions of events are not replayed; create, alter or drop these again: {}",
             visible(&events.join(", "))
         )));
     }

@@ -1,4 +1,4 @@
-//! Finds tablespaces that are sound but do not belong to their name, because two files were exchanged.
+//! Finds tablespaces that are sound but do not belong to their name, because two files were swapped.
 //!
 //! The system tablespace and the data dictionary have fixed space ids, and no tablespace has the name of a log.
 //! Exchanged tables are not found: only the server's dictionary has their space ids.

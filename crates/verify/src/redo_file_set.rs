@@ -55,13 +55,11 @@ impl RedoFileSet {
         let another = self.files.iter().find(|file| file.number != 0 && file.checkpoint).filter(|_| first_has_none);
         match another {
             Some(another) if number == 0 => {
-                report.misplace(format!(
-                    "holds no checkpoint, and ib_logfile{} does: they were exchanged",
-                    another.number
-                ));
+                report
+                    .misplace(format!("holds no checkpoint, and ib_logfile{} does: they were swapped", another.number));
             }
             Some(another) if number == another.number => {
-                report.misplace("holds the checkpoint, which is in ib_logfile0 alone: they were exchanged");
+                report.misplace("holds the checkpoint, which is in ib_logfile0 alone: they were swapped");
             }
             _ => {}
         }

@@ -108,13 +108,13 @@ impl Disks {
         let resolved = View::ours().resolve(path);
         match self.process_mounts.holding(&resolved) {
             Some(mount) if depth < MAX_DEPTH => self.of_mount(mount, descent, depth),
-            _ => unknown(&format!("what holds {} is not to be seen", path.display())),
+            _ => unknown(&format!("the mount that holds {} is not visible", path.display())),
         }
     }
 
     fn of_mount(&self, mount: &Mount, descent: &mut Descent, depth: u32) -> DiskLayer {
         if depth >= MAX_DEPTH {
-            return unknown("the layers below it have no end");
+            return unknown("the layers below it form a loop");
         }
         match mount.kind.as_str() {
             "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => DiskLayer::Memory,
@@ -182,7 +182,7 @@ impl Disks {
     fn of_device(&self, device: &Block, descent: &mut Descent, depth: u32) -> DiskLayer {
         descent.chain.push(device.name.clone());
         if depth >= MAX_DEPTH {
-            return unknown("the layers below it have no end");
+            return unknown("the layers below it form a loop");
         }
         let deeper = depth.saturating_add(1);
         if let Some(by) = dm_crypt(device) {

@@ -13,7 +13,7 @@ use crate::facts::files::FileFact;
 use crate::facts::register::{RegisterFacts, RegisteredCopy, RegisteredKey};
 use crate::facts::{Observed, Unavailable};
 
-/// Parameters: the register of one server.
+/// Which register to read, and what to compare it with.
 pub(super) struct Query<'a> {
     pub(super) state_dir: &'a Path,
     /// Name of the register.

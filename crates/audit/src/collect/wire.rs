@@ -100,7 +100,7 @@ fn main_endpoint(given: &Endpoint, sql: &SqlFacts, host: Option<&str>) -> Result
     match (host, sql.identity.port) {
         _ if off => Err("the server has networking switched off (skip_networking)".to_owned()),
         (_, 0) => Err("the server has no TCP port".to_owned()),
-        (None, _) => Err("the server listens in another network name space".to_owned()),
+        (None, _) => Err("the server listens in another network namespace".to_owned()),
         (Some(host), port) => Ok(Endpoint::tcp(host, port)),
     }
 }

@@ -217,7 +217,7 @@ pub enum Error {
         device: PathBuf,
     },
     /// The key derivation of a slot or digest would exhaust the machine; it was not computed.
-    #[error("{device}: {what}, which no cryptsetup does; nothing was computed")]
+    #[error("{device}: {what}, far more than cryptsetup ever asks for; nothing was computed")]
     Absurd {
         /// Path of the device.
         device: PathBuf,
