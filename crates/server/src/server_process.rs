@@ -129,3 +129,46 @@ impl ServerProcess {
         self.running.wait(limit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Starts a script as a server in a new directory.
+    fn started(script: &str) -> (tempfile::TempDir, ServerProcess) {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let files = ServerFiles {
+            datadir: at("data"),
+            socket: at("s"),
+            pid_file: at("pid"),
+            temporary: at("tmp"),
+            log: at("log"),
+        };
+        harness::script(&at("mysqld"), script).unwrap();
+        let process = ServerProcess::start(Program::at(at("mysqld")), &files, ["--datadir=/elsewhere"]).unwrap();
+        (directory, process)
+    }
+
+    #[test]
+    fn a_server_that_ends_says_why() {
+        let (_directory, mut server) = started("echo 'x [ERROR] no space' >&2; echo 'x [ERROR] aborting' >&2; exit 1");
+        assert_eq!(server.connect(Duration::from_secs(60), |_| None::<()>), None);
+        assert!(server.has_ended());
+        assert_eq!(server.first_error().as_deref(), Some("x [ERROR] no space"));
+        let (_directory, mut server) = started("echo 'mysqld: cannot load libaio' >&2; exit 127");
+        server.connect(Duration::from_secs(60), |_| None::<()>);
+        assert_eq!((server.first_error(), server.last_line().as_deref()), (None, Some("mysqld: cannot load libaio")));
+    }
+
+    #[test]
+    fn no_option_replaces_the_files_and_no_option_file_is_read() {
+        let (directory, mut server) = started("echo \"$@\" >&2");
+        server.connect(Duration::from_secs(60), |_| None::<()>);
+        let options = server.last_line().unwrap();
+        let options: Vec<&str> = options.split(' ').collect();
+        assert_eq!(options.first(), Some(&"--no-defaults"));
+        let mut datadirs = options.iter().filter(|option| option.starts_with("--datadir="));
+        assert_eq!(datadirs.next_back(), Some(&option("datadir", &directory.path().join("data")).as_str()));
+    }
+}
