@@ -168,7 +168,7 @@ mod tests {
         let options = server.last_line().unwrap();
         let options: Vec<&str> = options.split(' ').collect();
         assert_eq!(options.first(), Some(&"--no-defaults"));
-        let datadirs = options.iter().filter(|option| option.starts_with("--datadir="));
-        assert_eq!(datadirs.last(), Some(&option("datadir", &directory.path().join("data")).as_str()));
+        let mut datadirs = options.iter().filter(|option| option.starts_with("--datadir="));
+        assert_eq!(datadirs.next_back(), Some(&option("datadir", &directory.path().join("data")).as_str()));
     }
 }
