@@ -6,7 +6,7 @@ use ::change::init::{CheckRequest, InitRequest, check, plan};
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
-use crate::cli::change::{DATADIR_HELP, Consent, LogFile, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{Consent, DATADIR_HELP, LogFile, Server, confirm, not_logged, open_log, state_dir};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
