@@ -146,6 +146,7 @@ mod tests {
     #[test]
     fn a_stream_is_sent_whole() {
         let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("ibdata1"), []).unwrap();
         let settings = Settings { program: Program::XtraBackup, path: None, defaults: None, socket: None };
         let attributes = FileAttributes { file_mode: 0o660, directory_mode: 0o700, uid: 0, gid: 0, modified: 0 };
         let datadir = DataDir::at(directory.path()).unwrap();
