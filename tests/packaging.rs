@@ -46,6 +46,8 @@ fn is_complete(root: &Path, prefix: &str) {
         "lib/systemd/system/sealant-tunnel-near.socket",
         "share/doc/sealant/examples/tunnel-far.env",
         "share/doc/sealant/examples/tunnel-near.env",
+        "share/doc/sealant/examples/sealant.rules.yml",
+        "lib/systemd/system/sealant-monitor.service",
         "lib/sysusers.d/sealant.conf",
         "share/bash-completion/completions/sealant",
         "share/zsh/site-functions/_sealant",
