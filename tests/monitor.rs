@@ -352,9 +352,15 @@ fn a_check_is_one_line_and_a_code() {
     assert!(said.starts_with("CRITICAL: 1 server; failures: ") && said.lines().count() == 1, "{said}");
     assert_eq!(code, Some(2), "{said}");
     assert!(!site.setup.path("state").exists(), "it stores nothing");
-    site.configure(&[member("db1", &server)], "[check]\nwarning = \"critical\"\ncritical = \"critical\"\n");
+    let scope = "{\"sql\":false,\"files\":false,\"deep\":false,\"wire\":false,\"host\":false}";
+    let at = "2026-11-27T00:00:00Z";
+    let facts = format!(
+        "{{\"schema\":\"sealant.facts/1\",\"sealant\":\"0\",\"target\":\"x\",\"collected_at\":\"{at}\",\"scope\":{scope}}}"
+    );
+    site.write("facts.json", &facts);
+    site.configure(&["[[server]]\nname = \"recorded\"\nfacts = \"facts.json\"\n".to_owned()], "");
     let (code, said) = check(&[]);
-    assert_eq!((code, said.starts_with("OK: 1 server")), (Some(0), true), "{said}");
+    assert_eq!((code, said.starts_with("OK: 1 server; no failures | ")), (Some(0), true), "{said}");
     let dead = format!("[[server]]\nname = \"dead\"\nurl = \"mysql://a@127.0.0.1:{}\"\n", free_port());
     site.configure(&[dead], "");
     let (code, said) = check(&[]);

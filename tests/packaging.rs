@@ -149,7 +149,7 @@ fn units() -> Vec<(String, Vec<(String, String)>)> {
 #[test]
 fn units_have_private_directories_and_sockets_for_a_group() {
     let units = units();
-    assert_eq!(units.len(), 9);
+    assert_eq!(units.len(), 10);
     for (unit, settings) in &units {
         for (name, value) in settings {
             match name.as_str() {

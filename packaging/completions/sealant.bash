@@ -55,6 +55,9 @@ _sealant() {
             sealant,migrate)
                 cmd="sealant__subcmd__migrate"
                 ;;
+            sealant,monitor)
+                cmd="sealant__subcmd__monitor"
+                ;;
             sealant,provision)
                 cmd="sealant__subcmd__provision"
                 ;;
@@ -373,6 +376,9 @@ _sealant() {
             sealant__subcmd__help,migrate)
                 cmd="sealant__subcmd__help__subcmd__migrate"
                 ;;
+            sealant__subcmd__help,monitor)
+                cmd="sealant__subcmd__help__subcmd__monitor"
+                ;;
             sealant__subcmd__help,provision)
                 cmd="sealant__subcmd__help__subcmd__provision"
                 ;;
@@ -594,6 +600,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__migrate,verify)
                 cmd="sealant__subcmd__help__subcmd__migrate__subcmd__verify"
+                ;;
+            sealant__subcmd__help__subcmd__monitor,check)
+                cmd="sealant__subcmd__help__subcmd__monitor__subcmd__check"
                 ;;
             sealant__subcmd__help__subcmd__rotate,plan)
                 cmd="sealant__subcmd__help__subcmd__rotate__subcmd__plan"
@@ -886,6 +895,18 @@ _sealant() {
             sealant__subcmd__migrate__subcmd__help,verify)
                 cmd="sealant__subcmd__migrate__subcmd__help__subcmd__verify"
                 ;;
+            sealant__subcmd__monitor,check)
+                cmd="sealant__subcmd__monitor__subcmd__check"
+                ;;
+            sealant__subcmd__monitor,help)
+                cmd="sealant__subcmd__monitor__subcmd__help"
+                ;;
+            sealant__subcmd__monitor__subcmd__help,check)
+                cmd="sealant__subcmd__monitor__subcmd__help__subcmd__check"
+                ;;
+            sealant__subcmd__monitor__subcmd__help,help)
+                cmd="sealant__subcmd__monitor__subcmd__help__subcmd__help"
+                ;;
             sealant__subcmd__rotate,help)
                 cmd="sealant__subcmd__rotate__subcmd__help"
                 ;;
@@ -965,7 +986,7 @@ _sealant() {
 
     case "${cmd}" in
         sealant)
-            opts="-h -V --help --version audit backup bench cert checks cost encrypt keyring keys luks migrate provision receive restore rotate send snapshot tunnel verify sst generate help"
+            opts="-h -V --help --version audit backup bench cert checks cost encrypt keyring keys luks migrate monitor provision receive restore rotate send snapshot tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3539,7 +3560,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help)
-            opts="audit backup bench cert checks cost encrypt keyring keys luks migrate provision receive restore rotate send snapshot tunnel verify sst generate help"
+            opts="audit backup bench cert checks cost encrypt keyring keys luks migrate monitor provision receive restore rotate send snapshot tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4631,6 +4652,34 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__migrate__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__monitor)
+            opts="check"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__monitor__subcmd__check)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -7569,6 +7618,84 @@ _sealant() {
                     COMPREPLY=($(compgen -W "1.3 1.2" -- "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__monitor)
+            opts="-h --config --help check help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__monitor__subcmd__check)
+            opts="-h --config --full --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__monitor__subcmd__help)
+            opts="check help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__monitor__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__monitor__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -90,7 +90,7 @@ impl Default for Thresholds {
 }
 
 fn default_state_directory() -> PathBuf {
-    "/var/lib/sealant/monitor".into()
+    "/var/lib/sealant-monitor".into()
 }
 
 fn default_listen() -> Vec<SocketAddr> {
