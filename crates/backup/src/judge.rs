@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use innodb::verify::Verdict;
+use innodb::verify::{Check, Verdict};
 use verify::{Depth, FileResult, Keys, Plan, Progress, Report, Settings};
 
 /// Result for one file.
@@ -41,6 +41,12 @@ pub(crate) fn classify(file: &FileResult) -> FileVerdict {
         Verdict::Unidentified if is_zero(&file.path).unwrap_or(false) => FileVerdict::Sound,
         _ => FileVerdict::Unproven(file.units.encrypted.max(1)),
     }
+}
+
+/// Whether all that was found in a file is that a server may not start with it.
+pub(crate) fn is_wrong_in_order_alone(file: &FileResult) -> bool {
+    let all = file.findings.iter().all(|finding| finding.check == Check::EventOrder);
+    all && !file.findings.is_empty() && file.findings_left_out == 0
 }
 
 fn is_zero(path: &Path) -> io::Result<bool> {

@@ -1,5 +1,6 @@
 //! Shared by transfers and backups: chunks of files and their hashes, paths below a root, names of
-//! compression levels, and decryption of encrypted pages and logs for compression, with encryption back to identical bytes.
+//! compression levels, and decryption of encrypted pages and logs for compression, with encryption back to identical
+//! bytes.
 //!
 //! Nothing here reads or writes files or sockets. All decoded input is untrusted: nothing panics,
 //! and lengths are checked before memory is allocated.

@@ -237,7 +237,8 @@ impl Vault {
         loop {
             let left = deadline.map_or(self.timeout, |deadline| deadline.saturating_duration_since(Instant::now()));
             let reply = http::send(&self.agent, address, &headers, body, (limit, left.max(Duration::from_millis(1))))?;
-            let pause = reply.retry_after.unwrap_or(PAUSE);
+            // `Retry-After: 0` must not become a loop without a pause.
+            let pause = reply.retry_after.unwrap_or_default().max(PAUSE);
             if reply.status != 429 || left <= pause {
                 return Ok(reply);
             }

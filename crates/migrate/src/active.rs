@@ -150,6 +150,8 @@ fn begun(
     let tracking = tracking(source)?;
     check_source(source, tracking)?;
     let start = position::start(source, tracking)?;
+    // A table may have changed since the plan was read. What changes after this position is in the log.
+    definitions::check(settings)?;
     let encrypted = settings.encrypt.requires_any(&settings.catalog.tables);
     state::begin(target, (tracking, source_uuid), tables, &start, encrypted)?;
     state::run(target)?.ok_or(Error::State { what: "run" })

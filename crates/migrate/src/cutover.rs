@@ -273,18 +273,20 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
 }
 
 /// Removes the state of a migration whose cut-over was done, once `save` has saved its proof, which is part of the
-/// state. The tables stay on both servers.
+/// state. Without `save` the proof is not read. The tables stay on both servers.
 ///
 /// # Errors
 /// What `save` returns; [`Error::NotBegun`] if there is none; [`Error::NotSwitched`] before the cut-over. Nothing is
 /// removed then.
-pub fn finish<E: From<Error>>(server: &Server, save: impl FnOnce(&Proof) -> Result<(), E>) -> Result<(), E> {
+pub fn finish<E: From<Error>>(server: &Server, save: Option<impl FnOnce(&Proof) -> Result<(), E>>) -> Result<(), E> {
     let mut target = link::target(server)?;
     lock_target(&mut target)?;
     if state::run(&mut target)?.ok_or(Error::NotBegun)?.phase != Phase::Switched {
         return Err(Error::NotSwitched.into());
     }
-    save(&proof::read(&mut target, server)?)?;
+    if let Some(save) = save {
+        save(&proof::read(&mut target, server)?)?;
+    }
     Ok(state::remove(&mut target)?)
 }
 

@@ -10,8 +10,9 @@ use crate::{
     settings::Settings,
 };
 
-/// Checks that no table of the target is less encrypted than the source's was when the command began: if that has
-/// changed since then, its statement is in the log, and ends the run.
+/// Checks that no table of the target is less encrypted than the source's was when the command began. A later statement
+/// that encrypts one is in the log that a migration follows once it was begun, and ends the run; one that begins needs
+/// [`check`].
 ///
 /// # Errors
 /// [`Error::Structure`].

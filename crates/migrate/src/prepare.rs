@@ -18,7 +18,8 @@ pub enum Preparation {
 }
 
 /// Prepares a run: if no migration was begun, makes the plan, lets `confirm` accept it, and creates the tables at the
-/// target as the plan has read them at the source. For a migration that was begun, reads them again.
+/// target as the plan has read them at the source; the run compares them before it copies. For a migration that was
+/// begun, reads them again.
 ///
 /// # Errors
 /// What `confirm` returns; [`Error::Unverified`]; [`Error::Server`]; [`Error::ForeignState`] if something else has made

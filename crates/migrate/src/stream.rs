@@ -206,7 +206,7 @@ impl<'m> Follower<'m> {
                 let database = || format!("a table of {}", String::from_utf8_lossy(query.database));
                 return Err(Error::StatementFormat { table: concerned().unwrap_or_else(database), position });
             }
-            // The table was read after it, and whoever reads a row waits until it is visible.
+            // Definitions at both ends were compared after it, and whoever reads a row waits until it is visible.
             Kind::Definition if self.is_old() => {}
             Kind::Definition => {
                 let Some(table) = concerned() else { return Ok(()) };

@@ -221,7 +221,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();
     let unsaved = |_: &migrate::Proof| -> Result<(), Error> { panic!("there is no proof yet") };
-    assert!(matches!(migrate::finish(&settings.target, unsaved), Err(Error::NotSwitched)));
+    assert!(matches!(migrate::finish(&settings.target, Some(unsaved)), Err(Error::NotSwitched)));
     let mut steps = Vec::new();
     let done = migrate::cut_over(&settings, &mut |event| {
         if let Event::Step { name } = event {
@@ -249,14 +249,15 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     assert!(matches!(migrate::run(&settings, &mut |_| {}), Err(Error::Switched)));
     assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
     // What cannot be saved is not removed.
-    let failed = migrate::finish(&settings.target, |_| Err(Error::Stopped)).unwrap_err();
+    let fail = |_: &migrate::Proof| -> Result<(), Error> { Err(Error::Stopped) };
+    let failed = migrate::finish(&settings.target, Some(fail)).unwrap_err();
     assert!(matches!(failed, Error::Stopped), "{failed}");
     let mut saved = None;
     let mut save = |proof: &migrate::Proof| -> Result<(), Error> {
         saved = Some(proof.clone());
         Ok(())
     };
-    migrate::finish(&settings.target, &mut save).unwrap();
+    migrate::finish(&settings.target, Some(&mut save)).unwrap();
     let saved = saved.unwrap();
     assert_eq!((saved.verdict(), saved.source_end), (migrate::Verdict::Proven, done.source_end));
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
@@ -340,6 +341,21 @@ fn a_target_that_was_changed_ends_a_migration() {
 }
 
 #[test]
+fn a_table_that_was_encrypted_after_the_plan_is_not_copied_in_clear() {
+    let Some(pair) = Pair::start(100) else { return };
+    for server in [&pair.source, &pair.target] {
+        server.sql("ALTER TABLE shop.pair ENCRYPTION = 'N'").unwrap();
+    }
+    let mut settings = pair.addresses().settings();
+    settings.encrypt = Encrypt::AsSource;
+    pair.source.sql("ALTER TABLE shop.pair ENCRYPTION = 'Y'").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::Structure { differences } if differences[0].attribute == "encryption"), "{error}");
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.pair").unwrap(), "0");
+    assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
+}
+
+#[test]
 fn a_process_that_another_one_has_followed_stores_nothing() {
     let Some(pair) = Pair::start(200) else { return };
     let settings = pair.addresses().settings();
@@ -401,6 +417,19 @@ fn a_migration_is_given_up_without_its_source() {
     migrate::abort(&settings.source, &settings.target, None).unwrap();
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
     assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.item").unwrap(), "100");
+}
+
+#[test]
+fn a_proof_that_is_discarded_is_not_read() {
+    let Some(pair) = Pair::start(100) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.target.sql("UPDATE _sealant.run SET phase = 'switched'; DROP TABLE _sealant.journal").unwrap();
+    let unsaved = |_: &migrate::Proof| -> Result<(), Error> { panic!("it cannot be read") };
+    assert!(matches!(migrate::finish(&settings.target, Some(unsaved)), Err(Error::Server { side: Side::Target, .. })));
+    let discard = None::<fn(&migrate::Proof) -> Result<(), Error>>;
+    migrate::finish(&settings.target, discard).unwrap();
+    assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
 }
 
 #[test]

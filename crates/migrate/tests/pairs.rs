@@ -43,7 +43,7 @@ fn migrates(kinds: Kinds) {
     assert!(acknowledged.len() > 20, "{}", acknowledged.len());
     assert!(acknowledged.iter().all(|marker| stored.contains(marker)), "an acknowledged row is lost");
     pair.assert_equal();
-    migrate::finish::<Error>(&settings.target, |proof| proven(proof.verdict())).unwrap();
+    migrate::finish(&settings.target, Some(|proof: &migrate::Proof| proven(proof.verdict()))).unwrap();
 }
 
 fn proven(verdict: Verdict) -> Result<(), Error> {

@@ -24,7 +24,7 @@ const LISTED: usize = 40;
 const FINDINGS: usize = 5;
 
 /// Messages besides the report: files that could not be read, directories without anything to verify, and the next
-/// step. `has_keys` says whether a key store was given.
+/// steps. `has_keys` says whether a key store was given.
 #[must_use]
 pub fn verification_messages(report: &Report, nothing_in: &[&Path], has_keys: bool) -> Vec<Message> {
     let unread = report.errors.iter().map(|unread| format!("{}: {}", unread.path.display(), unread.reason));
@@ -33,7 +33,7 @@ pub fn verification_messages(report: &Report, nothing_in: &[&Path], has_keys: bo
     if !nothing_in.is_empty() {
         messages.push(Message::hint("is its file system mounted, and is it the data directory or the backup itself?"));
     }
-    messages.extend(report.hint(has_keys).map(Message::hint));
+    messages.extend(report.hints(has_keys).map(Message::hint));
     messages
 }
 

@@ -138,8 +138,9 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks lines of more than `width` columns at spaces. What follows stands below the last column of a table, or below its
-/// line, indented. A longer word stays whole, so that names can be copied.
+/// Breaks lines of more than `width` columns at spaces. What follows stands below the last column of a table, or below
+/// its line, indented. A longer word stays whole, so that names can be copied. Not for commands, statements and
+/// contents of files: pasted, they would have other lines.
 #[must_use]
 pub fn wrap_lines(text: &str, width: usize) -> String {
     text.split_inclusive('\n').map(|line| wrap_line(line, width)).collect()

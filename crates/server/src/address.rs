@@ -149,6 +149,12 @@ pub fn split(text: &str) -> Result<(&str, Option<u16>), AddressFault> {
     Ok((host, port))
 }
 
+/// A host as certificates name it: an IPv6 address without its zone, which means something on this host only.
+#[must_use]
+pub fn without_zone(host: &str) -> &str {
+    host.split_once('%').map_or(host, |(address, _)| address)
+}
+
 /// Whether a text is an IPv6 address, perhaps with a zone (RFC 4007, section 11).
 fn is_ipv6(text: &str) -> bool {
     let address = match text.split_once('%') {
@@ -268,6 +274,12 @@ mod tests {
         assert_eq!(parsed("fd00::7"), Ok(("fd00::7".to_owned(), 4444)));
         assert_eq!(parsed("fe80::1%eth0"), Ok(("fe80::1%eth0".to_owned(), 4444)));
         assert_eq!(parsed("a:b:4444"), Err(AddressFault::NoBrackets));
+    }
+
+    #[test]
+    fn certificates_name_no_zone() {
+        assert_eq!(without_zone("fe80::1%eth0"), "fe80::1");
+        assert_eq!((without_zone("::1"), without_zone("db1")), ("::1", "db1"));
     }
 
     #[test]

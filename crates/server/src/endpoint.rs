@@ -60,9 +60,14 @@ impl fmt::Display for Endpoint {
 impl FromStr for Endpoint {
     type Err = AddressFault;
 
-    /// Parses `HOST[:PORT]`, or the path of a socket, which contains a slash.
+    /// Parses `HOST[:PORT]`, perhaps with a slash after it, or the path of a socket, which contains a slash. Text
+    /// with a colon before its first slash is no path: `db1:3306/sakila` is a part of a URL.
     fn from_str(text: &str) -> Result<Self, AddressFault> {
-        if text.contains('/') {
+        if text.contains("://") {
+            return Err(AddressFault::Host);
+        }
+        let text = text.strip_suffix('/').unwrap_or(text);
+        if text.split_once('/').is_some_and(|(before, _)| !before.contains(':')) {
             return Ok(Self::Socket(text.into()));
         }
         let HostPort { host, port } = HostPort::with_default_port(text, DEFAULT_PORT)?.to_connect()?;
@@ -106,5 +111,17 @@ mod tests {
         assert_eq!("::1".parse(), Ok(Endpoint::tcp("::1", DEFAULT_PORT)));
         assert_eq!("db:0".parse::<Endpoint>(), Err(AddressFault::PortZero));
         assert_eq!("root@db".parse::<Endpoint>(), Err(AddressFault::Host));
+    }
+
+    #[test]
+    fn parts_of_urls_are_not_sockets() {
+        assert_eq!("db1:3306/".parse(), Ok(Endpoint::tcp("db1", 3306)));
+        assert_eq!("db1/".parse(), Ok(Endpoint::tcp("db1", DEFAULT_PORT)));
+        assert_eq!("[::1]:3307/".parse(), Ok(Endpoint::tcp("::1", 3307)));
+        assert_eq!("/run/s/".parse(), Ok(Endpoint::Socket("/run/s".into())));
+        assert_eq!("./a:b".parse(), Ok(Endpoint::Socket("./a:b".into())));
+        assert_eq!("db1:3306/sakila".parse::<Endpoint>(), Err(AddressFault::Port));
+        assert_eq!("mysql://db1:3306".parse::<Endpoint>(), Err(AddressFault::Host));
+        assert_eq!("/".parse::<Endpoint>(), Err(AddressFault::NoHost));
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use files::proc;
 use files::quantity::size;
-use server::address::HostPort;
+use server::address::{self, HostPort};
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
     Error as TransferError,
@@ -351,7 +351,7 @@ fn destination(
         }
         (None, Some(pin)) => {
             let found = (host.as_str(), port).to_socket_addrs();
-            let found = found.map_err(|source| Error::Address { address: host, source })?;
+            let found = found.map_err(|source| Error::Address { address: address::join(&host, port), source })?;
             let addresses = found.map(|address| address.ip()).collect();
             Ok(Destination::Paired(PairingCode { addresses, port, pin, secret: token.secret }))
         }

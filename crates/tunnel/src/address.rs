@@ -13,6 +13,9 @@ pub enum AddressFault {
     /// Not `HOST:PORT`.
     #[error(transparent)]
     HostPort(#[from] address::AddressFault),
+    /// Neither `HOST:PORT` nor the path of a unix socket.
+    #[error("{0}; the path of a socket contains a slash")]
+    SocketOrPort(address::AddressFault),
     /// A unix socket where only TCP is possible.
     #[error("links need a TCP port: give HOST:PORT")]
     NotTcp,
@@ -44,7 +47,7 @@ impl FromStr for Listen {
         if text.contains('/') {
             return Ok(Self::Socket(PathBuf::from(text)));
         }
-        Ok(Self::Port(text.parse()?))
+        Ok(Self::Port(text.parse::<HostPort>().map_err(AddressFault::SocketOrPort)?))
     }
 }
 
@@ -55,7 +58,7 @@ impl FromStr for ServerAddress {
         if text.contains('/') {
             return Ok(Self::Socket(PathBuf::from(text)));
         }
-        Ok(Self::Port(text.parse()?))
+        Ok(Self::Port(text.parse::<HostPort>().map_err(AddressFault::SocketOrPort)?))
     }
 }
 
@@ -91,6 +94,10 @@ mod tests {
             assert!(text.parse::<Listen>().is_err() && text.parse::<ServerAddress>().is_err(), "{text}");
             assert!(tcp_listener(text).is_err() && far_end(text).is_err(), "{text}");
         }
+        let fault = "mysqld.sock".parse::<ServerAddress>().unwrap_err();
+        assert_eq!(fault, AddressFault::SocketOrPort(address::AddressFault::NoPort));
+        assert!(fault.to_string().ends_with("; the path of a socket contains a slash"), "{fault}");
+        assert_eq!(tcp_listener("db1"), Err(AddressFault::HostPort(address::AddressFault::NoPort)));
     }
 
     #[test]

@@ -144,16 +144,18 @@ impl Report {
         self.files.iter().map(of).fold(least, Conclusion::max)
     }
 
-    /// The next step, if there is a clear one. `has_keys`: a key store was given.
-    #[must_use]
-    pub fn hint(&self, has_keys: bool) -> Option<&'static str> {
+    /// The next steps that are clear, that for missing keys first. `has_keys`: a key store was given.
+    pub fn hints(&self, has_keys: bool) -> impl Iterator<Item = &'static str> {
+        let order = self.has(Check::EventOrder).then_some(
+            "do not stop a server that runs on such a binary log: once every replica has read it, FLUSH BINARY LOGS and \
+             PURGE BINARY LOGS remove it, as sealant encrypt run --purge-binlogs does",
+        );
+        [self.key_hint(has_keys), order].into_iter().flatten()
+    }
+
+    fn key_hint(&self, has_keys: bool) -> Option<&'static str> {
         let any = |verdict| self.files.iter().any(|file| file.verdict == verdict);
-        if self.has(Check::EventOrder) {
-            Some(
-                "do not stop a server that runs on such a binary log: once every replica has read it, FLUSH BINARY LOGS and \
-                 PURGE BINARY LOGS remove it, as sealant encrypt run --purge-binlogs does",
-            )
-        } else if self.files.iter().any(FileResult::lacks_keys) && !has_keys {
+        if self.files.iter().any(FileResult::lacks_keys) && !has_keys {
             Some("some files are encrypted; give their keys with --keyring or --mariadb-key-file")
         } else if any(Verdict::MissingKey) {
             Some(
@@ -222,14 +224,18 @@ mod tests {
 
     #[test]
     fn the_hint_asks_for_keys_only_if_none_was_given() {
+        let hints = |report: &Report, has_keys| report.hints(has_keys).collect::<Vec<_>>();
         let mut encrypted = report(&[Verdict::Unverifiable]);
-        assert!(encrypted.hint(false).is_none(), "a log without a header needs no key");
+        assert!(hints(&encrypted, false).is_empty(), "a log without a header needs no key");
         encrypted.files[0].key = Some(RequiredKey::MariaDb { key_id: 1, versions: Vec::new() });
-        assert!(encrypted.hint(false).is_some_and(|hint| hint.contains("--keyring")) && encrypted.hint(true).is_none());
-        assert!(report(&[Verdict::WrongKey]).hint(true).is_some_and(|hint| hint.contains("other copies")));
-        assert!(report(&[Verdict::Ok, Verdict::Damaged]).hint(true).is_none());
+        assert!(matches!(hints(&encrypted, false)[..], [keys] if keys.contains("--keyring")));
+        assert!(hints(&encrypted, true).is_empty());
+        assert!(matches!(hints(&report(&[Verdict::WrongKey]), true)[..], [keys] if keys.contains("other copies")));
+        assert!(hints(&report(&[Verdict::Ok, Verdict::Damaged]), true).is_empty());
         let check = Check::EventOrder;
         encrypted.files[0].findings.push(Finding { unit: Some(1), offset: Some(4), check, detail: String::new() });
-        assert!(encrypted.hint(false).is_some_and(|hint| hint.contains("do not stop")));
+        let both = hints(&encrypted, false);
+        assert!(matches!(both[..], [keys, order] if keys.contains("--keyring") && order.contains("do not stop")));
+        assert!(matches!(hints(&encrypted, true)[..], [order] if order.contains("do not stop")));
     }
 }

@@ -171,10 +171,25 @@ impl<'a> Script<'a> {
     }
 }
 
+/// Security of a mode in upper case. The scripts know the names with underscores only, and refuse any other.
 fn security_of_mode(mode: &str) -> Security {
-    match SslMode::parse(mode) {
+    match SslMode::parse(mode).filter(|known| known.name() == mode) {
         Some(SslMode::VerifyIdentity) => Security::Identity,
         Some(SslMode::VerifyCa) => Security::Chain,
         _ => Security::Unverified,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_count_only_as_the_scripts_spell_them() {
+        assert_eq!(security_of_mode("VERIFY_IDENTITY"), Security::Identity);
+        assert_eq!(security_of_mode("VERIFY_CA"), Security::Chain);
+        for mode in ["VERIFY-IDENTITY", "VERIFY-CA", "REQUIRED", "PREFERRED", ""] {
+            assert_eq!(security_of_mode(mode), Security::Unverified, "{mode}");
+        }
     }
 }

@@ -114,7 +114,7 @@ impl Disks {
 
     fn of_mount(&self, mount: &Mount, descent: &mut Descent, depth: u32) -> DiskLayer {
         if depth >= MAX_DEPTH {
-            return unknown("the layers below it form a loop");
+            return unknown("the layers below it are too many to follow, or form a loop");
         }
         match mount.kind.as_str() {
             "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => DiskLayer::Memory,
@@ -182,7 +182,7 @@ impl Disks {
     fn of_device(&self, device: &Block, descent: &mut Descent, depth: u32) -> DiskLayer {
         descent.chain.push(device.name.clone());
         if depth >= MAX_DEPTH {
-            return unknown("the layers below it form a loop");
+            return unknown("the layers below it are too many to follow, or form a loop");
         }
         let deeper = depth.saturating_add(1);
         if let Some(by) = dm_crypt(device) {

@@ -137,17 +137,55 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
     server.stop()?;
     note("pages are verified");
     let after = judge::verify(&datadir, subject.keys, prover.streams, &|_| {});
-    let bad = after.files.iter().map(|file| match judge::classify(file) {
-        FileVerdict::Damaged(bad) => bad,
-        FileVerdict::Sound | FileVerdict::Unproven(_) => 0,
-    });
     Ok(Proof {
         server: version.to_string(),
         recovered,
         tables: tables.len() as u64,
         checked,
         bad_tables,
-        bad_pages: bad.fold(0, u64::saturating_add),
+        bad_pages: bad_pages(&after),
         gtids,
     })
+}
+
+/// Pages that are damaged in the files of a server that has started with them.
+fn bad_pages(after: &Report) -> u64 {
+    let files = after.files.iter().filter(|file| !judge::is_wrong_in_order_alone(file));
+    let bad = files.map(|file| match judge::classify(file) {
+        FileVerdict::Damaged(bad) => bad,
+        FileVerdict::Sound | FileVerdict::Unproven(_) => 0,
+    });
+    bad.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::verify::{Check, Finding, Units, Verdict};
+    use verify::{FileResult, Summary};
+
+    use super::*;
+
+    fn report(checks: &[Check]) -> Report {
+        let finding = |check: &Check| Finding { unit: Some(1), offset: Some(4), check: *check, detail: String::new() };
+        let file = FileResult {
+            path: PathBuf::from("binlog.000001"),
+            kind: None,
+            tablespace: None,
+            bytes: 1,
+            verdict: Verdict::Damaged,
+            units: Units { bad: checks.len() as u64, ..Units::default() },
+            key: None,
+            findings: checks.iter().map(finding).collect(),
+            findings_left_out: 0,
+        };
+        Report { schema: verify::SCHEMA, files: vec![file], errors: Vec::new(), summary: Summary::default() }
+    }
+
+    #[test]
+    fn a_log_with_which_the_server_has_started_is_not_damaged() {
+        assert_eq!(bad_pages(&report(&[Check::EventOrder])), 0);
+        assert_eq!(bad_pages(&report(&[Check::EventOrder, Check::Checksum])), 2);
+        assert_eq!(bad_pages(&report(&[Check::Checksum])), 1);
+        assert_eq!(bad_pages(&report(&[])), 1, "damage without a finding");
+    }
 }

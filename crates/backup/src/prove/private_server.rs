@@ -149,8 +149,7 @@ impl PrivateServer {
     /// Compares the recovered GTIDs with those of a backup's position.
     pub(crate) fn recovered_gtids(&mut self, expected: &str, flavor: Flavor) -> Result<RecoveredGtids, Error> {
         let gtid = self.gtids(flavor)?;
-        let positions = (gtid.parse::<Executed>(), expected.parse::<Executed>());
-        let is_whole = matches!(positions, (Ok(recovered), Ok(recorded)) if recovered.is_recovery_of(&recorded));
+        let is_whole = is_whole(&gtid, expected);
         Ok(RecoveredGtids { gtid, expected: expected.to_owned(), is_whole })
     }
 
@@ -235,6 +234,12 @@ impl PrivateServer {
     }
 }
 
+/// Whether recovered GTIDs are those of a position. Texts that are no GTIDs are not.
+fn is_whole(recovered: &str, expected: &str) -> bool {
+    let positions = (recovered.parse::<Executed>(), expected.parse::<Executed>());
+    matches!(positions, (Ok(recovered), Ok(expected)) if recovered.is_recovery_of(&expected))
+}
+
 fn keyring_digest(secrets: &Path) -> Option<Digest> {
     keyring::read_file(&secrets.join(KEYRING)).ok().map(|bytes| Digest::compute(&bytes))
 }
@@ -245,4 +250,15 @@ fn guarded(program: &Path, (uid, gid): (u32, u32)) -> Program<'static> {
     let program = Program::at(program).ended_with_parent(EndSignal::Kill, Unguarded::Run).with_children();
     let program = program.env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
     if geteuid().is_root() && uid != 0 { program.user(uid, gid) } else { program }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_whole;
+
+    #[test]
+    fn a_text_that_is_no_gtid_is_not_whole() {
+        assert!(is_whole("0-1-9", "0-1-9"));
+        assert!(!is_whole("x", "0-1-9") && !is_whole("0-1-9", "x") && !is_whole("x", "x"));
+    }
 }

@@ -166,7 +166,10 @@ impl TemporaryServer {
         match self.process.connect(START_LIMIT, open) {
             Some(client) => client.quit(),
             None => {
-                let reason = self.process.first_error().or_else(|| self.process.last_line());
+                // The last line is the reason only of a server that has ended; one that runs may write anything.
+                let has_ended = self.process.has_ended();
+                let last_line = || self.process.last_line().filter(|_| has_ended);
+                let reason = self.process.first_error().or_else(last_line);
                 return Err(Error::program(server, reason.as_deref().unwrap_or("it does not answer")));
             }
         }

@@ -1,4 +1,4 @@
-//! Binary logs with which a server of the MySQL family does not start again: the GTID of a transaction comes before the
+//! Binary logs with which a server of the MySQL family may not start again: the GTID of a transaction comes before the
 //! `Previous_gtids` event, which is the first after the format description in every whole log.
 //!
 //! MySQL reads the newest logs and the oldest when it starts, up to their first GTID, and ends with "logically corrupted"

@@ -114,7 +114,7 @@ pub enum Check {
     SpaceId,
     /// The length a unit gives for itself.
     Length,
-    /// The order of the first events of a binary log is one with which its server starts again.
+    /// The order of the first events of a binary log is one with which its server starts again whenever it reads it.
     EventOrder,
     /// What is compressed can be decompressed.
     Decompression,

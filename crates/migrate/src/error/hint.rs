@@ -111,9 +111,11 @@ fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
              account is for"
         )
         .into(),
-        server::Error::TlsTooOld { .. } => {
-            format!("permit TLS 1.2 with --min-tls 1.2, or connect through the server's socket (--{side}-socket)").into()
-        }
+        server::Error::TlsTooOld { .. } => format!(
+            "if the server has TLS 1.2, permit it with --min-tls 1.2; else connect through its socket (--{side}-socket), \
+             or upgrade it"
+        )
+        .into(),
         server::Error::NameMismatch { .. } => {
             "connect by a name in the certificate, or check the chain only (--tls-any-name)".into()
         }
@@ -146,5 +148,8 @@ mod tests {
         let error = Error::Server { side: Side::Target, error: server::Error::CaMissing };
         let hint = error.hint().unwrap();
         assert!(hint.contains("--target-tls-ca"), "{hint}");
+        let error = server::Error::TlsTooOld { reason: String::new() };
+        let hint = Error::Server { side: Side::Source, error }.hint().unwrap();
+        assert!(["--min-tls 1.2", "(--source-socket)", "upgrade"].iter().all(|part| hint.contains(part)), "{hint}");
     }
 }

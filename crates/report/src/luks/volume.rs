@@ -84,7 +84,7 @@ pub fn luks_created_message() -> Message {
 /// # Errors
 /// [`Error::Write`].
 pub fn write_luks_closed(name: &str, out: &mut dyn Write) -> Result<(), Error> {
-    Ok(writeln!(out, "/dev/mapper/{name}: closed")?)
+    Ok(writeln!(out, "{}: closed", device_file(name).display())?)
 }
 
 /// Writes which slot of `device` a new key opens.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{json_line, plan::paragraph, run::phase_name};
 use crate::{
-    Error,
+    Error, Message,
     html::content_security,
     text::{count, number, visible},
 };
@@ -31,6 +31,12 @@ pub fn write_migrate_proof(proof: &Proof, out: &mut dyn Write) -> Result<(), Err
         paragraph(out, "", format!("{}  {}  {}", entry.at, entry.what, entry.detail).trim_end())?;
     }
     Ok(())
+}
+
+/// A warning if the proof does not prove the migration.
+#[must_use]
+pub fn migrate_unproven(proof: &Proof) -> Option<Message> {
+    why_unproven(proof).map(|why| Message::warning(format!("the proof does not prove the migration: {why}")))
 }
 
 /// Writes the proof as JSON Lines, schema `sealant.migrate-proof/1`. The last line has the SHA-256 of all lines before
@@ -87,18 +93,23 @@ fn migration(proof: &Proof) -> Value {
 
 /// The verdict as a sentence.
 fn verdict(proof: &Proof) -> String {
-    match (proof.verdict(), proof.status.phase) {
-        (Verdict::Proven, Phase::Switched) => {
+    match (why_unproven(proof), proof.status.phase) {
+        (None, Phase::Switched) => {
             "Proven: every row was compared after its last change and is equal, and no table is less encrypted.".to_owned()
         }
-        (Verdict::Proven, _) => {
+        (None, _) => {
             "Equal so far: every row was compared and is equal, and no table is less encrypted. The cut-over is not done."
                 .to_owned()
         }
-        (Verdict::NotCompared, _) => {
-            "Not proven: rows are not copied, not compared since they changed, or differ.".to_owned()
-        }
-        (Verdict::LessEncrypted, _) => "Not proven: a table is less encrypted than it was, or is not there.".to_owned(),
+        (Some(why), _) => format!("Not proven: {why}."),
+    }
+}
+
+fn why_unproven(proof: &Proof) -> Option<&'static str> {
+    match proof.verdict() {
+        Verdict::Proven => None,
+        Verdict::NotCompared => Some("rows are not copied, not compared since they changed, or differ"),
+        Verdict::LessEncrypted => Some("a table is less encrypted than it was, or is not there"),
     }
 }
 

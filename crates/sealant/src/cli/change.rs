@@ -14,7 +14,6 @@ use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::progress::Quiet;
 use crate::output::render::{Render, Writer};
-use crate::output::terminal::Terminal;
 
 /// The server to change.
 #[derive(Debug, Args)]
@@ -153,10 +152,9 @@ fn require_terminal(otherwise: &str) -> Result<(), Failure> {
 
 fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let no_answer = |e: std::io::Error| Failure::new(format!("the plan cannot be confirmed: {e}"));
-    let (mut err, mut text) = (std::io::stderr(), Vec::new());
-    plan(&mut text).map_err(no_answer)?;
-    let text = Terminal::stderr().fit_lines(&String::from_utf8_lossy(&text)).into_owned();
-    write!(err, "{text}\nContinue? Type yes: ").and_then(|()| err.flush()).map_err(no_answer)?;
+    let mut err = std::io::stderr();
+    plan(&mut err).map_err(no_answer)?;
+    write!(err, "\nContinue? Type yes: ").and_then(|()| err.flush()).map_err(no_answer)?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).map_err(no_answer)?;
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::new("not confirmed; nothing was changed")) }

@@ -157,6 +157,6 @@ impl Output {
         if let Some(path) = &self.markdown {
             file::replace(path, &|out| Ok(write_cost_markdown(record, out)?))?;
         }
-        self.render.write(record, write_cost_json, write_cost_table)
+        self.render.write_figures(record, write_cost_json, write_cost_table)
     }
 }

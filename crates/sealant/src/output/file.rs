@@ -21,7 +21,7 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Writes a report for people to stdout.
+/// Writes a report to stdout that contains nothing to paste: on a terminal, lines that are too wide are broken.
 pub(crate) fn to_screen(write: &Writer<'_>) -> Result<(), Failure> {
     let mut text = Vec::new();
     write(&mut text).map_err(|e| Failure::new(format!("standard output: {e}")))?;

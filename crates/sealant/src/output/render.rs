@@ -27,12 +27,19 @@ impl Render {
         self.format
     }
 
-    /// Writes the report to stdout in the requested format.
+    /// Writes the report to stdout in the requested format. No line is broken, so that commands, statements and
+    /// contents of files can be pasted.
     pub(crate) fn write<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
-        match self.format {
-            Format::Json => to_stdout(&|out| json(report, out).map_err(std::io::Error::from)),
-            _ => to_screen(&|out| table(report, out).map_err(std::io::Error::from)),
+        let write = if self.format == Format::Json { json } else { table };
+        to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
+    }
+
+    /// As [`Self::write`], for a table of figures: on a terminal, lines that are too wide are broken.
+    pub(crate) fn write_figures<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+        if self.format == Format::Json {
+            return self.write(report, json, table);
         }
+        to_screen(&|out| table(report, out).map_err(std::io::Error::from))
     }
 }
 

@@ -264,8 +264,8 @@ pub enum Error {
     },
     /// A volume group has too little free space for a snapshot.
     #[error(
-        "volume group {group}: {} are free, and a snapshot needs {} at least",
-        size(*free_bytes), size(*wanted_bytes)
+        "volume group {group}: {} are free, and a snapshot needs {} more at least",
+        size(*free_bytes), size(wanted_bytes.saturating_sub(*free_bytes))
     )]
     NoRoom {
         /// The volume group.
@@ -462,7 +462,10 @@ pub enum Error {
         page: u64,
     },
     /// The file system has too little free space.
-    #[error("{}: {} are free, and the copy needs {}", path.display(), size(*free_bytes), size(*wanted_bytes))]
+    #[error(
+        "{}: {} are free, and the copy needs {} more",
+        path.display(), size(*free_bytes), size(wanted_bytes.saturating_sub(*free_bytes))
+    )]
     NoSpace {
         /// Directory for the copy.
         path: PathBuf,

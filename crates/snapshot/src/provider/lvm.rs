@@ -218,10 +218,10 @@ impl Volume {
         let whole = self.bytes.saturating_add(self.bytes / 100).saturating_add(8 << 20);
         // Leaves a fifth for other volumes to grow.
         let most = self.free_bytes / 5 * 4;
-        let wanted = self.bytes / MIN_SHARE;
-        if most < wanted.max(1 << 20) {
+        let wanted = (self.bytes / MIN_SHARE).max(1 << 20);
+        if most < wanted {
             let (group, free_bytes) = (self.group.clone(), self.free_bytes);
-            return Err(Error::NoRoom { group, free_bytes, wanted_bytes: wanted / 4 * 5 });
+            return Err(Error::NoRoom { group, free_bytes, wanted_bytes: wanted.div_ceil(4) * 5 });
         }
         Ok(Some(whole.min(most)))
     }
@@ -300,7 +300,8 @@ mod tests {
         origin.free_bytes = 4 << 30;
         assert!(origin.snapshot_bytes().unwrap().unwrap() > 1 << 30);
         origin.free_bytes = 16 << 20;
-        assert!(matches!(origin.snapshot_bytes(), Err(Error::NoRoom { .. })));
+        let refused = origin.snapshot_bytes().unwrap_err();
+        assert!(matches!(refused, Error::NoRoom { free_bytes, wanted_bytes, .. } if free_bytes < wanted_bytes));
         origin.pool = "pool".to_owned();
         assert_eq!(origin.snapshot_bytes().unwrap(), None);
     }

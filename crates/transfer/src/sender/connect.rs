@@ -8,6 +8,7 @@ use std::{
 
 use rustls::client::danger::ServerCertVerifier;
 use rustls_pki_types::ServerName;
+use server::address::without_zone;
 
 use super::{Destination, SendSettings};
 use crate::{
@@ -54,7 +55,8 @@ impl<'d> Connector<'d> {
             Destination::Certified { host, port, identity, authorities, .. } => {
                 let addresses = (host.as_str(), *port).to_socket_addrs();
                 let addresses = addresses.map_err(|source| unreachable(host, source))?.collect();
-                let name = ServerName::try_from(host.clone()).map_err(crate::tls::identity::failed)?;
+                let name = without_zone(host).to_owned();
+                let name = ServerName::try_from(name).map_err(crate::tls::identity::failed)?;
                 (identity.duplicate(), authorities.server_verifier()?, name, addresses)
             }
         };

@@ -12,7 +12,7 @@ use std::{
 
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
-use server::address::HostPort;
+use server::address::{HostPort, without_zone};
 use tokio::time::{MissedTickBehavior, interval};
 
 #[cfg(feature = "fuzzing")]
@@ -145,8 +145,8 @@ impl Near {
 }
 
 fn name(options: &NearOptions, far: &HostPort) -> Result<ServerName<'static>, Error> {
-    let name = options.far_name.as_ref().unwrap_or(&far.host);
-    ServerName::try_from(name.clone()).map_err(|_| Error::ServerName { name: name.clone() })
+    let name = options.far_name.as_deref().unwrap_or_else(|| without_zone(&far.host));
+    ServerName::try_from(name.to_owned()).map_err(|_| Error::ServerName { name: name.to_owned() })
 }
 
 fn listeners(options: &NearOptions) -> Result<Vec<Listener>, Error> {

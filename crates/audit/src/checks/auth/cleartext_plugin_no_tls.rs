@@ -1,6 +1,7 @@
 //! `auth-cleartext-plugin-no-tls`.
 
 use findings::Severity;
+use server::auth_plugin::{CLEAR_PASSWORD, PAM};
 use server::dialect::variable;
 use server::switch::is_on;
 
@@ -31,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
 
 /// Percona's PAM, MySQL's PAM and simple LDAP, MariaDB's PAM, and the client-side name that some sites store.
 const CLEARTEXT: &[&str] =
-    &["auth_pam", "auth_pam_compat", "authentication_pam", "authentication_ldap_simple", "mysql_clear_password", "pam"];
+    &["auth_pam", "auth_pam_compat", "authentication_pam", "authentication_ldap_simple", CLEAR_PASSWORD, PAM];
 
 fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let (sql, accounts) = logins(cx)?;

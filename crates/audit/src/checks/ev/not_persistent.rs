@@ -93,7 +93,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
 
 /// Whether the next start yields the same value by default; servers do not report their defaults.
 ///
-/// Source: MySQL manual, variable::TLS_VERSION; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
+/// Source: MySQL manual, "tls_version"; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
 fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
     let known = sql.can(Capability::OnlyTls12And13);
     known && name == variable::TLS_VERSION && same_value(value, TLS_1_2_AND_1_3)

@@ -490,8 +490,8 @@ mod tests {
         let mut made = proven(Some(true));
         made.0.files.as_mut().unwrap().proof = Some(proof(0, vec![unsound("demo/t.ibd", Proven::BadKeyInfo)]));
         assert_eq!(made.statuses(&CHECK), [Pass]);
-        for results in [Proven::MissingKey, Proven::WrongKey, Proven::BadKeyInfo] {
-            let found = judged(proof(7, vec![unsound("demo/t.ibd", results)]));
+        for verdict in [Proven::MissingKey, Proven::WrongKey, Proven::BadKeyInfo] {
+            let found = judged(proof(7, vec![unsound("demo/t.ibd", verdict)]));
             assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));
             assert!(!found[0].evidence.is_empty());
         }

@@ -52,6 +52,6 @@ impl Output {
         if let Some(path) = &self.html {
             file::replace(path, &|out| Ok(write_bench_html(record, out)?))?;
         }
-        self.render.write(record, write_bench_json, write_bench_table)
+        self.render.write_figures(record, write_bench_json, write_bench_table)
     }
 }

@@ -32,7 +32,8 @@ const EXITS: exit::Codes =
 impl Compare {
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let (before, after) = (CostRecord::read(&self.before)?, CostRecord::read(&self.after)?);
-        self.render.write(&before.compare(&after), write_cost_comparison_json, write_cost_comparison_table)?;
+        let compared = before.compare(&after);
+        self.render.write_figures(&compared, write_cost_comparison_json, write_cost_comparison_table)?;
         Ok(Exit::Clean)
     }
 }

@@ -1,10 +1,10 @@
 //! `sealant migrate finish` and `abort`: end a migration after its cut-over, or instead of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::migrate::Proof;
 use clap::Args;
-use report::{migrate_abort_change, migrate_aborted, migrate_finished};
+use report::{migrate_abort_change, migrate_aborted, migrate_finished, migrate_unproven};
 
 use super::report::write_proof;
 use super::scope::Scope;
@@ -58,17 +58,19 @@ pub(super) const ABORT_EXITS: exit::Codes =
 impl Finish {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         self.proof.proof.iter().try_for_each(|path| check_writable(path))?;
-        ::migrate::finish(&self.scope.target()?, |proof| self.save(proof))?;
+        let path = self.proof.proof.as_deref();
+        ::migrate::finish(&self.scope.target()?, path.map(|path| move |proof: &Proof| save(path, proof)))?;
         say(&[migrate_finished()]);
         Ok(Exit::Clean)
     }
+}
 
-    fn save(&self, proof: &Proof) -> Result<(), Failure> {
-        let Some(path) = &self.proof.proof else { return Ok(()) };
-        write_proof(path, proof)?;
-        info(&format!("the proof is in {}", path.display()));
-        Ok(())
-    }
+/// Saves the proof, and warns if it does not prove the migration: its state is removed all the same.
+fn save(path: &Path, proof: &Proof) -> Result<(), Failure> {
+    write_proof(path, proof)?;
+    info(&format!("the proof is in {}", path.display()));
+    say(migrate_unproven(proof).as_slice());
+    Ok(())
 }
 
 impl Abort {

@@ -18,7 +18,7 @@ use crate::{
 const NO_DESCRIPTION: &str = "no valid format description event";
 
 const NO_PREVIOUS_GTIDS: &str =
-    "a GTID comes before the Previous_gtids event: the server does not start again with this binary log";
+    "MySQL may not start again with this binary log: a GTID comes before the Previous_gtids event";
 
 impl Chain {
     pub(super) fn judge<R: ReadAt + ?Sized>(
@@ -141,7 +141,8 @@ impl Chain {
         })
     }
 
-    /// A binary log of MySQL with which the server does not start again. It does not read relay logs in this way.
+    /// A binary log with which MySQL does not start again if it reads it then: it reads the newest and the oldest. It
+    /// does not read relay logs in this way.
     pub(super) fn wrong_order(&mut self, event: EventHeader) -> Option<Fault> {
         let prevents_start = self.first_gtids.prevents_start(event.kind) && self.mysql && !self.rules.relay;
         prevents_start.then(|| Fault::Found(Check::EventOrder, NO_PREVIOUS_GTIDS.to_owned()))
