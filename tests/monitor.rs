@@ -182,6 +182,42 @@ fn a_reload_takes_a_new_fleet_and_refuses_a_broken_one() {
     assert_eq!(monitor.metric(UP_2), Some(1.0));
 }
 
+#[test]
+fn what_files_show_and_what_the_server_tells_are_judged_at_one_time() {
+    let Some(server) = start(Kind::MySql97) else { return };
+    server.sql("CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY)").expect("a table");
+    let site = Site::new();
+    site.configure(&[member("db1", &server)], "");
+    let monitor = site.start();
+    let light = "sealant_monitor_round_timestamp_seconds{server=\"db1\",scope=\"light\"}";
+    monitor.wait_for_metric("sealant_monitor_round_timestamp_seconds{server=\"db1\",scope=\"full\"}", |_| true);
+    // The table gets another tablespace id: the file that the full round has read belongs to no table any more.
+    server.sql("ALTER TABLE demo.t ENGINE=InnoDB; DROP TABLE IF EXISTS demo.none").expect("rebuilt");
+    let before = monitor.metric(light).expect("a round");
+    monitor.wait_for_metric(light, |at| at > before + 2.0);
+    let orphans = "sealant_audit_check_status{server=\"db1\",check=\"rest-orphan-file\"";
+    let text = monitor.page("/metrics");
+    assert!(!text.lines().any(|line| line.starts_with(orphans) && line.contains("FAIL")), "{text}");
+    assert!(!monitor.end.log().contains("no longer a failure"), "{}", monitor.end.log());
+}
+
+#[test]
+fn a_reload_does_not_open_listeners_that_other_hosts_reach() {
+    let Some(server) = start(Kind::MariaDb1011) else { return };
+    let site = Site::new();
+    site.write("token", "a-token-of-some-length\n");
+    let tls = "token-file = \"token\"\n[tls]\ncertificate = \"far.pem\"\nkey = \"far.key\"\n";
+    let config = site.configure(&[member("db1", &server)], tls);
+    let text = fs::read_to_string(&config).expect("written");
+    site.write("monitor.toml", &text.replace("127.0.0.1:0", "0.0.0.0:0"));
+    let monitor = site.start();
+    site.configure(&[member("db1", &server)], "");
+    monitor.end.signal(Signal::HUP);
+    monitor.end.wait_for(&|log| log.contains("the old configuration stays in use: ") && log.contains("0.0.0.0:"));
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert!(tls_request(&site, monitor.port, request, &[]).starts_with("HTTP/1.1 401 "));
+}
+
 /// Standard output of `openssl s_client` for this request.
 fn tls_request(site: &Site, port: u16, request: &str, more: &[&str]) -> String {
     let mut command = Command::new("openssl");
@@ -335,7 +371,7 @@ fn a_real_prometheus_understands_metrics_and_alerts() {
         );
     }
     let health = || scraper.get("/api/v1/rules").matches("\"health\":\"ok\"").count();
-    assert!(eventually(|| health() == 8), "{}", scraper.get("/api/v1/rules"));
+    assert!(eventually(|| health() == 10), "{}", scraper.get("/api/v1/rules"));
 }
 
 #[test]
@@ -393,6 +429,10 @@ fn mistakes_in_the_configuration_are_named() {
         assert!(said.contains(says), "{text}: {said}");
     }
     site.write("monitor.toml", &good);
+    site.write("fleet.toml", "[[server]]\nname = \"a\"\noffline = \"/backup\"\n");
+    let output = run(["monitor", "--config", config.to_str().expect("ASCII")]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("is a directory without a server"), "{said}");
     site.write("fleet.toml", &"[[server]]\nname = \"a\"\nurl = \"mysql://a@h\"\n".repeat(2));
     let output = run(["monitor", "--config", config.to_str().expect("ASCII")]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

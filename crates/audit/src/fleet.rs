@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jiff::Timestamp;
 use pki::Fingerprint;
 use serde::Deserialize;
+use server::Target;
 use server::login::{Login, PasswordSource, Prompt};
 use server::option_file::Warning;
 
@@ -120,6 +121,10 @@ impl Fleet {
         let mut fleet: Self = files::toml::parse(&text).map_err(fail)?;
         let base = file.parent().unwrap_or_else(|| Path::new("."));
         for member in &mut fleet.server {
+            // Here, because a URL is shown as the server's name, and a wrong one may contain a password.
+            if let Some(Err(error)) = member.url.as_deref().map(str::parse::<Target>) {
+                return Err(fail(error.to_string()));
+            }
             member.resolve(base);
         }
         if let Some(directory) = &fleet.facts_directory {
@@ -153,11 +158,13 @@ impl Fleet {
 
     /// Audits every member; one that fails is in the outcome and does not stop the others.
     pub fn audit(&self, common: &FleetOptions<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
-        let done = AtomicUsize::new(0);
+        let done = Mutex::new(0_usize);
         let parts = self.each(&|member| {
             let outcome = member.audit(common, tell);
-            let done = done.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-            tell(Event::Done { done, of: self.server.len() });
+            if let Ok(mut done) = done.lock() {
+                *done = done.saturating_add(1);
+                tell(Event::Done { done: *done, of: self.server.len() });
+            }
             outcome
         });
         let mut outcome = Outcome::empty(common.now);
@@ -228,6 +235,18 @@ impl Member {
         self.source(common).facts(&self.login(login), prompt, &tell)
     }
 
+    /// Whether it is a directory without a server.
+    #[must_use]
+    pub const fn is_offline(&self) -> bool {
+        self.offline.is_some()
+    }
+
+    /// Whether it is a file of saved facts.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        self.facts.is_some()
+    }
+
     /// Its name in reports: the given one, else its address.
     #[must_use]
     pub fn label(&self) -> String {
@@ -246,12 +265,17 @@ impl Member {
             datadir: self.datadir.clone(),
             backup_dirs: self.backup.clone(),
             client_names: self.client_name.clone(),
-            key_copies: KeyCopies {
-                keyrings: self.keyring_copy.clone(),
-                key_files: self.key_file_copy.clone(),
-                key_file_password_file: self.key_file_copy_password_file.clone(),
-            },
+            // A copy is proven with the files of the server.
+            key_copies: if common.no_files { KeyCopies::default() } else { self.key_copies() },
             ..common.clone()
+        }
+    }
+
+    fn key_copies(&self) -> KeyCopies {
+        KeyCopies {
+            keyrings: self.keyring_copy.clone(),
+            key_files: self.key_file_copy.clone(),
+            key_file_password_file: self.key_file_copy_password_file.clone(),
         }
     }
 
@@ -316,6 +340,12 @@ mod tests {
             let error = fleet(text).unwrap_err();
             assert!(matches!(error, Error::BadFleet { .. }) && error.is_misuse(), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_url_with_a_password_is_refused_without_repeating_it() {
+        let error = fleet("[[server]]\nurl = \"mysql://audit:s3cret@db1\"\n").unwrap_err();
+        assert!(error.is_misuse() && !error.to_string().contains("s3cret"), "{error}");
     }
 
     #[test]

@@ -1,14 +1,21 @@
 //! One round for monitoring systems that run plug-ins (Nagios, Icinga, cron).
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
 use audit::finding::Status;
+use audit::fleet::Member;
 use audit::outcome::Outcome;
+use audit::rules::Rules;
 use findings::Severity;
 use jiff::Timestamp;
 
 use crate::config::Thresholds;
+use crate::round::{Round, combined, failed};
 use crate::schedule::Scope;
 use crate::state::StateDir;
-use crate::{Config, Error, round};
+use crate::{Config, Error};
 
 /// The level of a check, as monitoring plug-ins have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,24 +63,58 @@ impl Check {
     }
 }
 
-/// Audits all servers once. Files and host are read in a full check only; otherwise the facts about them are those that
-/// a running monitor has stored, if there is one. Nothing is stored.
+/// Audits all servers once. Files and host are read in a full check only; otherwise what the last full round of a running
+/// monitor found counts, if there is one. Nothing is stored.
 ///
 /// # Errors
-/// Errors of the configuration. A server that cannot be audited is in the result.
-pub fn check_once(config: &Config, scope: Scope, warn: &(dyn Fn(&str) + Sync)) -> Result<Check, Error> {
-    let (fleet, rules) = (config.fleet()?, config.rules()?);
+/// Errors of the configuration; [`Error::File`] if stored facts cannot be read. A server that cannot be audited is in the
+/// result.
+pub fn check_once(config: Config, scope: Scope, warn: impl Fn(&str) + Send + Sync + 'static) -> Result<Check, Error> {
+    let (fleet, rules) = (config.fleet()?, Arc::new(config.rules()?));
     let state = StateDir::read_only(&config.state_directory);
+    let full: BTreeMap<String, Option<Round>> = fleet
+        .members()
+        .iter()
+        .map(|member| {
+            let facts = state.load(&member.label(), Scope::Full)?;
+            Ok((member.label(), facts.map(|facts| Round::of_facts(&facts, &rules, Scope::Full))))
+        })
+        .collect::<Result<_, Error>>()?;
+    let (config, warn) = (Arc::new(config), Arc::new(warn));
     let outcomes = fleet.each(&|member| {
         let name = member.label();
-        match round::collect(config, member, scope, &state, &|text| warn(&format!("{name}: {text}"))) {
-            Ok(stored) => round::outcome(&stored.facts, &rules),
-            Err(reason) => round::failed(&name, &reason),
+        match limited(&config, &rules, member, scope, Arc::clone(&warn)) {
+            Err(reason) => failed(&name, &reason),
+            Ok(round) => match full.get(&name).and_then(Option::as_ref).filter(|full| full.is_same_server(&round)) {
+                Some(full) if round.scope == Scope::Light => combined(full, &round),
+                _ => round.outcome,
+            },
         }
     });
     let mut outcome = Outcome::empty(Timestamp::now());
     outcome.absorb_all(outcomes);
     Ok(Check::new(outcome, config.check))
+}
+
+/// A round within the time limit. A thread that does not end ends with the process.
+fn limited(
+    config: &Arc<Config>,
+    rules: &Arc<Rules>,
+    member: &Member,
+    scope: Scope,
+    warn: Arc<impl Fn(&str) + Send + Sync + 'static>,
+) -> Result<Round, String> {
+    let (sender, receiver) = mpsc::channel();
+    let (limit, name) = (config.time_limit, member.label());
+    let (config, rules, member) = (Arc::clone(config), Arc::clone(rules), member.clone());
+    let scope = if member.is_recorded() { Scope::Full } else { scope };
+    thread::spawn(move || {
+        let warn = |text: &str| warn(&format!("{name}: {text}"));
+        let _ = sender.send(Round::run(&config, &rules, &member, scope, &warn));
+    });
+    let result = receiver.recv_timeout(limit);
+    let (_, round) = result.unwrap_or_else(|_| Err(format!("the audit did not end within {} s", limit.as_secs())))?;
+    Ok(round)
 }
 
 #[cfg(test)]

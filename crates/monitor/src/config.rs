@@ -44,6 +44,8 @@ pub struct Config {
     /// Longest time for one round of one server.
     #[serde(default = "default_time_limit", deserialize_with = "interval")]
     pub(crate) time_limit: Duration,
+    /// Directory of the register of keys, if it is not where `sealant keys` has it.
+    key_register: Option<PathBuf>,
     /// Whether full rounds read every page.
     #[serde(default)]
     deep: bool,
@@ -146,7 +148,9 @@ impl Config {
     fn resolve(&mut self, base: &Path) {
         let tls = self.tls.iter_mut();
         let tls = tls.flat_map(|tls| [Some(&mut tls.certificate), Some(&mut tls.key), tls.client_ca.as_mut()]);
-        let own = [&mut self.waivers, &mut self.policy, &mut self.token_file].into_iter().map(Option::as_mut);
+        let own = [&mut self.waivers, &mut self.policy, &mut self.token_file, &mut self.key_register]
+            .into_iter()
+            .map(Option::as_mut);
         let always = [Some(&mut self.fleet), Some(&mut self.state_directory)];
         for path in tls.chain(own).chain(always).flatten() {
             *path = base.join(&*path);
@@ -175,14 +179,31 @@ impl Config {
     /// [`Error::Audit`]; [`Error::BadConfig`] if two servers have one name.
     pub(crate) fn fleet(&self) -> Result<Fleet, Error> {
         let fleet = Fleet::load(&self.fleet)?;
+        let bad = |why: String| Error::BadConfig { path: self.fleet.clone(), why };
         let mut names = BTreeSet::new();
-        match fleet.members().iter().map(audit::fleet::Member::label).find(|name| !names.insert(name.clone())) {
-            Some(name) => {
-                let why = format!("two servers are called {name:?}: give each a name of its own (name = \"…\")");
-                Err(Error::BadConfig { path: self.fleet.clone(), why })
+        for member in fleet.members() {
+            let name = member.label();
+            if member.is_offline() {
+                let timer = "audit it with sealant audit --offline from a timer";
+                return Err(bad(format!("{name:?} is a directory without a server: {timer}")));
             }
-            None => Ok(fleet),
+            if !names.insert(name.clone()) {
+                return Err(bad(format!(
+                    "two servers are called {name:?}: give each a name of its own (name = \"…\")"
+                )));
+            }
         }
+        Ok(fleet)
+    }
+
+    /// The same configuration with the listeners of another one.
+    ///
+    /// # Errors
+    /// [`Error::OpenListener`] if these need protection that this configuration does not have.
+    pub(crate) fn with_listeners(self, listen: &[SocketAddr]) -> Result<Self, Error> {
+        let config = Self { listen: listen.to_vec(), ..self };
+        config.check_listeners()?;
+        Ok(config)
     }
 
     /// Reads waivers and policy.
@@ -204,7 +225,8 @@ impl Config {
     /// What a round of this scope reads.
     pub(crate) fn source(&self, scope: Scope) -> Source {
         let light = scope == Scope::Light;
-        Source { no_files: light, no_host: light, deep: self.deep && !light, ..Source::default() }
+        let state_dir = self.key_register.clone();
+        Source { no_files: light, no_host: light, deep: self.deep && !light, state_dir, ..Source::default() }
     }
 }
 

@@ -6,16 +6,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use audit::facts::Facts;
 use audit::finding::{Finding, Status};
 use audit::fleet::Member;
 use audit::outcome::Outcome;
 use audit::rules::Rules;
 use jiff::Timestamp;
 
+use crate::round::{Round, combined, failed};
 use crate::schedule::{Intervals, Schedule, Scope};
-use crate::state::{StateDir, Stored};
+use crate::state::StateDir;
 use crate::view::{ServerView, View};
-use crate::{Config, Error, Measurements, round};
+use crate::{Config, Error, Measurements};
 
 /// Writes a line for the operator.
 pub type Log = dyn Fn(&str) + Send + Sync;
@@ -31,6 +33,8 @@ struct Shared {
     changed: Condvar,
     /// Increases with each change of what the pages show.
     generation: AtomicU64,
+    /// Number of the next round.
+    rounds: AtomicU64,
     started: Instant,
     state: StateDir,
     log: Box<Log>,
@@ -45,10 +49,13 @@ struct FleetState {
 struct MonitoredServer {
     member: Member,
     schedule: Schedule,
-    /// Identifies the round in progress.
+    /// Number of the round in progress.
     round: Option<u64>,
     /// The round has exceeded its time limit: it keeps the server busy until its thread ends.
     is_abandoned: bool,
+    /// The last full round.
+    full: Option<Round>,
+    /// What the pages show: the last light round, and what only the last full one can know.
     outcome: Outcome,
     view: ServerView,
 }
@@ -63,6 +70,8 @@ struct Job {
     config: Arc<Config>,
     rules: Arc<Rules>,
 }
+
+type RoundResult = Result<(Facts, Round), String>;
 
 /// Which servers a thread serves. Those whose last round failed may take long to fail again: they have threads of their
 /// own, so that they do not delay the others.
@@ -87,6 +96,7 @@ impl Monitor {
             fleet: Mutex::new(empty),
             changed: Condvar::new(),
             generation: AtomicU64::new(0),
+            rounds: AtomicU64::new(0),
             started: Instant::now(),
             state,
             log,
@@ -144,24 +154,19 @@ impl Shared {
         self.started.elapsed()
     }
 
-    /// Replaces the configuration and the fleet. Servers that are in both fleets keep what is known about them.
+    /// Replaces the configuration and the fleet. Servers that are in both fleets keep what is known about them, judged
+    /// by the new rules.
     fn replace_fleet(&self, config: Arc<Config>, rules: Arc<Rules>, members: Vec<Member>) {
-        let known: BTreeSet<String> = self.lock().servers.iter().map(|server| server.view.name.clone()).collect();
         let (count, now) = (members.len(), self.now());
-        let new = |(index, member): (usize, Member)| {
-            let name = member.label();
-            let first = Schedule::first(config.intervals(), index, count).after(now);
-            match self.state.load(&name).filter(|_| !known.contains(&name)) {
-                Some(stored) => MonitoredServer::restored(member, name, &stored, first, &config, &rules),
-                None => MonitoredServer::new(member, name, first),
-            }
+        let known = |(index, member)| {
+            let first = Schedule::first(config.intervals(), index, count, now);
+            MonitoredServer::stored(member, first, &self.state, &config, &rules, now)
         };
-        let mut servers: Vec<MonitoredServer> = members.into_iter().enumerate().map(new).collect();
+        let mut servers: Vec<MonitoredServer> = members.into_iter().enumerate().map(known).collect();
         let mut state = self.lock();
         for server in &mut servers {
-            let old = state.servers.iter().position(|old| old.view.name == server.view.name);
-            if let Some(old) = old.map(|old| state.servers.swap_remove(old)) {
-                *server = MonitoredServer { member: server.member.clone(), ..old };
+            if let Some(old) = state.servers.iter().position(|old| old.view.name == server.view.name) {
+                server.continue_from(state.servers.swap_remove(old), config.intervals(), now);
             }
         }
         *state = FleetState { config, rules, servers };
@@ -182,32 +187,22 @@ impl Shared {
                 Ok(results) => self.wait(&results, &job),
                 Err(error) => Some(Err(format!("a thread could not be started: {error}"))),
             };
+            let ended = result.is_some();
             match result {
-                Some(result) => self.record(&job, result),
+                Some(Ok((facts, round))) => self.record(&job, &facts, round),
+                Some(Err(reason)) => self.record_failure(&job, &reason),
                 None => {
-                    let reason = format!("the audit did not end within {} s", job.config.time_limit.as_secs());
-                    self.record_failure(&job, &reason);
+                    let limit = job.config.time_limit.as_secs();
+                    self.record_failure(
+                        &job,
+                        &format!("the {} round did not end within {limit} s", job.scope.as_str()),
+                    );
                 }
             }
-        }
-    }
-
-    /// The result of the round; `None` if it has not ended within its time limit, and its thread is left alone.
-    fn wait(&self, results: &mpsc::Receiver<Result<Stored, String>>, job: &Job) -> Option<Result<Stored, String>> {
-        match results.recv_timeout(job.config.time_limit) {
-            Ok(result) => Some(result),
-            Err(mpsc::RecvTimeoutError::Disconnected) => Some(Err("the audit ended with an internal error".to_owned())),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                // It sends its result with the fleet locked.
-                let mut state = self.lock();
-                results.try_recv().map_or_else(
-                    |_| {
-                        state.server(&job.name).into_iter().for_each(|server| server.is_abandoned = true);
-                        None
-                    },
-                    Some,
-                )
+            if ended {
+                self.lock().of_job(&job).into_iter().for_each(|server| server.round = None);
             }
+            self.publish();
         }
     }
 
@@ -225,12 +220,13 @@ impl Shared {
                 Some(server) => {
                     let (due, scope) = server.schedule.next();
                     if due <= now {
-                        let number = self.generation.fetch_add(1, Ordering::AcqRel);
+                        let number = self.rounds.fetch_add(1, Ordering::Relaxed);
                         server.round = Some(number);
                         return Job {
                             name: server.view.name.clone(),
                             member: server.member.clone(),
-                            scope,
+                            // Saved facts are what they are.
+                            scope: if server.member.is_recorded() { Scope::Full } else { scope },
                             started: now,
                             number,
                             config: Arc::clone(config),
@@ -246,14 +242,14 @@ impl Shared {
     }
 
     /// Does the round in a thread of its own, which may outlive the time limit.
-    fn spawn(shared: &Arc<Self>, job: &Arc<Job>) -> std::io::Result<mpsc::Receiver<Result<Stored, String>>> {
+    fn spawn(shared: &Arc<Self>, job: &Arc<Job>) -> std::io::Result<mpsc::Receiver<RoundResult>> {
         let (sender, receiver) = mpsc::channel();
         let (shared, job) = (Arc::clone(shared), Arc::clone(job));
         thread::Builder::new().name("round".to_owned()).spawn(move || {
             let warn = |text: &str| (shared.log)(&format!("{}: {text}", job.name));
-            let result = round::collect(&job.config, &job.member, job.scope, &shared.state, &warn);
+            let result = Round::run(&job.config, &job.rules, &job.member, job.scope, &warn);
             let mut state = shared.lock();
-            match state.server(&job.name).filter(|server| server.round == Some(job.number) && server.is_abandoned) {
+            match state.of_job(&job).filter(|server| server.is_abandoned) {
                 Some(server) => {
                     (server.round, server.is_abandoned) = (None, false);
                     drop(state);
@@ -267,113 +263,194 @@ impl Shared {
         Ok(receiver)
     }
 
-    /// Records the result of a round.
-    fn record(&self, job: &Job, result: Result<Stored, String>) {
-        let stored = match result {
-            Ok(stored) => stored,
-            Err(reason) => {
-                self.record_failure(job, &reason);
-                return self.free(job);
+    /// The result of the round; `None` if it has not ended within its time limit, and its thread is left alone.
+    fn wait(&self, results: &mpsc::Receiver<RoundResult>, job: &Job) -> Option<RoundResult> {
+        match results.recv_timeout(job.config.time_limit) {
+            Ok(result) => Some(result),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Some(Err("the audit ended with an internal error".to_owned())),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                // The thread sends its result with the fleet locked.
+                let mut state = self.lock();
+                let late = results.try_recv().ok();
+                if late.is_none() {
+                    state.of_job(job).into_iter().for_each(|server| server.is_abandoned = true);
+                }
+                late
             }
-        };
-        if let Err(error) = self.state.save(&job.name, &stored) {
+        }
+    }
+
+    /// Records what a round found, and logs what is different from the round before.
+    fn record(&self, job: &Job, facts: &Facts, round: Round) {
+        if self.lock().of_job(job).is_none() {
+            // A reload has removed the server.
+            return;
+        }
+        if let Err(error) = self.state.save(&job.name, job.scope, facts) {
             (self.log)(&format!("{}: the facts are not saved: {error}", job.name));
         }
-        let outcome = round::outcome(&stored.facts, &job.rules);
-        let took = self.now().saturating_sub(job.started);
-        let measurements = Measurements::new(&stored.facts);
+        let now = self.now();
         let lines = {
             let mut state = self.lock();
             let intervals = state.config.intervals();
-            state.server(&job.name).map(|server| {
-                let lines = changes(&server.outcome, &outcome, server.view.up);
+            state.of_job(job).map(|server| {
+                let (before, was_up) = (server.outcome.clone(), server.view.up);
                 server.schedule.succeeded(job.scope, job.started, intervals);
-                server.view.measurements = measurements;
-                server.view.succeed(job.scope, stored.facts.collected_at, took);
-                server.outcome = outcome;
-                lines
+                server.view.succeed(job.scope, facts.collected_at, now.saturating_sub(job.started));
+                if !server.take(round) {
+                    server.schedule.request_full(now);
+                }
+                changes(&before, &server.outcome, was_up)
             })
         };
         lines.iter().flatten().for_each(|line| (self.log)(&format!("{}: {line}", job.name)));
-        self.free(job);
     }
 
     /// Records a failed round, and logs it if the round before did not fail.
     fn record_failure(&self, job: &Job, reason: &str) {
-        let was_up = {
+        let now = self.now();
+        let is_news = {
             let mut state = self.lock();
             let intervals = state.config.intervals();
-            state.server(&job.name).map(|server| {
-                let was_up = server.view.up;
-                server.fail(reason, job.started, intervals);
-                was_up
+            state.of_job(job).is_some_and(|server| {
+                // Saved facts have no light round, which after a full one shows whether the server is there.
+                let scope = if server.member.is_recorded() { Scope::Light } else { job.scope };
+                let up = server.view.up;
+                server.schedule.failed(scope, job.started, now, intervals);
+                server.view.failed_rounds = server.view.failed_rounds.saturating_add(1);
+                if scope == Scope::Full {
+                    return up == Some(true);
+                }
+                server.set_error(reason);
+                up != Some(false)
             })
         };
-        if was_up.is_some_and(|up| up != Some(false)) {
-            (self.log)(&format!("{}: cannot be audited: {reason}", job.name));
+        if is_news {
+            let what = if job.scope == Scope::Full { "the full round failed" } else { "cannot be audited" };
+            (self.log)(&format!("{}: {what}: {reason}", job.name));
         }
-        self.publish();
-    }
-
-    /// The server may be audited again.
-    fn free(&self, job: &Job) {
-        if let Some(server) = self.lock().server(&job.name).filter(|server| server.round == Some(job.number)) {
-            server.round = None;
-        }
-        self.publish();
     }
 }
 
 impl FleetState {
-    fn server(&mut self, name: &str) -> Option<&mut MonitoredServer> {
-        self.servers.iter_mut().find(|server| server.view.name == name)
+    /// The server of this round; `None` if a reload has removed or replaced it.
+    fn of_job(&mut self, job: &Job) -> Option<&mut MonitoredServer> {
+        self.servers.iter_mut().find(|server| server.round == Some(job.number) && server.view.name == job.name)
     }
 }
 
 impl MonitoredServer {
-    /// A server about which nothing is known.
-    fn new(member: Member, name: String, schedule: Schedule) -> Self {
-        let outcome = round::failed(&name, "not audited yet");
-        let view =
-            ServerView { name, up: None, failed_rounds: 0, rounds: Vec::new(), measurements: Measurements::default() };
-        Self { member, schedule, round: None, is_abandoned: false, outcome, view }
-    }
-
-    /// A server whose facts an earlier process has stored.
-    fn restored(
+    /// A server, with what an earlier process has stored about it.
+    fn stored(
         member: Member,
-        name: String,
-        stored: &Stored,
-        schedule: Schedule,
+        first: Schedule,
+        state: &StateDir,
         config: &Config,
         rules: &Rules,
+        now: Duration,
     ) -> Self {
-        let mut server = Self::new(member, name, schedule);
-        server.outcome = round::outcome(&stored.facts, rules);
-        server.view.measurements = Measurements::new(&stored.facts);
-        server.view.rounds.push((Scope::Light, stored.facts.collected_at, Duration::ZERO));
-        if let Some(at) = stored.full_at {
-            let ago = Timestamp::now().duration_since(at);
-            let ago = Duration::try_from(ago).unwrap_or_default();
-            server.schedule = schedule.with_full_round(ago, config.intervals());
-            server.view.rounds.push((Scope::Full, at, Duration::ZERO));
+        let name = member.label();
+        let load = |scope| state.load(&name, scope).ok().flatten();
+        let [light, full] = Scope::ALL
+            .map(|scope| load(scope).map(|facts| (facts.collected_at, Round::of_facts(&facts, rules, scope))));
+        let mut server = Self {
+            member,
+            schedule: first,
+            round: None,
+            is_abandoned: false,
+            full: None,
+            outcome: failed(&name, NOT_YET),
+            view: ServerView {
+                name,
+                up: None,
+                failed_rounds: 0,
+                rounds: Vec::new(),
+                measurements: Measurements::default(),
+            },
+        };
+        if let Some((at, round)) = full {
+            let ago = Duration::try_from(Timestamp::now().duration_since(at)).unwrap_or_default();
+            server.schedule = first.with_full_round(ago, config.intervals(), now);
+            server.view.rounds = vec![(Scope::Light, at, Duration::ZERO), (Scope::Full, at, Duration::ZERO)];
+            server.take(round);
         }
+        if let Some((at, round)) = light.filter(|(at, _)| server.view.is_before(*at)) {
+            server.view.rounds.retain(|(scope, ..)| *scope == Scope::Full);
+            server.view.rounds.insert(0, (Scope::Light, at, Duration::ZERO));
+            server.take(round);
+        }
+        server.set_error(NOT_YET);
+        server.view.up = None;
         server
     }
 
+    /// Takes over the state of the same server of the fleet before a reload.
+    fn continue_from(&mut self, old: Self, intervals: Intervals, now: Duration) {
+        let error = old.outcome.servers.iter().find_map(|server| server.error.clone());
+        self.schedule = old.schedule;
+        self.schedule.adapt(intervals, now);
+        (self.round, self.is_abandoned, self.view) = (old.round, old.is_abandoned, old.view);
+        if self.outcome.findings.is_empty() {
+            (self.full, self.outcome) = (old.full, old.outcome);
+        }
+        match error {
+            Some(reason) => {
+                let up = self.view.up;
+                self.set_error(&reason);
+                self.view.up = up;
+            }
+            None => self.clear_error(),
+        }
+    }
+
+    /// Takes what a round found. Returns false if the files of the server have to be read: a light round shows that it
+    /// is not the server of the last full round.
+    fn take(&mut self, round: Round) -> bool {
+        if round.scope == Scope::Full {
+            self.view.measurements = round.measurements.clone();
+            self.outcome = round.outcome.clone();
+            self.full = Some(round);
+            return true;
+        }
+        self.view.measurements.certificates = round.measurements.certificates.clone();
+        if let Some(full) = self.full.take_if(|full| !full.is_same_server(&round)) {
+            drop(full);
+            self.outcome = round.outcome;
+            return false;
+        }
+        self.outcome = match &self.full {
+            Some(full) => combined(full, &round),
+            None => round.outcome,
+        };
+        true
+    }
+
     /// The last round failed: what was found before is kept.
-    fn fail(&mut self, reason: &str, started: Duration, intervals: Intervals) {
-        self.schedule.failed(started, intervals);
+    fn set_error(&mut self, reason: &str) {
         self.view.up = Some(false);
-        self.view.failed_rounds = self.view.failed_rounds.saturating_add(1);
         for server in &mut self.outcome.servers {
             server.error = Some(reason.to_owned());
         }
         self.outcome.finish();
     }
+
+    fn clear_error(&mut self) {
+        for server in &mut self.outcome.servers {
+            server.error = None;
+        }
+        self.outcome.finish();
+    }
 }
 
+/// The error of a server that this process has not audited yet.
+const NOT_YET: &str = "not audited since the monitor started";
+
 impl ServerView {
+    /// Whether all rounds took place before this time.
+    fn is_before(&self, at: Timestamp) -> bool {
+        self.rounds.iter().all(|(_, done, _)| *done < at)
+    }
+
     fn succeed(&mut self, scope: Scope, at: Timestamp, took: Duration) {
         self.up = Some(true);
         let scopes: &[Scope] = if scope == Scope::Full { &Scope::ALL } else { &[Scope::Light] };

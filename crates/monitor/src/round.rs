@@ -1,19 +1,23 @@
-//! One round of one server: collect its facts, add what the last full round knows, and judge.
+//! One round of one server: collect its facts, judge them, and combine what light and full rounds found.
 
-use std::io;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{io, iter};
 
+use audit::coverage::DataState;
 use audit::facts::Facts;
+use audit::finding::{EvidenceGrade, Finding, Status};
 use audit::fleet::Member;
 use audit::outcome::{Outcome, Server};
 use audit::rules::Rules;
 use audit::run::judge;
+use findings::Severity;
 use jiff::Timestamp;
 use server::login::{Login, Prompt};
 use zeroize::Zeroizing;
 
-use crate::Config;
 use crate::schedule::Scope;
-use crate::state::{StateDir, Stored};
+use crate::{Config, Measurements};
 
 /// Nobody can be asked for a password.
 struct NoPrompt;
@@ -30,33 +34,97 @@ impl Prompt for NoPrompt {
     }
 }
 
-/// Collects the facts about a server, and combines them with those of the last full round.
-///
-/// # Errors
-/// Why the server could not be audited, in one line.
-pub(crate) fn collect(
-    config: &Config,
-    member: &Member,
-    scope: Scope,
-    state: &StateDir,
-    warn: &dyn Fn(&str),
-) -> Result<Stored, String> {
-    let name = member.label();
-    let collected = member.facts(&config.source(scope), &Login::default(), &NoPrompt, &|odd| warn(&odd.to_string()));
-    let mut facts = collected.map_err(|error| one_line(&error.to_string()))?;
-    facts.target.clone_from(&name);
-    if scope == Scope::Full {
-        return Ok(Stored { full_at: Some(facts.collected_at), facts });
-    }
-    Ok(match state.load(&name) {
-        Some(last) => Stored { full_at: last.full_at, facts: facts.with_files_of(last.facts) },
-        None => Stored { full_at: None, facts },
-    })
+/// What a round found.
+pub(crate) struct Round {
+    pub(crate) scope: Scope,
+    pub(crate) outcome: Outcome,
+    pub(crate) measurements: Measurements,
+    /// Checks that judge differently without files and host. Empty for a light round.
+    from_files: BTreeSet<String>,
 }
 
-/// The judgement of a server's facts now.
-pub(crate) fn outcome(facts: &Facts, rules: &Rules) -> Outcome {
-    judge(facts, rules, Timestamp::now())
+impl Round {
+    /// Collects the facts about a server, and judges them.
+    ///
+    /// # Errors
+    /// Why the server could not be audited, in one line.
+    pub(crate) fn run(
+        config: &Config,
+        rules: &Rules,
+        member: &Member,
+        scope: Scope,
+        warn: &dyn Fn(&str),
+    ) -> Result<(Facts, Self), String> {
+        let audited = AssertUnwindSafe(|| {
+            let facts = collect(config, member, scope, warn)?;
+            let round = Self::of_facts(&facts, rules, scope);
+            Ok((facts, round))
+        });
+        // A defect in the audit of one server must not end the monitor of the others.
+        catch_unwind(audited).unwrap_or_else(|_| Err("the audit ended with an internal error".to_owned()))
+    }
+
+    /// Judges the facts of a round.
+    pub(crate) fn of_facts(facts: &Facts, rules: &Rules, scope: Scope) -> Self {
+        let now = Timestamp::now();
+        let outcome = judge(facts, rules, now);
+        let from_files = match scope {
+            Scope::Light => BTreeSet::new(),
+            Scope::Full => differing(&outcome, &judge(&facts.without_files(), rules, now)),
+        };
+        Self { scope, outcome, measurements: Measurements::new(facts), from_files }
+    }
+
+    /// Whether both rounds are of one server: a name can be given to another one.
+    pub(crate) fn is_same_server(&self, other: &Self) -> bool {
+        let id =
+            |round: &Self| round.outcome.servers.iter().map(|server| server.server_uuid.clone()).collect::<Vec<_>>();
+        let datadir =
+            |round: &Self| round.outcome.servers.iter().map(|server| server.datadir.clone()).collect::<Vec<_>>();
+        id(self) == id(other) && datadir(self) == datadir(other)
+    }
+}
+
+/// The findings of a light round, and those of the last full round of the checks that need files or the host. Facts of
+/// two rounds are never judged together: a table may have been rebuilt in between.
+pub(crate) fn combined(full: &Round, light: &Round) -> Outcome {
+    let mut outcome = Outcome::empty(light.outcome.judged_at);
+    let from_files = |finding: &&Finding| full.from_files.contains(&finding.id);
+    let current = light.outcome.findings.iter().filter(|finding| !from_files(finding));
+    outcome.findings = current.chain(full.outcome.findings.iter().filter(from_files)).cloned().collect();
+    let at_rest = full.outcome.coverage.iter().filter(|row| row.location == DataState::AtRest);
+    let in_flight = light.outcome.coverage.iter().filter(|row| row.location == DataState::InFlight);
+    outcome.coverage = at_rest.chain(in_flight).cloned().collect();
+    outcome.servers = iter::zip(&light.outcome.servers, &full.outcome.servers)
+        .map(|(light, full)| {
+            let gaps = full.gaps.iter().filter(|gap| !light.gaps.contains(gap));
+            let gaps = light.gaps.iter().chain(gaps).cloned().collect();
+            Server { gaps, scope: full.scope, ..light.clone() }
+        })
+        .collect();
+    outcome.finish();
+    outcome
+}
+
+/// Ids of the checks whose findings differ.
+fn differing(with: &Outcome, without: &Outcome) -> BTreeSet<String> {
+    let (with, without) = (keys(with), keys(without));
+    with.symmetric_difference(&without).map(|(id, ..)| (*id).to_owned()).collect()
+}
+
+/// What a finding says, without its evidence.
+type Key<'f> = (&'f str, &'f str, Status, Severity, Option<EvidenceGrade>);
+
+fn keys(outcome: &Outcome) -> BTreeSet<Key<'_>> {
+    outcome.findings.iter().map(|f| (f.id.as_str(), f.artefact.as_str(), f.status, f.severity, f.grade)).collect()
+}
+
+fn collect(config: &Config, member: &Member, scope: Scope, warn: &dyn Fn(&str)) -> Result<Facts, String> {
+    let login = Login::default();
+    let collected = member.facts(&config.source(scope), &login, &NoPrompt, &|odd| warn(&odd.to_string()));
+    let mut facts = collected.map_err(|error| one_line(&error.to_string()))?;
+    facts.target = member.label();
+    Ok(facts)
 }
 
 /// The outcome of a server about which nothing is known but that it could not be audited.

@@ -16,7 +16,7 @@ use rustls::server::WantsServerCert;
 use rustls::{ConfigBuilder, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
@@ -51,10 +51,13 @@ impl Gate {
 pub fn serve(path: &Path, render: Box<Render>, log: Arc<Log>) -> Result<(), Error> {
     let config = Config::load(path)?;
     let gate = Gate::load(&config)?;
+    let listen = config.listen.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Error::System { what: "the listeners cannot be set up", source })?;
     runtime.block_on(async {
-        let listeners = open(&config.listen).await?;
+        // First: a signal that arrives while stored facts are judged must not kill the process.
+        let mut signals = Signals::new()?;
+        let listeners = open(&listen).await?;
         let for_rounds = Arc::clone(&log);
         let monitor = Arc::new(Monitor::start(config, Box::new(move |text| for_rounds(text)))?);
         let pages = Arc::new(Pages::new(Arc::clone(&monitor), render));
@@ -64,11 +67,11 @@ pub fn serve(path: &Path, render: Box<Render>, log: Arc<Log>) -> Result<(), Erro
             tokio::spawn(accept(listener, Arc::clone(&pages), Arc::clone(&gate)));
         }
         let (reload, log_reload) = (Arc::clone(&gate), Arc::clone(&log));
-        until_stop(|| match reload_all(path, &monitor, &reload) {
+        let reload_all = || match reload_all(path, &listen, &monitor, &reload) {
             Ok(()) => log_reload("the configuration was read again; listeners and state directory stay as they are"),
             Err(error) => log_reload(&format!("the old configuration stays in use: {error}")),
-        })
-        .await?;
+        };
+        signals.until_stop(reload_all).await;
         log("stopped");
         Ok::<_, Error>(())
     })?;
@@ -92,24 +95,39 @@ fn has_tls(gate: &RwLock<Gate>) -> bool {
     gate.read().unwrap_or_else(PoisonError::into_inner).tls.is_some()
 }
 
-fn reload_all(path: &Path, monitor: &Monitor, gate: &RwLock<Gate>) -> Result<(), Error> {
-    let config = Config::load(path)?;
+fn reload_all(path: &Path, listen: &[SocketAddr], monitor: &Monitor, gate: &RwLock<Gate>) -> Result<(), Error> {
+    // The listeners stay as they are, and must stay protected.
+    let config = Config::load(path)?.with_listeners(listen)?;
     let new = Gate::load(&config)?;
     monitor.reload(config)?;
     *gate.write().unwrap_or_else(PoisonError::into_inner) = new;
     Ok(())
 }
 
-/// Calls `reload` on each SIGHUP; returns on SIGTERM and SIGINT.
-async fn until_stop(reload: impl Fn()) -> Result<(), Error> {
-    let of = |kind| signal(kind).map_err(|source| Error::System { what: "cannot wait for signals", source });
-    let (mut terminate, mut interrupt, mut hangup) =
-        (of(SignalKind::terminate())?, of(SignalKind::interrupt())?, of(SignalKind::hangup())?);
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hangup.recv() => reload(),
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Error> {
+        let of = |kind| signal(kind).map_err(|source| Error::System { what: "cannot wait for signals", source });
+        Ok(Self {
+            terminate: of(SignalKind::terminate())?,
+            interrupt: of(SignalKind::interrupt())?,
+            hangup: of(SignalKind::hangup())?,
+        })
+    }
+
+    /// Calls `reload` on each SIGHUP; returns on SIGTERM and SIGINT.
+    async fn until_stop(&mut self, reload: impl Fn()) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                _ = self.hangup.recv() => reload(),
+            }
         }
     }
 }

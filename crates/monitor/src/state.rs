@@ -1,33 +1,24 @@
-//! The state directory: the last facts about each server, so that a restarted monitor knows what its predecessor knew.
+//! The state directory: the facts of the last rounds of each server, so that a restarted monitor knows what its
+//! predecessor knew.
 
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use audit::facts::Facts;
 use data_encoding::HEXLOWER;
 use files::WriteOptions;
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::schedule::Scope;
 
-/// A state directory that this process alone writes.
+/// A state directory.
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
-    /// Holds the lock.
+    /// Holds the lock of the process that writes.
     _lock: Option<File>,
-}
-
-/// What is stored about a server.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Stored {
-    /// When its files and its host were last read.
-    pub(crate) full_at: Option<Timestamp>,
-    /// Facts of the last round; files and host are those of the last full one.
-    pub(crate) facts: Facts,
 }
 
 const LOCK: &str = "lock";
@@ -53,42 +44,52 @@ impl StateDir {
         Self { path: path.to_owned(), _lock: None }
     }
 
-    /// What is stored about the server. Files that are missing or cannot be used are the same: the next round replaces
-    /// them.
-    pub(crate) fn load(&self, server: &str) -> Option<Stored> {
-        let bytes = std::fs::read(self.file(server)).ok()?;
-        let stored: Stored = serde_json::from_slice(&bytes).ok()?;
-        (stored.facts.schema == audit::facts::SCHEMA && stored.facts.target == server).then_some(stored)
+    /// The facts of the server's last round of this scope; `None` if there are none that this release can use: the next
+    /// round replaces them.
+    ///
+    /// # Errors
+    /// [`Error::File`] if there is a file that cannot be read.
+    pub(crate) fn load(&self, server: &str, scope: Scope) -> Result<Option<Facts>, Error> {
+        let path = self.file(server, scope);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(Error::File { path, source }),
+        };
+        let facts = serde_json::from_slice(&bytes).ok();
+        Ok(facts.filter(|facts: &Facts| facts.schema == audit::facts::SCHEMA && facts.target == server))
     }
 
-    /// Replaces what is stored about the server.
+    /// Replaces the facts of the server's last round of this scope.
     ///
     /// # Errors
     /// [`Error::File`].
-    pub(crate) fn save(&self, server: &str, stored: &Stored) -> Result<(), Error> {
-        let path = self.file(server);
-        let bytes = serde_json::to_vec(stored).map_err(io::Error::from);
+    pub(crate) fn save(&self, server: &str, scope: Scope, facts: &Facts) -> Result<(), Error> {
+        let path = self.file(server, scope);
+        let bytes = serde_json::to_vec(facts).map_err(io::Error::from);
         let written = bytes.and_then(|bytes| files::write_atomic(&path, &bytes, WriteOptions::SECRET.replacing(true)));
         written.map_err(|source| Error::File { path, source })
     }
 
     /// Names of servers may contain any character: the file's name is the readable part of it, and a hash.
-    fn file(&self, server: &str) -> PathBuf {
+    fn file(&self, server: &str, scope: Scope) -> PathBuf {
         const LONGEST: usize = 80;
         let readable = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, server.as_bytes());
         let hash = HEXLOWER.encode(digest.as_ref().get(..8).unwrap_or_default());
         let name: String = server.chars().map(readable).take(LONGEST).collect();
-        self.path.join(format!("{name}.{hash}.json"))
+        self.path.join(format!("{name}.{hash}.{}.json", scope.as_str()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
-    fn stored(name: &str) -> Stored {
-        Stored { full_at: None, facts: Facts::empty(name, Timestamp::UNIX_EPOCH) }
+    fn facts(name: &str) -> Facts {
+        Facts::empty(name, Timestamp::UNIX_EPOCH)
     }
 
     #[test]
@@ -96,23 +97,26 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let state = StateDir::open(&dir.path().join("monitor")).unwrap();
         for name in ["mysql://audit@db1:3306", "mysql://audit@db1_3306", "../../etc/passwd"] {
-            assert!(state.load(name).is_none());
-            state.save(name, &stored(name)).unwrap();
-            assert_eq!(state.load(name).unwrap().facts.target, name);
+            assert!(state.load(name, Scope::Full).unwrap().is_none());
+            state.save(name, Scope::Full, &facts(name)).unwrap();
+            assert_eq!(state.load(name, Scope::Full).unwrap().unwrap().target, name);
+            assert!(state.load(name, Scope::Light).unwrap().is_none());
         }
         let files = std::fs::read_dir(dir.path().join("monitor")).unwrap().count();
         assert_eq!(files, 4, "three servers and the lock");
     }
 
     #[test]
-    fn a_damaged_file_is_like_none() {
+    fn a_damaged_file_is_like_none_and_one_that_cannot_be_read_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let state = StateDir::open(dir.path()).unwrap();
-        state.save("db1", &stored("db1")).unwrap();
-        std::fs::write(state.file("db1"), "{\"full_at\":null,\"facts\":{}}").unwrap();
-        assert!(state.load("db1").is_none());
-        state.save("db1", &stored("db1")).unwrap();
-        assert!(state.load("db1").is_some());
+        state.save("db1", Scope::Light, &facts("db1")).unwrap();
+        let file = state.file("db1", Scope::Light);
+        std::fs::write(&file, "{\"schema\":").unwrap();
+        assert!(state.load("db1", Scope::Light).unwrap().is_none());
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        assert!(matches!(state.load("db1", Scope::Light), Err(Error::File { .. })));
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn servers(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 fn findings(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     let mut counts: BTreeMap<(&str, Severity, Status), usize> = BTreeMap::new();
     // A count that falls to zero must be visible: its series never disappears.
-    for server in outcome.servers.iter().filter(|server| server.error.is_none()) {
+    for server in outcome.servers.iter().filter(|server| server.collected_at.is_some()) {
         for severity in Severity::ALL {
             counts.insert((&server.target, severity, Status::Fail), 0);
         }

@@ -139,24 +139,23 @@ impl Facts {
         serde_json::from_value(tree).map_err(|e| not_facts(path, &e.to_string()))
     }
 
-    /// These facts, of an audit without files and host, with the files and the host of an earlier one.
+    /// These facts as an audit without files and host collects them: what the server tells and what its ports answer.
     #[must_use]
-    pub fn with_files_of(self, earlier: Self) -> Self {
-        let mut gaps = self.gaps;
-        gaps.extend(earlier.gaps.into_iter().filter(|gap| gap.what != WIRE_GAP));
+    pub fn without_files(&self) -> Self {
+        let wire = self.wire.clone().map(|wire| wire::WireFacts { chain: None, ..wire });
         Self {
-            scope: Scope {
-                files: earlier.scope.files,
-                deep: earlier.scope.deep,
-                host: earlier.scope.host,
-                ..self.scope
-            },
-            files: earlier.files,
-            host: earlier.host,
-            // Which keys the server holds is known from its files.
-            register: earlier.register.or(self.register),
-            gaps,
-            ..self
+            schema: self.schema.clone(),
+            sealant: self.sealant.clone(),
+            target: self.target.clone(),
+            client_names: self.client_names.clone(),
+            scope: Scope { files: false, deep: false, host: false, ..self.scope },
+            sql: self.sql.clone(),
+            wire,
+            files: None,
+            host: None,
+            register: None,
+            gaps: self.gaps.iter().filter(|gap| gap.what == WIRE_GAP).cloned().collect(),
+            collected_at: self.collected_at,
         }
     }
 

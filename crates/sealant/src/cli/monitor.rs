@@ -106,7 +106,7 @@ fn render(page: Page, view: &View) -> Vec<u8> {
 impl Check {
     fn run(&self) -> Result<Exit, Failure> {
         let scope = if self.full { Scope::Full } else { Scope::Light };
-        let checked = Config::load(&self.file.config).and_then(|config| check_once(&config, scope, &warning));
+        let checked = Config::load(&self.file.config).and_then(|config| check_once(config, scope, warning));
         let check = match checked {
             Ok(check) => check,
             Err(error) => {
