@@ -394,9 +394,15 @@ fn a_check_is_one_line_and_a_code() {
         "{{\"schema\":\"sealant.facts/1\",\"sealant\":\"0\",\"target\":\"x\",\"collected_at\":\"{at}\",\"scope\":{scope}}}"
     );
     site.write("facts.json", &facts);
-    site.configure(&["[[server]]\nname = \"recorded\"\nfacts = \"facts.json\"\n".to_owned()], "");
-    let (code, said) = check(&[]);
-    assert_eq!((code, said.starts_with("OK: 1 server; no failures | ")), (Some(0), true), "{said}");
+    let recorded = ["[[server]]\nname = \"recorded\"\nfacts = \"facts.json\"\n".to_owned()];
+    // Nothing is known about this server, but that its release is old.
+    for (thresholds, begins, expected) in
+        [("", "WARNING: 1 server; ", 1), ("[check]\nwarning = \"high\"\n", "OK: 1 server; ", 0)]
+    {
+        site.configure(&recorded, thresholds);
+        let (code, said) = check(&[]);
+        assert_eq!((code, said.starts_with(begins)), (Some(expected), true), "{said}");
+    }
     let dead = format!("[[server]]\nname = \"dead\"\nurl = \"mysql://a@127.0.0.1:{}\"\n", free_port());
     site.configure(&[dead], "");
     let (code, said) = check(&[]);

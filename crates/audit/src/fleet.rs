@@ -122,7 +122,7 @@ impl Fleet {
         let base = file.parent().unwrap_or_else(|| Path::new("."));
         for member in &mut fleet.server {
             // Here, because a URL is shown as the server's name, and a wrong one may contain a password.
-            if let Some(Err(error)) = member.url.as_deref().map(str::parse::<Target>) {
+            if let Some(Err(error @ server::Error::PasswordInUrl)) = member.url.as_deref().map(str::parse::<Target>) {
                 return Err(fail(error.to_string()));
             }
             member.resolve(base);

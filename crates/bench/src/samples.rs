@@ -61,7 +61,7 @@ pub struct Detail {
 }
 
 impl Samples {
-    /// Samples that were not taken by [`Experiment::run`]: for example, if one run gives samples of two experiments.
+    /// Samples that were not taken by [`Experiment::run`](crate::Experiment::run): for example, if one run gives samples of two experiments.
     #[must_use]
     pub fn from_samples(name: &str, unit: Unit, rounds: u32, all: &[Sample]) -> Self {
         let samples: Vec<Sample> = all.iter().filter(|sample| sample.experiment == name).cloned().collect();

@@ -53,8 +53,8 @@ pub fn write_proof_json(report: &Report, out: &mut dyn Write) -> Result<(), Erro
 pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
     let all = options.verbose || report.files.len() <= LISTED;
     let listed: Vec<&FileResult> = report.files.iter().filter(|file| all || !file.verdict.is_sound()).collect();
-    let rows: Vec<Row> = listed.iter().map(|file| Row::of(file)).collect();
-    let layout = Layout::of(&rows);
+    let rows: Vec<Row> = listed.iter().map(|file| Row::new(file)).collect();
+    let layout = Layout::fitting(&rows);
     if !rows.is_empty() {
         writeln!(out, "{}FILE", layout.cells(&HEADINGS.map(str::to_owned)))?;
     }
@@ -74,7 +74,7 @@ const HEADINGS: [&str; 7] = ["VERDICT", "KIND", "UNITS", "ENCRYPTED", "CLEAR", "
 struct Row([String; 7]);
 
 impl Row {
-    fn of(file: &FileResult) -> Self {
+    fn new(file: &FileResult) -> Self {
         let units = &file.units;
         let [total, encrypted, clear, empty, bad] =
             [units.total, units.encrypted, units.clear, units.empty, units.bad].map(|number| number.to_string());
@@ -87,7 +87,7 @@ impl Row {
 struct Layout([usize; 7]);
 
 impl Layout {
-    fn of(rows: &[Row]) -> Self {
+    fn fitting(rows: &[Row]) -> Self {
         let mut widths = HEADINGS.map(str::len);
         for Row(cells) in rows {
             widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.len().max(*width));

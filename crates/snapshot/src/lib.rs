@@ -6,7 +6,7 @@
 //! server process is stopped. [`take`] makes such a copy, [`estimate()`] estimates how long the
 //! server will be stopped, and a [`SnapshotCopy`] removes its copy when it is dropped.
 //!
-//! A [`Provider`] is one method to make the copy: one file each in [`provider`].
+//! A [`Provider`] is one method to make the copy: one file each in `provider`.
 
 #![deny(unsafe_code)]
 

@@ -39,8 +39,8 @@ impl Scope {
     /// The scope for a host: `full` is everything, a report of a check adds what it found damaged, else the changes.
     ///
     /// # Errors
-    /// As [`Self::again`].
-    pub fn of(full: bool, report: Option<&Path>, host: &str) -> Result<Self, Error> {
+    /// [`Error::Io`] if the report cannot be read, or is not one of a check of this host.
+    pub fn new(full: bool, report: Option<&Path>, host: &str) -> Result<Self, Error> {
         match report {
             Some(report) => Self::again(report, host),
             None if full => Ok(Self::All),
@@ -86,14 +86,14 @@ mod tests {
     fn a_report_of_a_check_decides_before_anything_else() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");
-        assert_eq!(Scope::of(false, None, "db1").unwrap(), Scope::Changes);
-        assert_eq!(Scope::of(true, None, "db1").unwrap(), Scope::All);
-        assert!(Scope::of(false, Some(&path), "db1").is_err());
+        assert_eq!(Scope::new(false, None, "db1").unwrap(), Scope::Changes);
+        assert_eq!(Scope::new(true, None, "db1").unwrap(), Scope::All);
+        assert!(Scope::new(false, Some(&path), "db1").is_err());
         let report = |host: &str| format!(r#"{{"schema":"{}","host":"{host}","objects":{{"bad":[]}}}}"#, check::SCHEMA);
         fs::write(&path, report("db1")).unwrap();
-        assert_eq!(Scope::of(false, Some(&path), "db1").unwrap(), Scope::Again(BTreeSet::new()));
+        assert_eq!(Scope::new(false, Some(&path), "db1").unwrap(), Scope::Again(BTreeSet::new()));
         fs::write(&path, report("db2")).unwrap();
-        let other = Scope::of(false, Some(&path), "db1").unwrap_err().to_string();
+        let other = Scope::new(false, Some(&path), "db1").unwrap_err().to_string();
         assert!(other.contains("db2, not of db1"), "{other}");
     }
 }

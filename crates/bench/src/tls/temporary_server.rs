@@ -42,7 +42,7 @@ pub(crate) struct StartOptions {
     pub(crate) options: Vec<String>,
     /// A directory with system tables to copy, made by the first server that is started with it.
     pub(crate) seed: Option<PathBuf>,
-    /// Whether to create the account [`ADMINISTRATOR`] for connections through the socket.
+    /// Whether to create the account [`ADMINISTRATOR`](super::ADMINISTRATOR) for connections through the socket.
     pub(crate) administrator: bool,
 }
 

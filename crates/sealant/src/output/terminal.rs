@@ -21,12 +21,12 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
-        Self::of(&io::stdout())
+        Self::new(&io::stdout())
     }
 
     /// Standard error.
     pub(crate) fn stderr() -> Self {
-        Self::of(&io::stderr())
+        Self::new(&io::stderr())
     }
 
     /// A file.
@@ -34,7 +34,7 @@ impl Terminal {
         Self { columns: None }
     }
 
-    fn of(stream: &(impl AsFd + IsTerminal)) -> Self {
+    fn new(stream: &(impl AsFd + IsTerminal)) -> Self {
         let size = || rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
         let columns = || size().filter(|columns| *columns > 0).unwrap_or(TERMINAL_COLUMNS);
         Self { columns: stream.is_terminal().then(columns) }

@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn a_target_that_cannot_encrypt_is_refused() {
         finds(&CHECK, &with_tables(|tables| tables.target_keyring = Some(false)), Effect::Block, "no active keyring");
-        finds(&CHECK, &with_tables(|tables| tables.target_keyring = None), Effect::Block, "nothing says");
+        finds(&CHECK, &with_tables(|tables| tables.target_keyring = None), Effect::Block, "not known whether");
         let mut clear = with_tables(|tables| {
             tables.target_keyring = Some(false);
             tables.source.tables.iter_mut().for_each(|table| table.encrypted = false);

@@ -64,7 +64,7 @@ impl Run {
         forbid_dumps();
         let (mut config, repository) = self.config.open()?;
         config.provider = self.provider.unwrap_or(config.provider);
-        let scope = Scope::of(self.full, self.again.as_deref(), &config.host)?;
+        let scope = Scope::new(self.full, self.again.as_deref(), &config.host)?;
         if self.dry_run {
             say(&backup_plan_messages(&plan(&config, &repository, &scope)?));
             return Ok(Exit::Clean);
