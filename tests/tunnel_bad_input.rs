@@ -166,7 +166,7 @@ fn unknown_names_are_reported() {
         command.arg("RES_OPTIONS=timeout:1 attempts:1").arg(inner.get_program()).args(inner.get_args());
         refused(&command, "nowhere.invalid:3307: cannot be resolved", resolver);
     }
-    let args = ["--listen", "127.0.0.1:0", "--far", "no name:3307"];
+    let args = ["--listen", "127.0.0.1:0", "--far", "a..b:3307"];
     refuses(&setup, "near", "app", &args, "is not a valid name for a certificate", "--far-name");
 }
 
