@@ -97,6 +97,13 @@ impl Error {
         }
     }
 
+    /// The message in one line.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        let text = self.to_string();
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
     /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {

@@ -14,7 +14,7 @@ use server::option_file::Warning;
 use crate::Error;
 use crate::collect::KeyCopies;
 use crate::facts::Facts;
-use crate::outcome::{Outcome, Server};
+use crate::outcome::Outcome;
 use crate::rules::Rules;
 use crate::run::judge;
 use crate::source::{self, Source};
@@ -205,12 +205,9 @@ impl Member {
                 judge(&facts, common.rules, common.now)
             }
             Err(error) => {
-                let (name, text) = (self.label(), error.to_string());
-                let reason = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+                let (name, reason) = (self.label(), error.one_line());
                 tell(Event::Failed { name: &name, reason: &reason });
-                let mut outcome = Outcome::empty(common.now);
-                outcome.servers.push(Server::failed(&name, &reason));
-                outcome
+                Outcome::failed(&name, &reason, common.now)
             }
         }
     }

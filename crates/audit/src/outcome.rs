@@ -151,6 +151,15 @@ impl Outcome {
         }
     }
 
+    /// The outcome of a server that could not be audited.
+    #[must_use]
+    pub fn failed(target: &str, error: &str, judged_at: Timestamp) -> Self {
+        let mut outcome = Self::empty(judged_at);
+        outcome.servers.push(Server::failed(target, error));
+        outcome.finish();
+        outcome
+    }
+
     /// Merges the outcomes of a fleet.
     pub fn absorb_all(&mut self, others: impl IntoIterator<Item = Self>) {
         for other in others {

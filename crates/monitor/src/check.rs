@@ -12,7 +12,7 @@ use findings::Severity;
 use jiff::Timestamp;
 
 use crate::config::Thresholds;
-use crate::round::{Round, combined, failed};
+use crate::round::{Round, combined};
 use crate::schedule::Scope;
 use crate::state::StateDir;
 use crate::{Config, Error};
@@ -84,7 +84,7 @@ pub fn check_once(config: Config, scope: Scope, warn: impl Fn(&str) + Send + Syn
     let outcomes = fleet.each(&|member| {
         let name = member.label();
         match limited(&config, &rules, member, scope, Arc::clone(&warn)) {
-            Err(reason) => failed(&name, &reason),
+            Err(reason) => Outcome::failed(&name, &reason, Timestamp::now()),
             Ok(round) => match full.get(&name).and_then(Option::as_ref).filter(|full| full.is_same_server(&round)) {
                 Some(full) if round.scope == Scope::Light => combined(full, &round),
                 _ => round.outcome,

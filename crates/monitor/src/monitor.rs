@@ -13,7 +13,7 @@ use audit::outcome::Outcome;
 use audit::rules::Rules;
 use jiff::Timestamp;
 
-use crate::round::{Round, combined, failed};
+use crate::round::{Round, combined};
 use crate::schedule::{Intervals, Schedule, Scope};
 use crate::state::StateDir;
 use crate::view::{ServerView, View};
@@ -294,7 +294,8 @@ impl Shared {
             let mut state = self.lock();
             let intervals = state.config.intervals();
             state.of_job(job).map(|server| {
-                let (before, was_up) = (server.outcome.clone(), server.view.up);
+                let was_up = server.view.up;
+                let before = std::mem::replace(&mut server.outcome, Outcome::empty(facts.collected_at));
                 server.schedule.succeeded(job.scope, job.started, intervals);
                 server.view.succeed(job.scope, facts.collected_at, now.saturating_sub(job.started));
                 if !server.take(round) {
@@ -359,7 +360,7 @@ impl MonitoredServer {
             round: None,
             is_abandoned: false,
             full: None,
-            outcome: failed(&name, NOT_YET),
+            outcome: Outcome::failed(&name, NOT_YET, Timestamp::now()),
             view: ServerView {
                 name,
                 up: None,

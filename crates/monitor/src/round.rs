@@ -122,19 +122,7 @@ fn keys(outcome: &Outcome) -> BTreeSet<Key<'_>> {
 fn collect(config: &Config, member: &Member, scope: Scope, warn: &dyn Fn(&str)) -> Result<Facts, String> {
     let login = Login::default();
     let collected = member.facts(&config.source(scope), &login, &NoPrompt, &|odd| warn(&odd.to_string()));
-    let mut facts = collected.map_err(|error| one_line(&error.to_string()))?;
+    let mut facts = collected.map_err(|error| error.one_line())?;
     facts.target = member.label();
     Ok(facts)
-}
-
-/// The outcome of a server about which nothing is known but that it could not be audited.
-pub(crate) fn failed(name: &str, reason: &str) -> Outcome {
-    let mut outcome = Outcome::empty(Timestamp::now());
-    outcome.servers.push(Server::failed(name, reason));
-    outcome.finish();
-    outcome
-}
-
-fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
