@@ -31,8 +31,13 @@ fn a_clear_mysql_is_encrypted_everywhere_and_no_row_changes() {
     assert_eq!(server.value("SELECT @@default_table_encryption").expect("a value"), "0");
     assert!(!log(&server).exists(), "a plan changes nothing, so it logs nothing");
 
-    let ended = Ended::run(&server, "run", &["--purge-binlogs"]);
+    let page = server.datadir().with_file_name("evidence.html");
+    let html = page.to_str().expect("ASCII");
+    let ended = Ended::run(&server, "run", &["--purge-binlogs", "--html", html]);
     ended.is_done();
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("Proven: every page of every file was read") && page.contains("keyring after"), "{page}");
+    assert!(page.contains("default_table_encryption"), "its statements are there: {page}");
     assert_eq!(ended.report["schema"], "sealant.encrypt/1");
     for step in planned.steps() {
         assert!(ended.steps().contains(&step), "{step} was planned and is not in {:?}", ended.steps());

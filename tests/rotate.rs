@@ -42,8 +42,13 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
 
     // This time with a proof by decryption; nothing would be lost with the earlier backup.
     let identity = at.path("identity");
-    let more = ["--master-key", "--identity", identity.to_str().expect("ASCII")];
-    let report = at.run("two.age", &more).is_done();
+    let page = at.path("page.html");
+    let [identity, html] = [&identity, &page].map(|path| path.to_str().expect("ASCII"));
+    let report = at.run("two.age", &["--master-key", "--identity", identity, "--html", html]).is_done();
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("Proven: what was to be rotated is new"), "{page}");
+    assert!(page.contains(report["backup"]["sha256"].as_str().expect("a hash")), "{page}");
+    assert!(at.secrets().iter().all(|key| !page.to_ascii_lowercase().contains(key)));
     assert_eq!(report["backup"]["proof"], "decrypted");
     assert_eq!(at.left(), ["one.age", "one.age.before", "two.age"]);
     assert_eq!(at.newest(), before + 2);

@@ -508,6 +508,37 @@ fn bad_input_is_one_clear_error() {
 }
 
 #[test]
+fn the_page_for_auditors_says_what_was_proven_and_what_was_not() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+    let (sample, page) = (testdata.join("tablespace/mysql97-4k-encrypted.ibd"), dir.path().join("page.html"));
+    let html = |paths: &[&Path], code: i32| {
+        let mut verify = sealant();
+        verify.arg("verify").args(paths).arg("--html").arg(&page);
+        verify.arg("--keyring").arg(testdata.join("keyring/mysql97-4k-component-file.json"));
+        assert_eq!(verify.output().expect("the binary starts").status.code(), Some(code), "{paths:?}");
+        fs::read_to_string(&page).expect("a page")
+    };
+    let proven = html(&[&sample], 0);
+    assert!(proven.contains("Proven: every file is sound") && proven.contains(text(&sample)), "{proven}");
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    assert!(proven.contains(host.trim_end()), "the host is named");
+
+    let damaged = dir.path().join("t<b>.ibd");
+    let mut bytes = fs::read(&sample).expect("a sample");
+    *bytes.get_mut(3 * 4096 + 2000).expect("a page") ^= 1;
+    fs::write(&damaged, bytes).expect("written");
+    let faulty = html(&[&sample, &damaged], 3);
+    assert!(faulty.contains("Faulty:") && faulty.contains("page 3 at byte 12288"), "{faulty}");
+    assert!(faulty.contains("t&#60;b&#62;.ibd") && !faulty.contains("t<b>.ibd"), "{faulty}");
+
+    let nowhere = sealant().arg("verify").arg(&sample).args(["--html", "/proc/nowhere/page.html"]).output();
+    let nowhere = nowhere.expect("the binary starts");
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(nowhere.stdout.is_empty(), "it is refused before files are read");
+}
+
+#[test]
 fn a_directory_without_a_file_of_a_server_is_no_success() {
     let (dir, sound) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("another"));
     let other = dir.path().join("etc");

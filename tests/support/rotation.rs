@@ -205,7 +205,7 @@ impl Rotating {
     pub(crate) fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.directory.path()).expect("a directory");
         let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-        let current = ["identity", "statements", "state", "decrypted"];
+        let current = ["identity", "statements", "state", "decrypted", "page.html"];
         let mut left: Vec<String> = names.filter(|name| !current.contains(&name.as_str())).collect();
         left.sort();
         left

@@ -18,6 +18,7 @@ mod keyring;
 pub mod keys;
 mod log;
 mod option_file;
+mod pace;
 pub mod rotate;
 mod run_result;
 mod runs;

@@ -1,4 +1,4 @@
-//! Users and groups of this host, by number or by name, from its own files; and owners of files.
+//! Users and groups of this host, by number or by name, from its own files; owners of files; who runs this process, where.
 
 use std::path::Path;
 
@@ -18,6 +18,32 @@ pub fn homes(users: &str) -> impl Iterator<Item = &Path> {
 /// There is no such user.
 pub fn user(name: &str) -> Result<(u32, Option<u32>), String> {
     look_up(USERS, name).ok_or_else(|| format!("no user {name}"))
+}
+
+/// Name of the user who runs this process, or the number if it has none. After `sudo`, the name of who called it, too.
+#[must_use]
+pub fn operator() -> String {
+    let uid = rustix::process::geteuid().as_raw();
+    let users = std::fs::read_to_string(USERS).unwrap_or_default();
+    let name = name_of(&users, uid).unwrap_or_else(|| uid.to_string());
+    match std::env::var("SUDO_USER") {
+        Ok(caller) if caller != name && !caller.is_empty() => format!("{name}, by sudo of {caller}"),
+        _ => name,
+    }
+}
+
+/// Name of this host, as the kernel has it.
+#[must_use]
+pub fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Name of a number in the text of a [file of users](USERS).
+fn name_of(users: &str, uid: u32) -> Option<String> {
+    let number = uid.to_string();
+    let named = fields(users).find(|fields| fields.get(2).is_some_and(|field| *field == number))?;
+    named.first().map(|name| (*name).to_owned())
 }
 
 /// Number of a group.
@@ -61,6 +87,14 @@ fn fields(text: &str) -> impl Iterator<Item = Vec<&str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_user_has_the_name_of_its_number() {
+        let users = "root:x:0:0:root:/root:/bin/bash\nmysql:x:107:113::/var/lib/mysql:/bin/false\n";
+        assert_eq!(name_of(users, 107).as_deref(), Some("mysql"));
+        assert_eq!(name_of(users, 0).as_deref(), Some("root"));
+        assert_eq!(name_of(users, 10), None);
+    }
 
     #[test]
     fn an_owner_is_given_by_names_or_numbers() {

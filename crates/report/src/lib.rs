@@ -16,6 +16,7 @@ mod cost;
 mod csv;
 mod drift;
 mod error;
+mod evidence;
 mod exposure;
 mod fixes;
 mod fleet;
@@ -91,6 +92,7 @@ pub use cost::{
 };
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
+pub use evidence::{write_encrypt_html, write_proof_html, write_rotate_html};
 pub use fixes::write_fixes;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
 pub use keys::{keys_messages, write_keys_json, write_keys_table};

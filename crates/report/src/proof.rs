@@ -123,12 +123,12 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
 }
 
 /// Kind of a file; for tablespaces that hold no single table, the kind of tablespace.
-fn kind_name(file: &FileResult) -> &'static str {
+pub(crate) fn kind_name(file: &FileResult) -> &'static str {
     let special = file.tablespace.filter(|kind| *kind != TablespaceKind::FilePerTable);
     special.map_or_else(|| report_name::of_kind(file.kind), TablespaceKind::name)
 }
 
-fn finding_text(finding: &Finding, unit_name: &str) -> String {
+pub(crate) fn finding_text(finding: &Finding, unit_name: &str) -> String {
     let location = match (finding.unit, finding.offset) {
         (Some(unit), Some(offset)) => format!("{unit_name} {unit} at byte {offset}: "),
         (None, Some(offset)) => format!("at byte {offset}: "),

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use change::{
     Outcome,
-    rotate::{Proof, RotateReport},
+    rotate::{OldKeyFile, Proof, RotateReport, RotationProof},
 };
 
 use crate::{Error, Message, certificate::write_certificate_table, json, text::visible};
@@ -83,23 +83,28 @@ fn write_proofs(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error>
     }
     let Some(after) = &report.proofs.after else { return Ok(()) };
     writeln!(out, "after:  {}", proof(&after.proof))?;
-    if let Some(key) = &after.new_key {
-        let (spaces, redo) = (after.tablespaces_on_new_key, after.redo_on_new_key);
-        writeln!(out, "        {} on {spaces} tablespaces and {redo} redo log files", visible(key))?;
-    }
-    if let Some(key) = &after.new_binlog_key {
-        writeln!(out, "        {} on {} binary and relay logs", visible(key), after.binary_logs_on_new_key)?;
-    }
-    if let Some(keys) = &after.data_keys {
-        writeln!(out, "        {} tablespaces have new keys of their own, {} keep theirs", keys.new, keys.kept)?;
-    }
-    if let Some(on) = after.tablespaces_on_key_id {
-        writeln!(out, "        {on} tablespaces use the requested key")?;
+    for line in new_keys(after) {
+        writeln!(out, "        {}", visible(&line))?;
     }
     write_old_key_files(report, out)
 }
 
-fn proof(proof: &Proof) -> String {
+/// What uses each new key.
+pub(crate) fn new_keys(after: &RotationProof) -> Vec<String> {
+    let master = after.new_key.as_ref().map(|key| {
+        let (spaces, redo) = (after.tablespaces_on_new_key, after.redo_on_new_key);
+        format!("{key} on {spaces} tablespaces and {redo} redo log files")
+    });
+    let logs = after.binary_logs_on_new_key;
+    let binary_log = after.new_binlog_key.as_ref().map(|key| format!("{key} on {logs} binary and relay logs"));
+    let data = after.data_keys.as_ref();
+    let data =
+        data.map(|keys| format!("{} tablespaces have new keys of their own, {} keep theirs", keys.new, keys.kept));
+    let requested = after.tablespaces_on_key_id.map(|on| format!("{on} tablespaces use the requested key"));
+    [master, binary_log, data, requested].into_iter().flatten().collect()
+}
+
+pub(crate) fn proof(proof: &Proof) -> String {
     let opens = format!("the keyring opens {} encrypted of {} files", proof.encrypted_files, proof.files);
     match proof.unwritten_files {
         0 => opens,
@@ -125,6 +130,14 @@ fn write_old_key_files(report: &RotateReport, out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
+/// Why a file is not proven to use the new key.
+pub(crate) fn why_old(old: &OldKeyFile) -> String {
+    match &old.key {
+        Some(key) => format!("still carries {key}"),
+        None => "its page 0 is not on disk yet".to_owned(),
+    }
+}
+
 fn write_backups(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
     for backup in report.backup.iter().chain(&report.backup_before) {
         writeln!(out, "backup: {}, {} keys", visible(&backup.file.to_string_lossy()), backup.keys)?;
@@ -145,13 +158,9 @@ pub fn rotate_messages(report: &RotateReport) -> Vec<Message> {
     if report.done {
         return Vec::new();
     }
-    let why = |key: &Option<String>| match key {
-        Some(key) => format!("still carries {key}"),
-        None => "its page 0 is not on disk yet".to_owned(),
-    };
     let each = report.old_key_files.iter();
     let mut messages: Vec<_> =
-        each.map(|file| Message::error(format!("{}: {}", file.file.display(), why(&file.key)))).collect();
+        each.map(|old| Message::error(format!("{}: {}", old.file.display(), why_old(old)))).collect();
     messages.push(Message::hint(
         "the server writes page 0 in the background: SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0, \
             innodb_max_dirty_pages_pct = 0 makes it write soon; then run the same command again; a file that no server \

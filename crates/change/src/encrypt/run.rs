@@ -17,7 +17,7 @@ use super::{
     undo,
 };
 use crate::{
-    Activity, ClientImpact, Control, Error, Opened, Outcome, Session, StatementLog, Step, StepReport, option_file,
+    Activity, ClientImpact, Control, Error, Opened, Outcome, Session, StatementLog, Step, StepReport, option_file, pace::Pace,
     prove, schema_change_tools, scratch_schema,
 };
 
@@ -66,14 +66,16 @@ impl EncryptPlan {
         let mut run = Run { session, access, options, control, progress: &within, steps: Vec::new(), keyring: None };
         let total = self.steps.iter().map(|step| step.bytes).sum();
         control.update(|state| (state.steps, state.bytes_total) = (self.steps.len(), total))?;
+        let mut pace = Pace::new(total);
         for (number, step) in self.steps.iter().enumerate() {
             control.start_step(number + 1, &step.what)?;
-            progress(&format!("step {} of {}: {}", number + 1, self.steps.len(), step.what));
+            progress(&format!("step {} of {}: {}{pace}", number + 1, self.steps.len(), step.what));
             match run.wait_and_do(step) {
                 Err(Error::Canceled) => return run.canceled(self),
                 other => other?,
             }
             control.update(|state| state.bytes_done += step.bytes)?;
+            pace.add(step.bytes, run.last_step_took());
         }
         control.start_step(self.steps.len(), "reading every page of every file")?;
         let scan = match run.rescan_and_rewrite() {
@@ -150,6 +152,10 @@ impl Run<'_> {
         }
         let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
         Ok(EncryptReport { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
+    }
+
+    fn last_step_took(&self) -> Duration {
+        self.steps.last().map_or(Duration::ZERO, |step| Duration::from_secs_f64(step.seconds))
     }
 
     fn step(&mut self, step: &Step<Action>) -> Result<(), Error> {

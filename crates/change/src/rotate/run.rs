@@ -22,7 +22,7 @@ use super::{
     rotation_target::RotationTarget,
     tables::{Table, Work},
 };
-use crate::{Outcome, Session, StatementLog, encrypt::undo};
+use crate::{Outcome, Session, StatementLog, encrypt::undo, pace::Pace};
 
 /// Longest idle time of the session: a proof between two statements may take long.
 const MAX_IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -58,8 +58,9 @@ pub fn run(
     report.steps = plan::reports(&steps);
     report.leftovers.clone_from(&run.work.leftovers);
     note(&mut report, 0, Outcome::Done, began.elapsed());
+    let mut pace = Pace::new(steps.iter().map(|step| step.bytes).sum());
     for (number, step) in steps.iter().enumerate().skip(1) {
-        show(&format!("step {} of {}: {}", number + 1, steps.len(), step.what));
+        show(&format!("step {} of {}: {}{pace}", number + 1, steps.len(), step.what));
         let began = Instant::now();
         let ended = run.carry_out(&step.action, &mut report, show);
         let outcome = match &ended {
@@ -67,6 +68,7 @@ pub fn run(
             Err(error) => Outcome::Failed { reason: error.to_string() },
         };
         note(&mut report, number, outcome, began.elapsed());
+        pace.add(step.bytes, began.elapsed());
         if let Err(error) = ended {
             return (report, Err(error));
         }

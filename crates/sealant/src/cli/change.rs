@@ -10,7 +10,7 @@ use server::{Options, Target};
 
 use crate::cli::connect::{self, Address, Login, NoServer};
 use crate::cli::value;
-use crate::output::file::to_stdout;
+use crate::output::file::{check_writable, replace, to_stdout};
 use crate::output::message::Failure;
 use crate::output::progress::Quiet;
 use crate::output::render::{Render, Writer};
@@ -82,6 +82,27 @@ impl Output {
     /// As [`Render::write`].
     pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
         self.render.write(report, json, table)
+    }
+}
+
+/// The page for auditors.
+#[derive(Debug, Args)]
+pub(crate) struct Evidence {
+    /// Also write a page for auditors to this file: what was done and proven, when, where and by whom
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    html: Option<PathBuf>,
+}
+
+impl Evidence {
+    /// Checks before a change that the page can be written.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.html.as_deref().map_or(Ok(()), check_writable)
+    }
+
+    /// Writes the page, if one was asked for.
+    pub(crate) fn write<R>(&self, report: &R, html: Writer<R>) -> Result<(), Failure> {
+        let Some(path) = &self.html else { return Ok(()) };
+        replace(path, &|out| html(report, out).map_err(std::io::Error::from))
     }
 }
 

@@ -6,9 +6,11 @@ use std::time::Duration;
 use ::change::encrypt::{EncryptReport, Method, Options, Policy, Records, ServerAccess, User, carry_out, preview};
 use ::change::{Limit, Request, Throttle, Window};
 use clap::{Args, Subcommand};
-use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
+use report::{write_encrypt_html, write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Consent, DATADIR_HELP, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help};
+use crate::cli::change::{
+    Consent, DATADIR_HELP, Evidence, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help,
+};
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
@@ -117,6 +119,8 @@ struct Run {
     consent: Consent,
     #[command(flatten)]
     log: LogFile,
+    #[command(flatten)]
+    evidence: Evidence,
     #[arg(long, value_name = "DIR", help = state_help())]
     state_dir: Option<PathBuf>,
 }
@@ -148,6 +152,7 @@ Examples:
   sealant encrypt plan --socket /run/mysqld/mysqld.sock
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root --purge-binlogs --yes --format json
+  sealant encrypt run --socket /run/mysqld/mysqld.sock --user root --html evidence.html
   sealant encrypt run mysql://admin@db1 --tls-ca ca.pem --window 01:00-05:00 --throttle Threads_running=50 --lock-budget 10s
   sealant encrypt status";
 
@@ -219,6 +224,7 @@ impl ThrottleArgs {
 
 impl Run {
     fn run(&self) -> Result<Exit, Failure> {
+        self.evidence.check()?;
         let (access, options) = (self.common.access()?, self.common.options()?);
         let state_directory = state_dir(self.state_dir.clone())?;
         let log = self.log.path(&state_directory);
@@ -234,6 +240,7 @@ impl Run {
         status.clear();
         let report = report?;
         self.common.write(&report, write_encrypt_run)?;
+        self.evidence.write(&report, write_encrypt_html)?;
         if report.done {
             return Ok(Exit::Clean);
         }

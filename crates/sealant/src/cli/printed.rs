@@ -125,9 +125,10 @@ fn pages() -> Vec<(String, String)> {
     [vec![("README.md".to_owned(), readme)], texts("docs", ".md")].concat()
 }
 
-/// Commands in code blocks, and in the README's tables, which have a question and a command in each row.
+/// Commands in code blocks, and in tables of the README and of the index of tasks, which have a question and a command in each
+/// row.
 fn in_page((path, text): &(String, String)) -> Vec<Printed> {
-    let (mut in_block, has_rows) = (false, path == "README.md");
+    let (mut in_block, has_rows) = (false, path.ends_with("README.md"));
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         match line.trim_start().starts_with("```") {

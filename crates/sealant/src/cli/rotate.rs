@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use ::change::rotate::{Copies, RotateReport, RotateRequest, Rotation};
 use clap::{Args, Subcommand};
-use report::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
+use report::{rotate_messages, write_rotate_html, write_rotate_json, write_rotate_plan, write_rotate_run};
 
 use self::tls::NewCertificate;
-use crate::cli::change::{Consent, DATADIR_HELP, Locks, LogFile, Output, Server, confirm, register_help, state_dir};
+use crate::cli::change::{
+    Consent, DATADIR_HELP, Evidence, Locks, LogFile, Output, Server, confirm, register_help, state_dir,
+};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say, warning};
@@ -132,6 +134,8 @@ struct Run {
     consent: Consent,
     #[command(flatten)]
     log: LogFile,
+    #[command(flatten)]
+    evidence: Evidence,
 }
 
 const EXAMPLES: &str = "\
@@ -195,6 +199,7 @@ impl Common {
 
 impl Run {
     fn run(&self) -> Result<Exit, Failure> {
+        self.evidence.check()?;
         let rotation = self.common.rotation()?;
         let (target, options) = self.common.server.connection()?;
         let ask = |plan: &RotateReport| {
@@ -211,6 +216,7 @@ impl Run {
         }
         if let Some(report) = &ended.report {
             self.common.output.write(report, write_rotate_json, write_rotate_run)?;
+            self.evidence.write(report, write_rotate_html)?;
         }
         ended.result?;
         let Some(report) = ended.report else { return Ok(Exit::Clean) };

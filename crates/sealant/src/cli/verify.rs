@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ::verify::{Conclusion, Depth, Keys, Plan, Progress, Report, Settings, check_paths};
 use clap::Args;
-use report::{Format, ProofOptions, verification_messages, write_proof_json, write_proof_table};
+use report::{Format, ProofOptions, verification_messages, write_proof_html, write_proof_json, write_proof_table};
 
 use crate::cli::key_stores::KeyStores;
 use crate::exit::{self, Exit};
@@ -44,6 +44,9 @@ pub(crate) struct Verify {
     /// Write the report to this file instead of standard output
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Also write a page for auditors to this file: what was proven, when, where and by whom
+    #[arg(long, value_name = "FILE", conflicts_with = "manifest", help_heading = "Output")]
+    html: Option<PathBuf>,
     /// List every file and every finding in the table
     #[arg(long, short, help_heading = "Output")]
     verbose: bool,
@@ -79,10 +82,18 @@ impl Verify {
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
         let (plan, report) = self.proven(&keys);
-        self.write(&report)?;
         let nothing_in = plan.without_files(&self.paths);
+        let conclusion = report.conclusion(!nothing_in.is_empty());
+        self.write(&report)?;
+        if let Some(path) = &self.html {
+            let keys = self.keys.files();
+            let given = (self.paths.as_slice(), keys.as_slice());
+            file::replace(path, &|out| {
+                write_proof_html(&report, given, conclusion, out).map_err(std::io::Error::from)
+            })?;
+        }
         say(&verification_messages(&report, &nothing_in, self.keys.any()));
-        Ok(exit(report.conclusion(!nothing_in.is_empty())))
+        Ok(exit(conclusion))
     }
 
     fn proven(&self, keys: &Keys) -> (Plan, Report) {
@@ -114,7 +125,7 @@ impl Verify {
     /// Checks before a long run that paths exist and the report can be written.
     fn check(&self) -> Result<(), Failure> {
         check_paths(&self.paths)?;
-        self.output.as_deref().map_or(Ok(()), file::check_writable)
+        self.output.iter().chain(&self.html).try_for_each(|path| file::check_writable(path))
     }
 
     fn write(&self, report: &Report) -> Result<(), Failure> {
