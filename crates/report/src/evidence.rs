@@ -15,7 +15,11 @@ use jiff::Timestamp;
 pub use self::{encrypt::write_encrypt_html, rotate::write_rotate_html, verify::write_proof_html};
 use crate::{Error, html::content_security, labels, text::visible};
 
-const STYLE: &str = concat!(include_str!("../templates/bench.css"), include_str!("../templates/migrate.css"));
+const STYLE: &str = concat!(
+    include_str!("../templates/bench.css"),
+    include_str!("../templates/migrate.css"),
+    include_str!("../templates/evidence.css")
+);
 
 /// A page. All its text is escaped by the template, and made visible by [`Page::write`].
 #[derive(Template)]
@@ -50,7 +54,7 @@ impl Page {
     fn new(title: &'static str, verdict: String, proven: bool, limits: &'static str) -> Self {
         let host = accounts::host_name().unwrap_or_else(|| "unknown".to_owned());
         let facts = vec![
-            ("written", format!("{} UTC", labels::second(Timestamp::now()))),
+            ("written", labels::second(Timestamp::now())),
             ("host", host),
             ("by", format!("{}, with sealant {}", accounts::operator(), env!("CARGO_PKG_VERSION"))),
         ];

@@ -5,7 +5,7 @@ use std::{io::Write, path::Path};
 use files::quantity::size;
 use innodb::file_kind::report_name;
 use innodb::tablespace::TablespaceKind;
-use innodb::verify::{Check, Finding, Verdict};
+use innodb::verify::{Check, Finding, RequiredKey, Verdict};
 use verify::{FileResult, Report, Summary};
 
 use crate::text::{count, pad, visible};
@@ -105,9 +105,7 @@ impl Layout {
 }
 
 fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
-    let asked =
-        matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::BadKeyInfo | Verdict::Unverifiable);
-    if let Some(key) = file.key.as_ref().filter(|_| asked) {
+    if let Some(key) = asked_key(file) {
         writeln!(out, "    asks for {}", visible(&key.to_string()))?;
     }
     let shown = if options.verbose { file.findings.len() } else { FINDINGS };
@@ -120,6 +118,13 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
         more if options.verbose => Ok(writeln!(out, "    {more} more were not kept")?),
         more => Ok(writeln!(out, "    {more} more; --verbose or --format json lists them")?),
     }
+}
+
+/// The key that a file asks for, if it could not be opened.
+pub(crate) fn asked_key(file: &FileResult) -> Option<&RequiredKey> {
+    let asked =
+        matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::BadKeyInfo | Verdict::Unverifiable);
+    file.key.as_ref().filter(|_| asked)
 }
 
 /// Kind of a file; for tablespaces that hold no single table, the kind of tablespace.

@@ -17,8 +17,8 @@ use super::{
     undo,
 };
 use crate::{
-    Activity, ClientImpact, Control, Error, Opened, Outcome, Session, StatementLog, Step, StepReport, option_file, pace::Pace,
-    prove, schema_change_tools, scratch_schema,
+    Activity, ClientImpact, Control, Error, Opened, Outcome, Session, StatementLog, Step, StepReport, option_file,
+    pace::Pace, prove, schema_change_tools, scratch_schema,
 };
 
 impl EncryptPlan {

@@ -4,12 +4,13 @@ use std::{io::Write, path::PathBuf};
 
 use files::quantity::size;
 use innodb::file_kind::report_name;
+use innodb::verify::Units;
 use verify::{Conclusion, FileResult, Report};
 
 use super::{Page, Row, Table};
 use crate::{
     Error,
-    proof::{finding_text, kind_name},
+    proof::{asked_key, finding_text, kind_name},
     text::{count, number},
 };
 
@@ -31,23 +32,12 @@ pub fn write_proof_html(
 ) -> Result<(), Error> {
     let (paths, keys) = given;
     let summary = &report.summary;
-    let units = &summary.units;
     let verdicts: Vec<String> = summary.verdicts.iter().map(|(verdict, files)| format!("{files} {verdict}")).collect();
     Page::new("Proof of files", verdict(conclusion), conclusion == Conclusion::Sound, LIMITS)
         .fact("verified", list(paths))
         .fact("keys", if keys.is_empty() { "none".to_owned() } else { list(keys) })
         .fact("files", format!("{}: {}", count(summary.files, "file"), verdicts.join(", ")))
-        .fact(
-            "pages, blocks, events",
-            format!(
-                "{}: {} encrypted, {} clear, {} empty, {} bad",
-                number(units.total),
-                number(units.encrypted),
-                number(units.clear),
-                number(units.empty),
-                number(units.bad)
-            ),
-        )
+        .fact("pages, blocks, events", format!("{}: {}", number(summary.units.total), units(&summary.units)))
         .fact("read", format!("{} in {:.1} s", size(summary.bytes), summary.seconds))
         .table(unread(report))
         .table(files(report))
@@ -83,24 +73,28 @@ fn files(report: &Report) -> Table {
     Table {
         title: "Files",
         note: "A file with a fault, or that could not be judged, is marked and comes first.",
-        headings: vec!["file", "verdict", "kind", "units", "encrypted", "clear", "empty", "bad", "findings"],
+        headings: vec!["file", "verdict", "kind", "pages, blocks, events", "findings"],
         rows: files.into_iter().map(row).collect(),
     }
 }
 
 fn row(file: &FileResult) -> Row {
-    let units = &file.units;
-    let [total, encrypted, clear, empty, bad] =
-        [units.total, units.encrypted, units.clear, units.empty, units.bad].map(number);
-    let key = file.key.as_ref().filter(|_| !file.verdict.is_sound()).map(|key| format!("needs {key}"));
     let unit_name = report_name::unit_of_kind(file.kind);
+    let key = asked_key(file).map(|key| format!("asks for {key}"));
     let mut findings: Vec<String> =
         key.into_iter().chain(file.findings.iter().map(|finding| finding_text(finding, unit_name))).collect();
     if file.findings_left_out > 0 {
         findings.push(format!("{} more", number(file.findings_left_out)));
     }
     let (path, verdict) = (file.path.display().to_string(), file.verdict.name().to_owned());
-    let kind = kind_name(file).to_owned();
-    let cells = vec![path, verdict, kind, total, encrypted, clear, empty, bad, findings.join("; ")];
+    let cells = vec![path, verdict, kind_name(file).to_owned(), units(&file.units), findings.join("; ")];
     Row { cells, good: file.verdict.is_sound() }
+}
+
+/// The numbers that are not 0.
+fn units(units: &Units) -> String {
+    let numbers = [(units.encrypted, "encrypted"), (units.clear, "clear"), (units.empty, "empty"), (units.bad, "bad")];
+    let named =
+        numbers.iter().filter(|(units, _)| *units > 0).map(|(units, name)| format!("{} {name}", number(*units)));
+    named.collect::<Vec<_>>().join(", ")
 }
