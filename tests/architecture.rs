@@ -1,5 +1,5 @@
 //! Compares docs/architecture.md with the workspace: every crate is listed with its dependencies, and all arrows point
-//! down, between crates and, but for a list of exceptions, between the modules of a crate.
+//! down, between crates and between the modules of a crate.
 
 mod modules;
 

@@ -7,9 +7,9 @@ use std::io::Write;
 
 use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
 
-use crate::Error;
 use crate::labels::second;
 use crate::text::{count, visible};
+use crate::{Error, json};
 use files::quantity::size;
 
 pub(crate) use experiment::{difference, display, experiment, figure, scaled};
@@ -20,8 +20,7 @@ pub use html::write_bench_html;
 /// # Errors
 /// [`Error::Write`].
 pub fn write_bench_json(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
-    serde_json::to_writer_pretty(&mut *out, record)?;
-    Ok(writeln!(out)?)
+    json::pretty(record, out)
 }
 
 /// Writes every sample as a line of JSON; the first line is the environment.
@@ -29,13 +28,8 @@ pub fn write_bench_json(record: &Record, out: &mut dyn Write) -> Result<(), Erro
 /// # Errors
 /// [`Error::Write`].
 pub fn write_bench_samples(environment: &Environment, samples: &[Sample], out: &mut dyn Write) -> Result<(), Error> {
-    serde_json::to_writer(&mut *out, &serde_json::json!({ "environment": environment }))?;
-    writeln!(out)?;
-    for sample in samples {
-        serde_json::to_writer(&mut *out, sample)?;
-        writeln!(out)?;
-    }
-    Ok(())
+    json::line(&serde_json::json!({ "environment": environment }), out)?;
+    samples.iter().try_for_each(|sample| json::line(sample, out))
 }
 
 /// Writes the table: the machine, the experiments, and the verdicts of other programs.

@@ -9,7 +9,7 @@ use innodb::verify::{Check, Finding, RequiredKey, Verdict};
 use verify::{FileResult, Report, Summary};
 
 use crate::text::{count, pad, visible};
-use crate::{Error, Message};
+use crate::{Error, Message, json};
 
 /// Options of the table.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,8 +42,7 @@ pub fn verification_messages(report: &Report, nothing_in: &[&Path], has_keys: bo
 /// # Errors
 /// [`Error::Write`].
 pub fn write_proof_json(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
-    Ok(writeln!(out)?)
+    json::pretty(report, out)
 }
 
 /// Writes the table: files that are not sound with their findings, then totals.

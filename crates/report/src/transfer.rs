@@ -45,8 +45,8 @@ pub fn manifest_check_status(bytes: u64, total: u64) -> String {
 /// # Errors
 /// [`Error::Write`].
 pub fn write_transfer_event(event: &Event<'_>, out: &mut dyn Write) -> Result<(), Error> {
-    let mut line = serde_json::to_vec(event)?;
-    line.push(b'\n');
+    let mut line = Vec::new();
+    json::line(event, &mut line)?;
     out.write_all(&line)?;
     Ok(out.flush()?)
 }

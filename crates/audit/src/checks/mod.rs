@@ -2,8 +2,7 @@
 
 /// The checks of an area, in the order of the reference. Each line has the module and its entry in the table.
 ///
-/// `CHECK` is `pub(crate)`. It is `pub`, and re-exported below under a name, only if `sealant encrypt` refers to the
-/// check.
+/// `CHECK` is `pub(crate)`. It is `pub`, and re-exported below under a name, only if another crate refers to the check.
 ///
 /// `rustfmt` does not find modules declared by a macro: `make lint` names their files.
 macro_rules! checks {

@@ -45,7 +45,7 @@ impl BinaryLogs {
             let name = rows.value(row, "name").unwrap_or_default().to_owned();
             let encrypted = match session.identity().version.flavor {
                 Flavor::MariaDb => starts_encrypted(session, &name)?,
-                _ => rows.value(row, "encrypted").is_some_and(switch::is_on),
+                Flavor::MySql | Flavor::Percona => rows.value(row, "encrypted").is_some_and(switch::is_on),
             };
             let prevents_start = prevents_start(session, &name)?;
             logs.push(Log { name, encrypted, prevents_start });

@@ -67,7 +67,7 @@ pub(super) fn plan(
     let scan = Scan::quick(access, options, progress)?;
     let steps = match session.identity().flavor() {
         Flavor::MariaDb => mariadb::steps(&mut session, options, &scan)?,
-        _ => mysql::steps(&mut session, access, options, &scan)?,
+        Flavor::MySql | Flavor::Percona => mysql::steps(&mut session, access, options, &scan)?,
     };
     let version = session.identity().version.to_string();
     let mut leftovers: Vec<_> = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();

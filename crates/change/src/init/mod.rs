@@ -101,7 +101,7 @@ pub fn plan(connection: Option<(&Target, &Options)>, request: &InitRequest) -> R
     }
     let parts = match host.flavor {
         Flavor::MariaDb => mariadb::parts(&host, &keyring, request, &mut notes)?,
-        _ => mysql::parts(&host, &keyring)?,
+        Flavor::MySql | Flavor::Percona => mysql::parts(&host, &keyring)?,
     };
     Ok(InitPlan { server, host, keyring, parts, notes })
 }

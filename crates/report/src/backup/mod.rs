@@ -13,7 +13,7 @@ use std::{
 use archive::manifest::ExcludedFile;
 use serde::Serialize;
 
-use crate::{Error, Message, size, visible};
+use crate::{Error, Message, json, size, visible};
 
 pub use self::manifest::{ManifestList, write_manifest_table};
 pub use self::repository::{
@@ -30,9 +30,7 @@ pub use self::run::{
 /// # Errors
 /// [`Error::Write`].
 pub fn write_json_line(document: &impl Serialize, out: &mut dyn Write) -> Result<(), Error> {
-    serde_json::to_writer(&mut *out, document)?;
-    writeln!(out)?;
-    Ok(())
+    json::line(document, out)
 }
 
 fn left_out_messages(files: &[ExcludedFile]) -> impl Iterator<Item = Message> {

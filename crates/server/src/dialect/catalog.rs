@@ -60,9 +60,9 @@ pub struct Catalog {
 pub fn catalog(version: &ServerVersion) -> &'static Catalog {
     match version.flavor {
         Flavor::MariaDb => &MARIADB,
-        _ if version.at_least(8, 0, 16) => &MYSQL,
-        _ if version.at_least(5, 7, 6) => &MYSQL_57,
-        _ => &MYSQL_56,
+        Flavor::MySql | Flavor::Percona if version.at_least(8, 0, 16) => &MYSQL,
+        Flavor::MySql | Flavor::Percona if version.at_least(5, 7, 6) => &MYSQL_57,
+        Flavor::MySql | Flavor::Percona => &MYSQL_56,
     }
 }
 

@@ -65,9 +65,9 @@ pub fn dictionary(version: &ServerVersion) -> &'static Dictionary {
     match version.flavor {
         Flavor::MariaDb if version.at_least(10, 6, 0) => &MARIADB,
         Flavor::MariaDb => &OLDER_MARIADB,
-        _ if version.at_least(8, 0, 14) => &MYSQL,
-        _ if version.at_least(8, 0, 3) => &OLDER_MYSQL,
-        _ => &MYSQL_57,
+        Flavor::MySql | Flavor::Percona if version.at_least(8, 0, 14) => &MYSQL,
+        Flavor::MySql | Flavor::Percona if version.at_least(8, 0, 3) => &OLDER_MYSQL,
+        Flavor::MySql | Flavor::Percona => &MYSQL_57,
     }
 }
 

@@ -204,6 +204,9 @@ mod tests {
     use super::*;
     use crate::version::VersionHints;
 
+    /// Every fork's table.
+    const TABLES: [&[Entry]; 3] = [mysql::QUERIES, percona::QUERIES, mariadb::QUERIES];
+
     fn names(text: &str, comment: &str) -> Vec<&'static str> {
         let signs = VersionHints { comment, ..VersionHints::default() };
         let version = ServerVersion::parse(text, signs).unwrap();
@@ -212,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_entry_is_in_the_contract() {
-        for table in [mysql::QUERIES, percona::QUERIES, mariadb::QUERIES] {
+        for table in TABLES {
             for entry in table {
                 let (_, columns) = CONTRACT
                     .iter()
@@ -228,7 +231,7 @@ mod tests {
 
     #[test]
     fn no_version_has_two_statements_for_one_name() {
-        for table in [mysql::QUERIES, percona::QUERIES, mariadb::QUERIES] {
+        for table in TABLES {
             for (position, entry) in table.iter().enumerate() {
                 for other in table.iter().skip(position + 1) {
                     let overlap = entry.name == other.name && entry.since < other.before && other.since < entry.before;
@@ -268,7 +271,7 @@ mod tests {
 
     #[test]
     fn nothing_selects_a_credential() {
-        for table in [mysql::QUERIES, percona::QUERIES, mariadb::QUERIES] {
+        for table in TABLES {
             for entry in table {
                 let select = entry.sql.to_ascii_lowercase();
                 assert!(!select.contains("select *"), "{}", entry.name);
