@@ -218,7 +218,7 @@ pub enum Error {
     },
     /// The key derivation of a slot or digest would exhaust the machine; it was not computed.
     #[error("{device}: {what}, far more than cryptsetup ever asks for; nothing was computed")]
-    Absurd {
+    ExcessiveDerivation {
         /// Path of the device.
         device: PathBuf,
         /// Which part of the header asks for what.
