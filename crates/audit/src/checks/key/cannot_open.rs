@@ -5,6 +5,7 @@ mod mariadb;
 
 use std::collections::{HashMap, HashSet};
 
+use files::quantity::size;
 use findings::Severity;
 use innodb::binlog::BinlogEncryption;
 use innodb::keys::percona_binary_log_key_name;
@@ -154,7 +155,7 @@ fn lost(cx: &Context<'_>) -> Option<CheckResult> {
     };
     let seen = Evidence::Host {
         source: path.clone(),
-        observation: bytes.map_or_else(|| "no such file".to_owned(), |file| format!("{} bytes", file.size_bytes)),
+        observation: bytes.map_or_else(|| "no such file".to_owned(), |file| size(file.size_bytes)),
     };
     let message = format!("{path} {what}: at its next start the server cannot open what is encrypted");
     let result = CheckResult::fail(&path, EvidenceGrade::Bytes, message)
