@@ -115,6 +115,9 @@ pub enum Error {
         saved: PathBuf,
     },
 
+    /// `-` was given as the file of a key to create.
+    #[error("-: is standard input, and a new key needs a file")]
+    KeyToStdin,
     /// The key file to create already exists.
     #[error("{path}: exists, and a key is never overwritten", path = .path.display())]
     Exists {
