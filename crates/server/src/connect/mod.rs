@@ -141,7 +141,7 @@ impl Connection {
         // Read files first, so that a missing CA is found before the server is contacted.
         let config = match mode {
             TlsMode::Off => None,
-            _ => Some(client_config(mode, &options.tls, endpoint.host())?),
+            _ => Some(client_config(mode, &options.tls, endpoint.certificate_name())?),
         };
         let (mut socket, greeting, mut timings) = greet(endpoint, options.connect_timeout)?;
         let peer_pid = socket.peer_pid();
