@@ -115,8 +115,8 @@ fn an_unwritable_keyring_is_kept_and_a_rerun_rotates() {
     fill(&disk.0, 0);
     let at = Rotating::on(server);
     let before = fs::read(&keyring).expect("a keyring");
-    at.run("full.age", &["--master-key"]).refused(1, "bytes are free on its disk", "make room");
-    Ended::run(&at.server, "run", &[]).refuses(1, "bytes are free on its disk");
+    at.run("full.age", &["--master-key"]).refused(1, "B are free on its disk", "make room");
+    Ended::run(&at.server, "run", &[]).refuses(1, "B are free on its disk");
     assert!(fs::read(&keyring).expect("a keyring") == before, "it is as it was");
     Proof::mysql(&[at.server.datadir()], Some(&keyring)).is_sound();
     fs::remove_file(disk.0.join("filler")).expect("it was there");

@@ -14,7 +14,7 @@ use std::{
 
 use process::{Program, Running};
 use rustix::process::Signal;
-use server::{Connection, Endpoint, Options, Target, program::option};
+use server::{Connection, Endpoint, Options, Target, option_group::MYSQLD, program::option};
 
 use crate::Error;
 
@@ -47,7 +47,7 @@ impl Installation {
     /// The server's options go into its option file: mariabackup receives the options of the command line, and refuses
     /// some of them.
     fn settings(&self, option_file: &str) -> Vec<u8> {
-        let mut settings = format!("{option_file}[mysqld]\n").into_bytes();
+        let mut settings = format!("{option_file}[{MYSQLD}]\n").into_bytes();
         for option in &self.options {
             let option = option.as_encoded_bytes();
             settings.extend_from_slice(option.strip_prefix(b"--").unwrap_or(option));

@@ -8,6 +8,12 @@ use std::{
 };
 
 use files::WriteOptions;
+use server::{Flavor, option_group};
+
+/// Settings for a server of this family, in its group.
+pub(crate) fn server_lines(flavor: Flavor, settings: &[String]) -> String {
+    format!("# By `sealant encrypt`.\n{}", option_group::section(option_group::of_flavor(flavor), settings))
+}
 
 /// Appends lines, which take precedence over those above; creates the file if it does not exist. Owner and mode stay; a
 /// link, such as Debian's `/etc/mysql/my.cnf`, stays a link.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Units of a time, in milliseconds.
-const MILLISECONDS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];
+const MILLISECONDS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 /// Those of a short time.
 const SHORT: [(&str, u64); 2] = [MILLISECONDS[0], MILLISECONDS[1]];
@@ -15,13 +15,21 @@ pub fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     digits.trim_end().parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// A time with the unit ms, s, m or h. A number alone counts units of `bare_ms` milliseconds.
+/// A time with the unit ms, s, m, h or d. A number alone counts units of `bare_ms` milliseconds.
 ///
 /// # Errors
 /// What the text should be.
 pub fn time(text: &str, bare_ms: u64) -> Result<Duration, String> {
-    let milliseconds = number(text, &MILLISECONDS).or_else(|| number(text, &[("", bare_ms)]));
-    milliseconds.map(Duration::from_millis).ok_or_else(|| "a number followed by ms, s, m or h".to_owned())
+    time_with_unit(text).or_else(|wrong| number(text, &[("", bare_ms)]).map(Duration::from_millis).ok_or(wrong))
+}
+
+/// A time with the unit ms, s, m, h or d, which must be there.
+///
+/// # Errors
+/// What the text should be.
+pub fn time_with_unit(text: &str) -> Result<Duration, String> {
+    let milliseconds = number(text, &MILLISECONDS);
+    milliseconds.map(Duration::from_millis).ok_or_else(|| "a number followed by ms, s, m, h or d".to_owned())
 }
 
 /// A time with the unit ms or s, of at most `most`.
@@ -109,7 +117,14 @@ mod tests {
         assert_eq!((time("5", 1000), time("5", 1)), (Ok(Duration::from_secs(5)), Ok(Duration::from_millis(5))));
         assert_eq!((time("5ms", 1000), time("2h", 1)), (Ok(Duration::from_millis(5)), Ok(Duration::from_secs(7200))));
         assert_eq!((time("3 m", 1), time("0", 1)), (Ok(Duration::from_secs(180)), Ok(Duration::ZERO)));
-        assert!(["", "m", "1d", "-1s", "1.5s", "18446744073709551615"].iter().all(|text| time(text, 1000).is_err()));
+        assert!(["", "m", "1w", "-1s", "1.5s", "18446744073709551615"].iter().all(|text| time(text, 1000).is_err()));
+    }
+
+    #[test]
+    fn times_may_need_a_unit() {
+        assert_eq!(time_with_unit("2d"), Ok(Duration::from_secs(172_800)));
+        assert_eq!((time_with_unit("90s"), time("1d", 1)), (Ok(Duration::from_secs(90)), time_with_unit("24h")));
+        assert!(["", "60", "d", "1w"].iter().all(|text| time_with_unit(text).is_err()));
     }
 
     #[test]

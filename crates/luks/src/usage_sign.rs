@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use files::quantity::size;
+
 /// Smallest disk for a volume: the header, and some room for a file system.
 pub(crate) const MIN_BYTES: u64 = 32 << 20;
 
@@ -56,7 +58,7 @@ impl fmt::Display for UsageSign {
         match self {
             Self::NotADisk => f.write_str("is neither a block device nor a file"),
             Self::TooSmall(bytes) => {
-                write!(f, "has {bytes} bytes, fewer than the {MIN_BYTES} of the smallest volume")
+                write!(f, "has {}, less than the {} of the smallest volume", size(*bytes), size(MIN_BYTES))
             }
             Self::ReadOnly => f.write_str("is read-only"),
             Self::Mounted(path) => write!(f, "is mounted at {}", path.display()),

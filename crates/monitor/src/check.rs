@@ -12,7 +12,7 @@ use findings::Severity;
 use jiff::Timestamp;
 
 use crate::config::Thresholds;
-use crate::round::{Round, combined};
+use crate::round::{Round, combined, timed_out, wait};
 use crate::schedule::Scope;
 use crate::state::StateDir;
 use crate::{Config, Error};
@@ -112,8 +112,7 @@ fn limited(
         let warn = |text: &str| warn(&format!("{name}: {text}"));
         let _ = sender.send(Round::run(&config, &rules, &member, scope, &warn));
     });
-    let result = receiver.recv_timeout(limit);
-    let (_, round) = result.unwrap_or_else(|_| Err(format!("the audit did not end within {} s", limit.as_secs())))?;
+    let (_, round) = wait(&receiver, limit).unwrap_or_else(|| Err(timed_out(scope, limit)))?;
     Ok(round)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use audit::policy::Policy;
 use audit::rules::Rules;
 use audit::source::Source;
 use audit::waiver::Waivers;
+use files::quantity::time_with_unit;
 use findings::Severity;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::Error;
@@ -111,15 +114,13 @@ const fn default_time_limit() -> Duration {
     Duration::from_secs(600)
 }
 
-/// The longest interval.
-const MOST: u64 = 366 * 24 * 3600;
+/// The shortest and the longest interval.
+const INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(366 * 24 * 3600);
 
 fn interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    const UNITS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("d", 24 * 3600)];
     let text = String::deserialize(deserializer)?;
-    let seconds = files::quantity::number(&text, &UNITS).filter(|seconds| (1..=MOST).contains(seconds));
-    let wrong = || serde::de::Error::custom(format!("{text:?} is not a time like \"30s\", \"5m\", \"6h\" or \"1d\""));
-    seconds.map(Duration::from_secs).ok_or_else(wrong)
+    let time = time_with_unit(&text).ok().filter(|time| INTERVALS.contains(time));
+    time.ok_or_else(|| D::Error::custom(format!("{text:?} is not a time like \"30s\", \"5m\", \"6h\" or \"1d\"")))
 }
 
 impl Config {
@@ -256,12 +257,15 @@ mod tests {
             ("fleet = \"f\"\nlight = \"1m\"\n", "line 2: unknown field `light`"),
             ("fleet = \"f\"\nlight-every = \"60\"\n", "is not a time like"),
             ("fleet = \"f\"\nlight-every = \"0s\"\n", "is not a time like"),
+            ("fleet = \"f\"\nlight-every = \"500ms\"\n", "is not a time like"),
+            ("fleet = \"f\"\nlight-every = \"367d\"\n", "line 2"),
             ("fleet = \"f\"\nlight-every = \"2h\"\nfull-every = \"1h\"\n", "shorter than light-every"),
             ("fleet = \"f\"\nlisten = [\"localhost\"]\n", "line 2"),
             ("fleet = \"f\"\n[check]\nwarning = \"high\"\ncritical = \"low\"\n", "less severe"),
         ] {
             let error = config(text).unwrap_err();
             assert!(error.is_misuse() && error.to_string().contains(says), "{text}: {error}");
+            assert!(error.hint().is_some(), "{text}: {error}");
         }
     }
 

@@ -1,6 +1,10 @@
 //! Errors of the monitor.
 
-use std::{io, net::SocketAddr, path::PathBuf};
+use std::{
+    io::{self, ErrorKind},
+    net::SocketAddr,
+    path::PathBuf,
+};
 
 /// Why the monitor cannot start, or its configuration cannot be read again.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +85,16 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
+            Self::File { source, .. } => match source.kind() {
+                ErrorKind::NotFound => Some("give its path with --config".to_owned()),
+                ErrorKind::PermissionDenied => Some("run as a user who can read and write it".to_owned()),
+                _ => None,
+            },
+            Self::BadConfig { .. } => Some("correct the file; the guide of the monitor describes it".to_owned()),
+            Self::Listen { source, .. } if source.kind() == ErrorKind::AddrInUse => {
+                Some("stop the program that uses the port, or give another address under listen".to_owned())
+            }
+            Self::Tls(_) => Some("[tls] certificate and key must belong together, both PEM".to_owned()),
             Self::OpenListener { .. } => Some(
                 "set [tls] certificate and key, and token-file or client-ca; or listen on 127.0.0.1 or [::1]"
                     .to_owned(),

@@ -13,7 +13,7 @@ use audit::outcome::Outcome;
 use audit::rules::Rules;
 use jiff::Timestamp;
 
-use crate::round::{Round, combined};
+use crate::round::{Round, RoundResult, combined, timed_out, wait};
 use crate::schedule::{Intervals, Schedule, Scope};
 use crate::state::StateDir;
 use crate::view::{ServerView, View};
@@ -70,8 +70,6 @@ struct Job {
     config: Arc<Config>,
     rules: Arc<Rules>,
 }
-
-type RoundResult = Result<(Facts, Round), String>;
 
 /// Which servers a thread serves. Those whose last round failed may take long to fail again: they have threads of their
 /// own, so that they do not delay the others.
@@ -191,13 +189,7 @@ impl Shared {
             match result {
                 Some(Ok((facts, round))) => self.record(&job, &facts, round),
                 Some(Err(reason)) => self.record_failure(&job, &reason),
-                None => {
-                    let limit = job.config.time_limit.as_secs();
-                    self.record_failure(
-                        &job,
-                        &format!("the {} round did not end within {limit} s", job.scope.as_str()),
-                    );
-                }
+                None => self.record_failure(&job, &timed_out(job.scope, job.config.time_limit)),
             }
             if ended {
                 self.lock().of_job(&job).into_iter().for_each(|server| server.round = None);
@@ -265,19 +257,16 @@ impl Shared {
 
     /// The result of the round; `None` if it has not ended within its time limit, and its thread is left alone.
     fn wait(&self, results: &mpsc::Receiver<RoundResult>, job: &Job) -> Option<RoundResult> {
-        match results.recv_timeout(job.config.time_limit) {
-            Ok(result) => Some(result),
-            Err(mpsc::RecvTimeoutError::Disconnected) => Some(Err("the audit ended with an internal error".to_owned())),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                // The thread sends its result with the fleet locked.
-                let mut state = self.lock();
-                let late = results.try_recv().ok();
-                if late.is_none() {
-                    state.of_job(job).into_iter().for_each(|server| server.is_abandoned = true);
-                }
-                late
-            }
+        if let Some(result) = wait(results, job.config.time_limit) {
+            return Some(result);
         }
+        // The thread sends its result with the fleet locked.
+        let mut state = self.lock();
+        let late = results.try_recv().ok();
+        if late.is_none() {
+            state.of_job(job).into_iter().for_each(|server| server.is_abandoned = true);
+        }
+        late
     }
 
     /// Records what a round found, and logs what is different from the round before.

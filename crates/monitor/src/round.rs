@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 use std::{io, iter};
 
 use audit::coverage::DataState;
@@ -34,6 +36,26 @@ impl Prompt for NoPrompt {
     }
 }
 
+/// The facts that a round collected, and what it found; or why the server could not be audited, in one line.
+pub(crate) type RoundResult = Result<(Facts, Round), String>;
+
+/// Result of a round that ended without one.
+const INTERNAL_ERROR: &str = "the audit ended with an internal error";
+
+/// Waits for the result of a round in another thread. `None` if it has not ended within the time limit.
+pub(crate) fn wait(results: &Receiver<RoundResult>, limit: Duration) -> Option<RoundResult> {
+    match results.recv_timeout(limit) {
+        Ok(result) => Some(result),
+        Err(RecvTimeoutError::Disconnected) => Some(Err(INTERNAL_ERROR.to_owned())),
+        Err(RecvTimeoutError::Timeout) => None,
+    }
+}
+
+/// Why a server was not audited whose round exceeded its time limit.
+pub(crate) fn timed_out(scope: Scope, limit: Duration) -> String {
+    format!("the {} round did not end within {} s", scope.as_str(), limit.as_secs())
+}
+
 /// What a round found.
 pub(crate) struct Round {
     pub(crate) scope: Scope,
@@ -54,14 +76,14 @@ impl Round {
         member: &Member,
         scope: Scope,
         warn: &dyn Fn(&str),
-    ) -> Result<(Facts, Self), String> {
+    ) -> RoundResult {
         let audited = AssertUnwindSafe(|| {
             let facts = collect(config, member, scope, warn)?;
             let round = Self::of_facts(&facts, rules, scope);
             Ok((facts, round))
         });
         // A defect in the audit of one server must not end the monitor of the others.
-        catch_unwind(audited).unwrap_or_else(|_| Err("the audit ended with an internal error".to_owned()))
+        catch_unwind(audited).unwrap_or_else(|_| Err(INTERNAL_ERROR.to_owned()))
     }
 
     /// Judges the facts of a round.

@@ -175,7 +175,8 @@ fn http<S: AsyncRead + AsyncWrite + Unpin + Send>(
     }
 }
 
-/// TLS 1.3, with certificates of the readers if an authority for them is given.
+/// TLS 1.3, with certificates of the readers if an authority for them is given. The configurations of `tls13` always
+/// require a certificate of the peer, which browsers and Prometheus need not have.
 fn tls(config: &Config) -> Result<Option<TlsAcceptor>, Error> {
     let Some(files) = &config.tls else { return Ok(None) };
     let identity = Identity::from_files(&files.certificate, &files.key)?;

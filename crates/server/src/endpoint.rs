@@ -34,10 +34,10 @@ impl Endpoint {
         Self::Tcp { host: host.into(), port }
     }
 
-    /// The name that a certificate must contain for this endpoint.
-    pub fn host(&self) -> &str {
+    /// The name that a certificate must contain for this endpoint: the host, an IPv6 address without its zone.
+    pub fn certificate_name(&self) -> &str {
         match self {
-            Self::Tcp { host, .. } => host,
+            Self::Tcp { host, .. } => address::without_zone(host),
             Self::Socket(_) => "localhost",
         }
     }
@@ -100,6 +100,13 @@ mod tests {
     fn endpoints_are_shown_as_they_are_written() {
         assert_eq!(Endpoint::tcp("::1", 3306).to_string(), "[::1]:3306");
         assert_eq!(Endpoint::tcp("db", 3306).to_string(), "db:3306");
+    }
+
+    #[test]
+    fn certificates_name_hosts_without_zones() {
+        assert_eq!(Endpoint::tcp("fe80::1%eth0", 3306).certificate_name(), "fe80::1");
+        assert_eq!(Endpoint::tcp("db1", 3306).certificate_name(), "db1");
+        assert_eq!(Endpoint::Socket("/run/s".into()).certificate_name(), "localhost");
     }
 
     #[test]

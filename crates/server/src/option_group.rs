@@ -3,16 +3,47 @@
 //! Source: `load_default_groups` in `sql/mysqld.cc` of MySQL and MariaDB. MySQL reads `[mysqld]`, `[server]` and
 //! `[mysqld-8.0]`; MariaDB these, `[mariadb]`, `[mariadbd]` and both with a version, `[client-server]` and `[galera]`.
 
+use crate::Flavor;
 use crate::program::{MARIADB_BACKUP, XTRABACKUP};
 
+/// Group of servers, which MariaDB reads, too.
+pub const MYSQLD: &str = "mysqld";
+
+/// Group that only MariaDB's servers read.
+pub const MARIADB: &str = "mariadb";
+
+/// Group of the scripts that transfer the state of a Galera node.
+pub const SST: &str = "sst";
+
 /// Groups that servers of any version read.
-pub const SERVER: &[&str] = &["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
+pub const SERVER: &[&str] = &[MYSQLD, "server", MARIADB, "mariadbd", "client-server", "galera"];
 
 /// Groups that backup programs read, besides those of servers.
 pub const BACKUP: [&str; 3] = [XTRABACKUP, MARIADB_BACKUP[1], MARIADB_BACKUP[0]];
 
 /// Groups that may have a version suffix.
-const VERSIONED: [&str; 4] = ["mysqld", "mariadb", "mariadbd", "galera"];
+const VERSIONED: [&str; 4] = [MYSQLD, MARIADB, "mariadbd", "galera"];
+
+/// The group for a setting of a server of this family. Servers of the other family do not read `[mariadb]`, but MariaDB
+/// reads `[mysqld]`.
+#[must_use]
+pub const fn of_flavor(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MySql | Flavor::Percona => MYSQLD,
+        Flavor::MariaDb => MARIADB,
+    }
+}
+
+/// `lines` under the header of `group`, as text of an option file.
+#[must_use]
+pub fn section(group: &str, lines: &[impl AsRef<str>]) -> String {
+    let mut text = format!("[{group}]\n");
+    for line in lines {
+        text.push_str(line.as_ref());
+        text.push('\n');
+    }
+    text
+}
 
 /// The group of any version that `group` is for a single version: `mysqld` for `mysqld-8.0`.
 #[must_use]
@@ -64,6 +95,13 @@ pub fn is_client(group: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_mariadb_has_a_group_of_its_own_family() {
+        assert_eq!([Flavor::MySql, Flavor::Percona, Flavor::MariaDb].map(of_flavor), ["mysqld", "mysqld", "mariadb"]);
+        assert_eq!(section(SST, &["encrypt = 4", "tca = /ca"]), "[sst]\nencrypt = 4\ntca = /ca\n");
+        assert_eq!(section(MYSQLD, &[""; 0]), "[mysqld]\n");
+    }
 
     #[test]
     fn groups_of_programs_and_of_servers_are_distinguished() {

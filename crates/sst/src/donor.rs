@@ -12,6 +12,7 @@ use std::{
 use files::proc;
 use files::quantity::size;
 use server::address::{self, HostPort};
+use server::option_group::SST;
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
     Error as TransferError,
@@ -197,7 +198,7 @@ impl DonorRun<'_> {
         let provider = match choice.parse() {
             Ok(provider) => provider,
             Err(names) => {
-                refused(format!("[sst] sealant-snapshot is none of off, {names}"));
+                refused(format!("[{SST}] sealant-snapshot is none of off, {names}"));
                 return Ok(None);
             }
         };

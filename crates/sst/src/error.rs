@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use server::option_group::{MYSQLD, SST};
 use transfer::Error as TransferError;
 
 /// Why a state transfer failed. The message goes to the server's error log.
@@ -15,7 +16,7 @@ pub enum Error {
     #[error(transparent)]
     OptionFile(#[from] server::Error),
     /// An option cannot be used.
-    #[error("[sst] {option}: {reason}")]
+    #[error("[{SST}] {option}: {reason}")]
     Option {
         /// Its name.
         option: &'static str,
@@ -26,7 +27,7 @@ pub enum Error {
     #[error("the joiner's request has no sealant secret: set wsrep_sst_method=sealant on the joiner, too")]
     NoSecret,
     /// One side uses certificates of the site and the other does not.
-    #[error("{ours}, {theirs}: set tkey, tcert and tca in [sst] on all nodes, or on none")]
+    #[error("{ours}, {theirs}: set tkey, tcert and tca in [{SST}] on all nodes, or on none")]
     TrustDiffers {
         /// What this side has.
         ours: &'static str,
@@ -67,7 +68,7 @@ pub enum Error {
     },
     /// An option group for servers of one version sets the location of data.
     #[error(
-        "[{group}] {}: file locations in a version-specific group are not supported; set it in [mysqld]",
+        "[{group}] {}: file locations in a version-specific group are not supported; set it in [{MYSQLD}]",
         option.replace('-', "_")
     )]
     OneVersion {

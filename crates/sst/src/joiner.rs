@@ -12,6 +12,7 @@ use std::{
 
 use files::quantity::size;
 use server::address::{self, HostPort};
+use server::option_group::SST;
 use transfer::{
     Error as TransferError,
     pairing::{PairingToken, Secret},
@@ -64,7 +65,7 @@ pub fn run(
         (_, Some(code)) => PairingToken { pin: Some(code.pin), secret: code.secret.clone() },
         _ => return Err(Error::NoSecret),
     };
-    let known_by = if token.pin.is_some() { "a one-time key" } else { "certificates of [sst]" };
+    let known_by = if token.pin.is_some() { "a one-time key".to_owned() } else { format!("certificates of [{SST}]") };
     report.line(format!("listening on {}, TLS 1.3 with {known_by}", listening.address()));
     // If the port was chosen by the system, the donor needs that one.
     let reachable = address::join(&address.host, listening.address().port());

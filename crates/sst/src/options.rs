@@ -8,8 +8,6 @@ use server::{dialect::directory, option_group};
 
 use crate::{arguments::Arguments, error::Error};
 
-/// Option groups of state transfers.
-const SST: [&str; 1] = ["sst"];
 /// Directories of InnoDB and Aria files. Old files there must not be mixed with new ones.
 const LOCATIONS: [&str; 5] =
     [directory::SYSTEM, directory::SYSTEM_FILES, directory::REDO, directory::UNDO, directory::ARIA];
@@ -52,7 +50,7 @@ impl Options {
 
     /// Value of a state transfer option; `None` if it is not set, or empty.
     pub(crate) fn sst(&self, name: &str) -> Option<&str> {
-        self.last(&SST, name).filter(|text| !text.is_empty())
+        self.last(&[option_group::SST], name).filter(|text| !text.is_empty())
     }
 
     fn last(&self, groups: &[&str], name: &str) -> Option<&str> {

@@ -63,12 +63,13 @@ impl FromStr for ServerAddress {
 }
 
 impl ServerAddress {
-    /// The host name that the server's certificate usually has; `None` for a socket.
+    /// The name that the server's certificate usually has: its host, an IPv6 address without its zone. `None` for a
+    /// socket.
     #[must_use]
-    pub fn host(&self) -> Option<&str> {
+    pub fn certificate_name(&self) -> Option<&str> {
         match self {
             Self::Socket(_) => None,
-            Self::Port(address) => Some(&address.host),
+            Self::Port(address) => Some(address::without_zone(&address.host)),
         }
     }
 }
@@ -101,9 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_host_is_without_port_and_brackets() {
-        let host = |text: &str| text.parse::<ServerAddress>().unwrap().host().map(str::to_owned);
-        assert_eq!(host("[::1]:3306").as_deref(), Some("::1"));
-        assert_eq!((host("db1:3306").as_deref(), host("/run/s")), (Some("db1"), None));
+    fn a_certificate_names_the_servers_host_without_port_brackets_and_zone() {
+        let name = |text: &str| text.parse::<ServerAddress>().unwrap().certificate_name().map(str::to_owned);
+        assert_eq!(name("[::1]:3306").as_deref(), Some("::1"));
+        assert_eq!(name("[fe80::1%eth0]:3306").as_deref(), Some("fe80::1"));
+        assert_eq!((name("db1:3306").as_deref(), name("/run/s")), (Some("db1"), None));
     }
 }

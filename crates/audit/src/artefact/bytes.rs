@@ -1,5 +1,6 @@
 //! Interprets the bytes of files, and quotes them as evidence.
 
+use files::quantity::size;
 use innodb::binlog::{BinlogEncryption, BinlogHead};
 use innodb::binlog_scan::EventScan;
 use innodb::doublewrite::DoublewriteScan;
@@ -222,7 +223,7 @@ pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
         )],
         Content::Unknown { looks_random: Some(false) } => vec![at(0, String::new(), "clear text".to_owned())],
         Content::PlainTable { engine } => {
-            vec![at(0, String::new(), format!("{} bytes of {engine} data", file.size_bytes))]
+            vec![at(0, String::new(), format!("{} of {engine} data", size(file.size_bytes)))]
         }
         _ => Vec::new(),
     }

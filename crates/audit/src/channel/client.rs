@@ -3,6 +3,7 @@
 use server::address;
 use server::dialect::variable;
 use server::error_code::LOGIN_DENIED;
+use server::option_group;
 use server::probe::PlainLogin;
 use server::switch::is_on;
 
@@ -207,7 +208,10 @@ pub fn connections(sql: &SqlFacts) -> Observed<Vec<Connection<'_>>> {
     if sql.variable_or_none(variable::PERFORMANCE_SCHEMA).is_some_and(|value| !is_on(value)) {
         return Err(unseen(
             "performance_schema = OFF, so performance_schema.threads is empty whoever is connected".to_owned(),
-            "performance_schema = ON below [mysqld] in the option file, then restart".to_owned(),
+            format!(
+                "performance_schema = ON below [{}] in the option file, then restart",
+                option_group::of_flavor(sql.flavor())
+            ),
         ));
     }
     if !sql.answers.contains_key("connections") {

@@ -59,6 +59,10 @@ pub fn transfer<'a>(facts: &'a Facts, node: &Galera<'_>) -> Observed<Transfer<'a
     }
 }
 
+fn sst_group() -> String {
+    format!("the [{}] group of the option files", option_group::SST)
+}
+
 /// The options that a transfer script sees.
 struct Script<'a> {
     host: &'a HostFacts,
@@ -68,12 +72,10 @@ struct Script<'a> {
 
 impl<'a> Script<'a> {
     fn from_facts(facts: &'a Facts, rsync: bool) -> Observed<Self> {
-        let host = facts
-            .host()
-            .map_err(|unseen| Unavailable { what: "the [sst] group of the option files".to_owned(), ..unseen })?;
+        let host = facts.host().map_err(|unseen| Unavailable { what: sst_group(), ..unseen })?;
         if let Some((file, why)) = host.unreadable_options.first() {
             return Err(Unavailable {
-                what: "the [sst] group of the option files".to_owned(),
+                what: sst_group(),
                 why: format!("{file}: {why}"),
                 remedy: access::reading(file),
             });
@@ -85,7 +87,7 @@ impl<'a> Script<'a> {
     fn value(&mut self, key: &str) -> Option<&'a str> {
         let (rsync, tls_file) = (self.rsync, ["tca", "tcapath", "tcert", "tkey"].contains(&key));
         let read = |group: &str| match group {
-            "sst" => true,
+            option_group::SST => true,
             _ if tls_file => false,
             _ if option_group::BACKUP.contains(&group) => !rsync,
             _ => option_group::is_server(group),

@@ -6,7 +6,7 @@ use findings::Remedy;
 use process::shell_word;
 use server::dialect::setting::{Setting, setting};
 use server::dialect::variable;
-use server::quote;
+use server::{option_group, quote};
 
 use crate::check::Context;
 use crate::facts::sql::SqlFacts;
@@ -53,9 +53,9 @@ pub(super) fn beside_datadir(sql: &SqlFacts, name: &str) -> String {
     shell_word(&datadir.with_file_name(name).to_string_lossy())
 }
 
-/// The option group that this server reads and others may not.
+/// The option group for a setting of this server.
 pub(super) fn group(sql: &SqlFacts) -> &'static str {
-    if sql.is_mariadb() { "mariadb" } else { "mysqld" }
+    option_group::of_flavor(sql.flavor())
 }
 
 /// Path of the server's own CA file; a relative path is below the data directory.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use files::quantity::size;
 use server::Target;
 use server::probe::ProbeLimits;
 
@@ -23,11 +24,10 @@ pub struct Progress {
 impl fmt::Display for Progress {
     /// One human-readable line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = self.bytes >> 20;
-        match (self.files, mib) {
+        match (self.files, self.bytes) {
             (0, _) => f.write_str(self.step),
             (files, 0) => write!(f, "{}: {files}", self.step),
-            (files, mib) => write!(f, "{}: {files}, {mib} MiB read", self.step),
+            (files, bytes) => write!(f, "{}: {files}, {} read", self.step, size(bytes)),
         }
     }
 }

@@ -15,7 +15,7 @@ use server::{
         innodb::{MARIADB_PAGES_READ, MARIADB_THREADS, MARIADB_UNFINISHED, MARIADB_WAKE_THREADS, set_mariadb_threads},
         statement::CHECKPOINT,
     },
-    quote, switch,
+    option_group, quote, switch,
 };
 
 use innodb::file_suffix;
@@ -26,8 +26,8 @@ use super::{
     scan::Scan,
 };
 use crate::{
-    ClientImpact, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, schema_change_tools::Table,
-    scratch_schema::ScratchSchema,
+    ClientImpact, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, option_file,
+    schema_change_tools::Table, scratch_schema::ScratchSchema,
 };
 
 /// Time limit without progress of the threads.
@@ -137,8 +137,12 @@ fn option_file(options: &Options, scan: &Scan) -> Option<Step<Action>> {
         .map(|setting| format!("{} = {}", setting.name, setting.wanted))
         .collect();
     let what = format!("write into {} for the next start: {}", path.display(), missing.join(", "));
-    let lines = format!("# By `sealant encrypt`.\n[mariadb]\n{}\n", missing.join("\n"));
+    let lines = option_file::server_lines(Flavor::MariaDb, &missing);
     (!missing.is_empty()).then(|| Step::quiet("option file", &what, Action::OptionFile { path, lines }))
+}
+
+fn write_setting(setting: &Setting) -> String {
+    format!("write {} = {} under [{}] (--option-file)", setting.name, setting.wanted, option_group::MARIADB)
 }
 
 /// Settings that need a restart, or that the next restart would undo.
@@ -159,11 +163,8 @@ pub(super) fn pending_settings(
         };
         let remedy = match (off, written) {
             (true, Some(true)) => "restart the server".to_owned(),
-            (true, _) => format!(
-                "write {} = {} under [mariadb] (--option-file) and restart the server",
-                setting.name, setting.wanted
-            ),
-            (false, _) => format!("write {} = {} under [mariadb] (--option-file)", setting.name, setting.wanted),
+            (true, _) => format!("{} and restart the server", write_setting(setting)),
+            (false, _) => write_setting(setting),
         };
         let check = audit::checks::DEFAULT_OFF.id.to_owned();
         leftovers.push(Leftover { artefact: setting.name.to_owned(), check, reason, remedy, closable: true });

@@ -3,6 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
+use files::quantity::size;
 use serde::Serialize;
 
 use super::{Options, clear::ClearTable};
@@ -147,11 +148,8 @@ impl Room {
 pub(super) fn no_room(datadir: &Path, bytes: u64) -> Option<String> {
     let room = Room::for_copy(datadir, bytes);
     room.lacks().then(|| {
-        let (needed, free) = (room.needed_bytes >> 20, room.free_bytes.unwrap_or(0) >> 20);
-        format!(
-            "its copy needs {needed} MiB, and {free} MiB are free in {}; make room and run it again",
-            datadir.display()
-        )
+        let (needed, free) = (size(room.needed_bytes), size(room.free_bytes.unwrap_or(0)));
+        format!("its copy needs {needed}, and {free} are free in {}; make room and run it again", datadir.display())
     })
 }
 
@@ -176,7 +174,7 @@ mod tests {
     fn room_is_asked_of_the_disk() {
         let here = std::env::temp_dir();
         assert_eq!(no_room(&here, 0), None);
-        assert!(no_room(&here, u64::MAX).unwrap().contains("MiB are free"));
+        assert!(no_room(&here, u64::MAX).unwrap().contains("iB are free"));
         assert_eq!(no_room(Path::new("/no/such/place"), u64::MAX), None);
     }
 

@@ -1,9 +1,9 @@
 //! Steps for MySQL 5.7 and later, and Percona Server.
 
 use server::{
-    Capability, Rows,
+    Capability, Flavor, Rows,
     dialect::{setting::setting, statement::show_variables},
-    quote, switch,
+    option_group, quote, switch,
 };
 
 use server::dialect::{encryption::MYSQL_ENCRYPTED, variable};
@@ -17,7 +17,7 @@ use super::{
     scan::Scan,
     undo,
 };
-use crate::{ClientImpact, Error, KeyStore, Session, Step, schema_change_tools::Table, scratch_schema};
+use crate::{ClientImpact, Error, KeyStore, Session, Step, option_file, schema_change_tools::Table, scratch_schema};
 
 pub(super) fn steps(
     session: &mut Session<'_>,
@@ -173,7 +173,7 @@ fn option_file(session: &Session<'_>, options: &Options, scan: &Scan) -> Option<
     let path = options.option_file.clone()?;
     let missing: Vec<String> = lines(session, options, scan).into_iter().map(|(_, line)| line).collect();
     let what = format!("write into {} for the next start: {}", path.display(), missing.join(", "));
-    let lines = format!("# By `sealant encrypt`.\n[mysqld]\n{}\n", missing.join("\n"));
+    let lines = option_file::server_lines(Flavor::MySql, &missing);
     (!missing.is_empty()).then(|| Step::quiet("option file", &what, Action::OptionFile { path, lines }))
 }
 
@@ -183,7 +183,10 @@ pub(super) fn not_kept(session: &Session<'_>, options: &Options, scan: &Scan) ->
         artefact: variable.to_owned(),
         check: audit::checks::NOT_PERSISTENT.id.to_owned(),
         reason: format!("this server does not persist {variable}, and no option file sets it for the next start"),
-        remedy: format!("put `{line}` below [mysqld] in its option file, or run it again with --option-file"),
+        remedy: format!(
+            "put `{line}` below [{}] in its option file, or run it again with --option-file",
+            option_group::MYSQLD
+        ),
         closable: true,
     };
     lines(session, options, scan).into_iter().map(leftover).collect()

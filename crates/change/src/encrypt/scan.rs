@@ -35,7 +35,7 @@ impl Scan {
     }
 
     fn run(location: &ServerAccess, options: &Options, deep: bool, progress: &Progress<'_>) -> Result<Self, Error> {
-        let show = |at: collect::Progress| progress(&format!("{}: {}, {} MiB read", at.step, at.files, at.bytes >> 20));
+        let show = |at: collect::Progress| progress(&at.to_string());
         let options = LiveOptions {
             datadir: options.datadir.clone(),
             deep,

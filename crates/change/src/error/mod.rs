@@ -8,6 +8,7 @@ mod statement;
 
 use std::{io, path::PathBuf};
 
+use files::quantity::size;
 use server::Endpoint;
 
 use crate::Activity;
@@ -111,9 +112,11 @@ pub enum Error {
     },
     /// The disk has no space for the keyring, and MySQL would truncate it.
     #[error(
-        "{}: {free} bytes are free on its disk and {needed} are needed: MySQL truncates a keyring that it cannot write \
+        "{}: {} are free on its disk and {} are needed: MySQL truncates a keyring that it cannot write \
          completely",
-        keyring.display()
+        keyring.display(),
+        size(*free),
+        size(*needed)
     )]
     NoRoomForKeyring {
         /// Path of the keyring.

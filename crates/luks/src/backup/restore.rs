@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use files::WriteOptions;
+use files::quantity::size;
 use rustix::fs::{SeekFrom, seek};
 
 use super::lock::lock;
@@ -192,10 +193,11 @@ fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, E
 
 /// The device must be large enough for the header and, unless the header is detached, for some data.
 pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), Error> {
-    let size = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(Error::io(device))?;
+    let bytes = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(Error::io(device))?;
     let data = volume.live().map(|segment| segment.offset).min().unwrap_or_default();
-    if size < volume.header_bytes.max(data) {
-        let why = format!("{}: has {size} bytes, too few for this header; nothing was changed", device.display());
+    if bytes < volume.header_bytes.max(data) {
+        let why =
+            format!("{}: has only {}, too little for this header; nothing was changed", device.display(), size(bytes));
         return Err(Error::WouldDestroy(why));
     }
     Ok(())

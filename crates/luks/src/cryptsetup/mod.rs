@@ -137,7 +137,7 @@ impl Cryptsetup {
 fn check_derivation_cost(device: &Path) -> Result<(), Error> {
     let volume = std::fs::File::open(device).ok().and_then(|file| read(&file).ok()?.volume);
     match volume.and_then(|volume| volume.excess()) {
-        Some(what) => Err(Error::Absurd { device: device.to_owned(), what }),
+        Some(what) => Err(Error::ExcessiveDerivation { device: device.to_owned(), what }),
         None => Ok(()),
     }
 }

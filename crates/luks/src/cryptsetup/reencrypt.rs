@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use files::quantity::size;
 use process::Program;
 
 use super::{Cryptsetup, Version, check_derivation_cost};
@@ -48,10 +49,9 @@ pub struct Progress {
 
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = |bytes: u64| bytes >> 20;
-        let (done, total, speed) = (mib(self.done), mib(self.total), mib(self.speed));
+        let (done, total, speed) = (size(self.done), size(self.total), size(self.speed));
         let eta = Duration::from_secs(self.eta.as_secs());
-        write!(f, "re-encrypted {done} of {total} MiB, {speed} MiB/s, {eta:?} left")
+        write!(f, "re-encrypted {done} of {total}, {speed}/s, {eta:?} left")
     }
 }
 

@@ -104,7 +104,7 @@ impl Cryptsetup {
     /// Opens `device` as `/dev/mapper/NAME`.
     ///
     /// # Errors
-    /// [`Error::NoSlotOpens`], [`Error::Absurd`]; others.
+    /// [`Error::NoSlotOpens`], [`Error::ExcessiveDerivation`]; others.
     pub fn map(&self, device: &Path, name: &str, key: &Secret, mapping: &Mapping) -> Result<(), Error> {
         check_derivation_cost(mapping.header.as_deref().unwrap_or(device))?;
         let mut args: Vec<&OsStr> = ["open", "--type", "luks", "--key-file", "-"].map(OsStr::new).to_vec();

@@ -16,6 +16,7 @@ impl Error {
             Self::BackupExists { .. } => "backups are never overwritten; choose another name",
             Self::Unreadable { .. } => "`sealant luks audit` says more",
             Self::DeviceUnreadable { .. } => "if its header is lost and you know the device: --header-is-lost",
+            Self::KeyToStdin => "give --key-file the path of a new file, or leave out --make-key to read the key",
             Self::Exists { .. } => "leave out --make-key to use it",
             Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, UsageSign::Data { .. })) => {
                 "if the data is not needed, give --destroy-unknown-data"
@@ -34,6 +35,10 @@ impl Error {
     /// Whether the request can never work, independent of the state of files and networks.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::Vault(error) if error.is_misuse())
+        match self {
+            Self::KeyToStdin => true,
+            Self::Vault(error) => error.is_misuse(),
+            _ => false,
+        }
     }
 }

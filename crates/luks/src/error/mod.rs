@@ -115,6 +115,9 @@ pub enum Error {
         saved: PathBuf,
     },
 
+    /// `-` was given as the file of a key to create.
+    #[error("-: is standard input, and a new key needs a file")]
+    KeyToStdin,
     /// The key file to create already exists.
     #[error("{path}: exists, and a key is never overwritten", path = .path.display())]
     Exists {
@@ -218,7 +221,7 @@ pub enum Error {
     },
     /// The key derivation of a slot or digest would exhaust the machine; it was not computed.
     #[error("{device}: {what}, far more than cryptsetup ever asks for; nothing was computed")]
-    Absurd {
+    ExcessiveDerivation {
         /// Path of the device.
         device: PathBuf,
         /// Which part of the header asks for what.

@@ -42,9 +42,10 @@ impl<'p> NewVolumeKey<'p> {
     /// Checks that the key can be read or created. Writes nothing, and leaves standard input, which can be read once.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Io`].
+    /// [`Error::KeyToStdin`], [`Error::Exists`], [`Error::Io`].
     pub fn check(self) -> Result<(), Error> {
         match self.make {
+            true if is_stdin(self.path) => Err(Error::KeyToStdin),
             true if self.path.exists() => Err(Error::Exists { path: self.path.to_owned() }),
             true => Ok(()),
             false if is_stdin(self.path) => Ok(()),
@@ -149,6 +150,12 @@ mod tests {
         assert!(old.check().is_ok() && new.read_or_create().is_err());
         assert_eq!(old.read_or_create().unwrap().bytes(), key.bytes());
         assert_eq!((new.created(), old.created()), (Some(path.as_path()), None));
+    }
+
+    #[test]
+    fn no_key_is_made_on_standard_input() {
+        let error = NewVolumeKey { path: "-".as_ref(), make: true }.check().unwrap_err();
+        assert!(matches!(error, Error::KeyToStdin) && error.hint().is_some(), "{error}");
     }
 
     #[test]

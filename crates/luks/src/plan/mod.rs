@@ -5,6 +5,7 @@ mod parameters;
 mod steps;
 
 use files::proc::{self, Processor};
+use files::quantity::size;
 use serde::Serialize;
 
 use crate::Error;
@@ -216,7 +217,12 @@ fn remarks(input: &PlanInput, needed_bytes: u64) -> Vec<String> {
             disk.obstacles.iter().map(|why| format!("{} {why}: `sealant luks format` refuses it", disk.device)),
         );
         if disk.bytes < needed_bytes {
-            remarks.push(format!("{} has {} bytes, too few", disk.device, disk.bytes));
+            remarks.push(format!(
+                "{} has only {}, and {} are needed",
+                disk.device,
+                size(disk.bytes),
+                size(needed_bytes)
+            ));
         }
     }
     if input.machine.cryptsetup.is_none() {

@@ -37,7 +37,7 @@ const BYTES: [(&str, u64); 10] = [
 /// Units of sizes in measurements, which are decimal.
 const DECIMAL_BYTES: [(&str, u64); 4] = [("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)];
 
-/// A time: a number, followed by ms, s, m, h or nothing (seconds).
+/// A time: a number, followed by ms, s, m, h, d or nothing (seconds).
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let time = quantity::time(text, SECOND_MS)?;
     Some(time).filter(|time| !time.is_zero() && *time <= LONGEST).ok_or_else(|| "more than 0".to_owned())

@@ -31,6 +31,9 @@ pub(crate) fn to_screen(write: &Writer<'_>) -> Result<(), Failure> {
 
 /// Checks before a long run that a file can be written.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    if path.as_os_str() == "-" {
+        return Err(Failure::usage("-: not the name of a file").hint("standard output is /dev/stdout"));
+    }
     if path.is_dir() || !files::parent(path).is_dir() {
         return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
     }
@@ -91,6 +94,12 @@ mod tests {
         assert!(failed.unwrap_err().error.contains("no space left"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_hyphen_is_no_file_to_write() {
+        let refused = check_writable("-".as_ref()).unwrap_err();
+        assert!(refused.hint.is_some_and(|hint| hint.contains("/dev/stdout")), "{}", refused.error);
     }
 
     #[test]

@@ -215,7 +215,7 @@ pub(crate) fn handshake(
     endpoint: &Endpoint,
 ) -> Result<(Transport, TlsFacts), Error> {
     let mut client =
-        ClientConnection::new(config, server_name(endpoint.host())).map_err(|error| tls_failure(&error))?;
+        ClientConnection::new(config, server_name(endpoint.certificate_name())).map_err(|error| tls_failure(&error))?;
     while client.is_handshaking() {
         if let Err(error) = client.complete_io(&mut socket) {
             return Err(match tls_cause(&error) {

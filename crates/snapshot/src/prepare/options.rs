@@ -12,6 +12,7 @@ use files::WriteOptions;
 use files::regular::{self, Links};
 use innodb::server_file::BACKUP_OPTIONS;
 use server::dialect::variable;
+use server::option_group::{MYSQLD, section};
 
 use super::PrepareFault;
 
@@ -67,7 +68,7 @@ pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32,
 /// The known options of a text. The error is the name of an option whose value does not have its form.
 fn rewritten(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     let text = String::from_utf8_lossy(text);
-    let mut rewritten = "[mysqld]\n".to_owned();
+    let mut rewritten = section(MYSQLD, &[""; 0]);
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
         let (name, value) = (name.trim().replace('-', "_"), value.trim());
         let known = KNOWN.into_iter().find(|(known, _)| *known == name);

@@ -70,7 +70,7 @@ impl ServerTls {
     /// # Errors
     /// [`Error::TlsToSocket`].
     pub fn to(server: &ServerAddress, ca: PathBuf, name: Option<&str>, any_name: bool) -> Result<Self, Error> {
-        let host = server.host().ok_or(Error::TlsToSocket)?;
+        let host = server.certificate_name().ok_or(Error::TlsToSocket)?;
         Ok(Self { ca, name: (!any_name).then(|| name.unwrap_or(host).to_owned()) })
     }
 }

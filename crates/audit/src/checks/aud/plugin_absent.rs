@@ -1,7 +1,7 @@
 //! `aud-plugin-absent`.
 
 use findings::{Remedy, Severity};
-use server::Capability;
+use server::{Capability, option_group};
 
 use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::checks::advice::{set_at_start, set_variable};
@@ -139,7 +139,7 @@ fn fix(sql: &SqlFacts) -> Remedy {
         MariaDb => {
             let lines =
                 ["plugin_load_add = server_audit", "server_audit = FORCE_PLUS_PERMANENT", "server_audit_logging = ON"];
-            Remedy::option_file("mariadb", lines).then_restart()
+            Remedy::option_file(option_group::MARIADB, lines).then_restart()
         }
         Percona if sql.can(Capability::AuditLogFilterComponent) => {
             "run audit_log_filter_linux_install.sql of the server's share directory, which installs \
@@ -148,7 +148,7 @@ fn fix(sql: &SqlFacts) -> Remedy {
         }
         Percona => {
             let lines = ["plugin_load_add = audit_log.so", "audit_log = FORCE_PLUS_PERMANENT"];
-            Remedy::option_file("mysqld", lines).then_restart()
+            Remedy::option_file(option_group::MYSQLD, lines).then_restart()
         }
         MySql => {
             "MySQL Enterprise: run audit_log_filter_linux_install.sql, and audit_log = FORCE_PLUS_PERMANENT in the \

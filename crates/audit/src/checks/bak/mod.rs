@@ -1,5 +1,6 @@
 //! Backups and dumps.
 
+use files::quantity::size;
 use findings::{Remedy, Severity};
 use innodb::tablespace::TablespaceKind;
 
@@ -67,7 +68,7 @@ fn quote(cx: &Context<'_>, artefact: &Artefact<'_>) -> Vec<Evidence> {
             path: file.path.clone(),
             offset: 0,
             hex: String::new(),
-            meaning: format!("recognised as {}, {} bytes", backup.layers.join(" in "), file.size_bytes),
+            meaning: format!("recognised as {}, {}", backup.layers.join(" in "), size(file.size_bytes)),
         }],
         _ => artefact.evidence(cx.facts),
     }

@@ -1,5 +1,6 @@
 //! `ev-mismatch`.
 
+use files::quantity::size;
 use findings::Severity;
 use server::dialect::encryption::{Encrypts, switches};
 use server::dialect::variable;
@@ -125,7 +126,7 @@ fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, results: &mut CheckResults)
                     path: clear.path.clone(),
                     offset: clear.clear_offset.unwrap_or(0),
                     hex: String::new(),
-                    meaning: format!("clear sample in {} bytes", clear.size_bytes),
+                    meaning: format!("clear sample in {}", size(clear.size_bytes)),
                 }),
         );
     }

@@ -92,12 +92,14 @@ fn verify_transfers(facts: &Facts, sql: &SqlFacts, method: &str) -> Remedy {
     let [ca, cert, key] = certificates(sql);
     let is_old = |key: &str| ["tca", "tcapath", "tcert", "tkey"].contains(&key);
     let old = facts.host.iter().flat_map(|host| &host.options);
-    let old = old.into_iter().any(|entry| entry.read_by_server && entry.group == "sst" && is_old(&entry.key));
+    let old =
+        old.into_iter().any(|entry| entry.read_by_server && entry.group == option_group::SST && is_old(&entry.key));
     let names = if old { ["tca", "tcert", "tkey"] } else { ["ssl-ca", "ssl-cert", "ssl-key"] };
     let files = names.iter().zip([ca, cert, key]).map(|(name, file)| format!("{name} = {file}"));
     let rsync = method.starts_with("rsync");
     let mode = ["encrypt = 4", "ssl-mode = VERIFY_CA"].into_iter().skip(usize::from(rsync)).map(str::to_owned);
-    let lines = Remedy::option_file("sst", mode.chain(files)).note("on every node, before the next transfer");
+    let lines =
+        Remedy::option_file(option_group::SST, mode.chain(files)).note("on every node, before the next transfer");
     let stunnel = facts.host.as_ref().and_then(|host| host.stunnel);
     if rsync && stunnel != Some(true) { Remedy::advice("install stunnel").and(lines) } else { lines }
 }

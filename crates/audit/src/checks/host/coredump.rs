@@ -1,5 +1,6 @@
 //! `host-coredump`.
 
+use files::quantity::size;
 use findings::{Remedy, Severity};
 use process::shell_word;
 use server::Capability;
@@ -44,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
             CheckResult::fail(
                 &file.name,
                 EvidenceGrade::Bytes,
-                format!("{} is a core dump of {} bytes", file.path, file.size_bytes),
+                format!("{} is a core dump of {}", file.path, size(file.size_bytes)),
             )
             .severity(Severity::High)
             .evidence(Evidence::Bytes {

@@ -1,5 +1,6 @@
 //! `host-swap-plaintext`.
 
+use files::quantity::size;
 use findings::Severity;
 
 use super::{observed, servers_host};
@@ -45,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
         return Ok(CheckResults::one(pass(host)));
     }
     if let Some(kib) = locked(cx.facts, host) {
-        let message = format!("swap is in clear, and the server has locked {kib} KiB of its memory");
+        let message = format!("swap is in clear, and the server has locked {} of its memory", kib_size(kib));
         return Ok(CheckResults::one(
             CheckResult::pass("server", EvidenceGrade::Bytes, message)
                 .evidence(observed("/proc/PID/status", format!("VmLck: {kib} kB"))),
@@ -54,6 +55,11 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let mut results = CheckResults::new();
     open.into_iter().for_each(|swap| results.push(exposed(host, swap)));
     Ok(results)
+}
+
+/// A number of KiB, the unit of `/proc`.
+fn kib_size(kib: u64) -> String {
+    size(kib.saturating_mul(1024))
 }
 
 fn pass(host: &HostFacts) -> CheckResult {
@@ -94,8 +100,9 @@ fn exposed(host: &HostFacts, swap: &Swap) -> CheckResult {
     }
     let swapped = host.process.as_ref().and_then(|process| process.swapped_kib).unwrap_or(0);
     let message = format!(
-        "swap {} is in clear, and the server's memory is not locked; {swapped} KiB of it are swapped out",
-        swap.name
+        "swap {} is in clear, and the server's memory is not locked; {} of it are swapped out",
+        swap.name,
+        kib_size(swapped)
     );
     CheckResult::fail(&swap.name, EvidenceGrade::Bytes, message)
         .evidence(observed("/proc/swaps", format!("{} on a plain disk", swap.name)))

@@ -1,11 +1,14 @@
 //! `key-cannot-open`.
 
+mod every_page;
+mod mariadb;
+
 use std::collections::{HashMap, HashSet};
 
+use files::quantity::size;
 use findings::Severity;
 use innodb::binlog::BinlogEncryption;
 use innodb::keys::percona_binary_log_key_name;
-use innodb::verify::Verdict as Proven;
 use keyring::{StoreKind, StoreSummary};
 
 use super::{
@@ -13,11 +16,9 @@ use super::{
 };
 use crate::access;
 use crate::check::{Check, CheckResult, CheckResults, Context};
-use crate::checks::proof::evidence;
 use crate::exposure::{ClosedBy, Exposes};
-use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
+use crate::facts::files::{Content, KeyProof};
 use crate::facts::host::Role;
-use crate::facts::proof::{Proof, UnsoundFile};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
 
@@ -42,11 +43,11 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
-    if let Some(proof) = proof(cx) {
-        return by_proof(cx, proof);
+    if let Some(proof) = every_page::proof(cx) {
+        return every_page::judge(cx, proof);
     }
     if is_mariadb(cx) {
-        return mariadb(cx);
+        return mariadb::judge(cx);
     }
     let wanted = wrapped(cx, true);
     let keys = Keys::collect(cx);
@@ -69,118 +70,6 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
         }
     }
     counts.close(cx, results)
-}
-
-/// The result of `--deep` with the server's own keys; `None` if a KMS or Vault has the keys, or none were found.
-fn proof<'a>(cx: &'a Context<'_>) -> Option<&'a Proof> {
-    let remote = |sql| keyring(sql).is_ok_and(|keyring| keyring.is_some_and(|keyring| !keyring.is_local_file()));
-    let proof = cx.facts.files.as_ref()?.proof.as_ref()?;
-    (proof.usable().next().is_some() && !cx.facts.sql.as_ref().is_some_and(remote)).then_some(proof)
-}
-
-/// Maximum number of files reported individually.
-const MAX_LISTED: usize = 50;
-
-fn by_proof(cx: &Context<'_>, proof: &Proof) -> Observed<CheckResults> {
-    if let Some(result) = lost(cx) {
-        return Ok(CheckResults::one(result));
-    }
-    let mut results = CheckResults::new();
-    damaged(cx, &mut results);
-    let opened_all_the_same = opened_despite_damage(cx, proof);
-    refused(proof, &opened_all_the_same, &mut results);
-    if let Some(unseen) = unopened(cx, proof) {
-        results.push_unknown("files", unseen);
-    }
-    let opened = proof.count(Proven::Ok);
-    if results.is_empty() && opened == 0 && opened_all_the_same.is_empty() {
-        return if is_mariadb(cx) { mariadb(cx) } else { nothing_wrapped(cx) };
-    }
-    let besides = match opened_all_the_same.len() {
-        0 => String::new(),
-        more => format!("; also {more} whose page 0 is damaged, see rest-page-damaged"),
-    };
-    let description =
-        format!("{} opens each of {opened} encrypted files, every page of them{besides}", proof.store_names());
-    let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
-    results.pass_if_clean(
-        stores.fold(CheckResult::pass("server", EvidenceGrade::Bytes, description), CheckResult::evidence),
-    );
-    Ok(results)
-}
-
-/// Files whose page 0 is damaged, but not in the part that holds the key: `rest-page-damaged` reports them.
-fn opened_despite_damage<'a>(cx: &'a Context<'_>, proof: &'a Proof) -> HashSet<&'a str> {
-    let damaged = proof.unsound.iter().filter(|file| file.verdict == Proven::BadKeyInfo && !file.locked);
-    damaged.map(|file| file.path.as_str()).filter(|path| is_opened(cx, path)).collect()
-}
-
-/// Whether a key was tried on page 0 of a tablespace, and opens it.
-fn is_opened(cx: &Context<'_>, path: &str) -> bool {
-    cx.facts.files.as_ref().is_some_and(|files| files.is_opened(path))
-}
-
-/// Files that no known key opens.
-fn refused(proof: &Proof, opened: &HashSet<&str>, results: &mut CheckResults) {
-    let damaged = proof.count(Proven::BadKeyInfo).saturating_sub(u64::try_from(opened.len()).unwrap_or(u64::MAX));
-    let all = proof.locked.saturating_add(damaged);
-    let is_refused = |file: &&UnsoundFile| {
-        (file.locked || file.verdict == Proven::BadKeyInfo) && !opened.contains(file.path.as_str())
-    };
-    let listed = proof.unsound.iter().filter(is_refused).take(MAX_LISTED);
-    let mut reported = 0_u64;
-    for file in listed {
-        results.push(refusal(proof, file));
-        reported = reported.saturating_add(1);
-    }
-    let left = all.saturating_sub(reported);
-    if left > 0 {
-        let stores = proof.store_names();
-        let message = format!("{left} more files are not opened by {stores}");
-        let observation = format!("{all} files in all are not opened by it; `sealant verify` lists them");
-        let seen = Evidence::Host { source: stores, observation };
-        results.push(CheckResult::fail("more files", EvidenceGrade::Bytes, message).evidence(seen));
-    }
-}
-
-/// A file that no known key opens.
-fn refusal(proof: &Proof, file: &UnsoundFile) -> CheckResult {
-    let (key, stores) = (file.key_text(), proof.store_names());
-    let (message, fix) = match file.verdict {
-        Proven::BadKeyInfo if file.is_tablespace() => (
-            format!("page 0 of {}, which holds the information about its key, is damaged", file.name),
-            format!("restore {} from a backup that `sealant verify` proves sound", file.path),
-        ),
-        Proven::BadKeyInfo => (
-            format!("the information about the key of {} is damaged: no key can open it", file.name),
-            format!("restore {} from a backup that `sealant verify` proves sound", file.path),
-        ),
-        Proven::WrongKey => (
-            format!("{key} of {stores} does not open {}", file.name),
-            format!("put the key file with the right {key} back before the server restarts"),
-        ),
-        _ => (
-            format!("{} needs {key}, which {stores} does not hold", file.name),
-            format!("put the key file with {key} back before the server restarts"),
-        ),
-    };
-    evidence(file)
-        .into_iter()
-        .fold(CheckResult::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), CheckResult::evidence)
-}
-
-/// Encrypted files that could not be proven, and whose key could not be tested on page 0: a running server changes
-/// them.
-fn unopened(cx: &Context<'_>, proof: &Proof) -> Option<Unavailable> {
-    let open =
-        |file: &&UnsoundFile| file.verdict == Proven::Unverifiable && file.key.is_some() && !is_opened(cx, &file.path);
-    let open: Vec<&UnsoundFile> = proof.unsound.iter().filter(open).collect();
-    let first = open.first()?;
-    Some(Unavailable {
-        what: format!("whether the keys open {} and {} more files", first.name, open.len().saturating_sub(1)),
-        why: first.findings.first().map_or_else(|| "no key of its kind was found".to_owned(), |f| f.detail.clone()),
-        remedy: "audit a snapshot with --offline, or `sealant verify DIR --keyring FILE`".to_owned(),
-    })
 }
 
 #[derive(Default)]
@@ -266,7 +155,7 @@ fn lost(cx: &Context<'_>) -> Option<CheckResult> {
     };
     let seen = Evidence::Host {
         source: path.clone(),
-        observation: bytes.map_or_else(|| "no such file".to_owned(), |file| format!("{} bytes", file.size_bytes)),
+        observation: bytes.map_or_else(|| "no such file".to_owned(), |file| size(file.size_bytes)),
     };
     let message = format!("{path} {what}: at its next start the server cannot open what is encrypted");
     let result = CheckResult::fail(&path, EvidenceGrade::Bytes, message)
@@ -346,92 +235,15 @@ fn no_keys(cx: &Context<'_>, count: usize) -> Unavailable {
     Unavailable { what: format!("keys of {count} tablespaces"), why, remedy }
 }
 
-/// Results of tests on MariaDB's pages.
-struct PageTests<'a> {
-    failed: HashMap<&'a str, &'a KeyProof>,
-    /// Keys that opened a page: a tablespace without an encrypted page needs no further proof.
-    proven: HashSet<u32>,
-}
-
-impl<'a> PageTests<'a> {
-    fn collect(files: &'a FileFacts) -> Self {
-        let opened = |opens: bool| files.key_proofs.iter().filter(move |proof| proof.opens == Some(opens));
-        let number = |proof: &KeyProof| proof.key.strip_prefix("key ").and_then(|id| id.parse().ok());
-        let succeeded: HashSet<&str> = opened(true).map(|proof| proof.path.as_str()).collect();
-        let failed = opened(false).filter(|proof| !succeeded.contains(proof.path.as_str()));
-        Self {
-            failed: failed.map(|proof| (proof.path.as_str(), proof)).collect(),
-            proven: opened(true).filter_map(number).collect(),
-        }
-    }
-
-    fn failed(&self, file: &FileFact) -> Option<&KeyProof> {
-        self.failed.get(file.path.as_str()).copied()
-    }
-}
-
-/// MariaDB names keys by number, so that the existence of the number alone is UNKNOWN; an opened page decides.
-fn mariadb(cx: &Context<'_>) -> Observed<CheckResults> {
-    let files = cx.facts.files()?;
-    let wanted: Vec<(&FileFact, u32)> = files.files.iter().filter_map(|file| Some((file, key_id(file)?))).collect();
-    if wanted.is_empty() {
-        return if files.data_seen() {
-            Ok(CheckResults::not_applicable("no tablespace is encrypted"))
-        } else {
-            Err(Unavailable {
-                what: "page 0 of the tablespaces".to_owned(),
-                why: "the data directory could not be read".to_owned(),
-                remedy: access::reading_data(),
-            })
-        };
-    }
-    if let Some(result) = lost(cx) {
-        return Ok(CheckResults::one(result));
-    }
-    let mut results = CheckResults::new();
-    damaged(cx, &mut results);
-    let mut counts = Counts::default();
-    let plain: Vec<_> = live_stores(cx).filter(|(_, store)| store.kind == StoreKind::MariaDbPlain).collect();
-    let tests = PageTests::collect(files);
-    for (file, id) in wanted {
-        if let Some(proof) = tests.failed(file) {
-            let message = format!("{} of {} does not open {}", proof.key, proof.store, file.name);
-            let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, message)
-                .fix(format!("put the key file with the right key {id} back before the server restarts"));
-            results.push(crate::artefact::byte_evidence(file).into_iter().fold(result, CheckResult::evidence));
-        } else if tests.proven.contains(&id) {
-            counts.proven = counts.proven.saturating_add(1);
-        } else if plain.is_empty() {
-            counts.blind = counts.blind.saturating_add(1);
-        } else if plain.iter().any(|(_, store)| store.entries.iter().any(|entry| entry.id == id.to_string())) {
-            counts.named = counts.named.saturating_add(1);
-        } else {
-            let message = format!("{} needs key {id}, which no key file holds", file.name);
-            let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, message)
-                .fix(format!("put key {id} back into the key file"));
-            results.push(crate::artefact::byte_evidence(file).into_iter().fold(result, CheckResult::evidence));
-        }
-    }
-    counts.close(cx, results)
-}
-
-/// The key that a tablespace of the running server uses.
-fn key_id(file: &FileFact) -> Option<u32> {
-    match &file.content {
-        Content::Tablespace { scan } if file.role != Role::Backup => match scan.page0.encryption {
-            innodb::tablespace::Encryption::MariaDb { scheme: 1, key_id, .. } => Some(key_id),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use innodb::verify::Verdict as Proven;
     use keyring::inspect;
 
     use super::super::tests::{UUID, json, mariadb_keys, space};
+    use super::every_page::MAX_LISTED;
     use super::*;
+    use crate::facts::proof::UnsoundFile;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{FactsBuilder, mysql, tablespace, tablespace_with};
 

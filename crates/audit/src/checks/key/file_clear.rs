@@ -4,6 +4,7 @@ use findings::{Remedy, Severity};
 use keyring::StoreSummary;
 use process::shell_word;
 use server::dialect::key_store::MARIADB_PASSWORD;
+use server::option_group;
 
 use super::{
     can_encrypt, is_filled, is_mariadb, key_path, keyring, kind_text, live_stores, path_evidence, store_evidence,
@@ -105,7 +106,7 @@ fn fix(mariadb: bool, path: &str) -> Remedy {
             "(umask 077 && openssl rand -hex 64 > KEYFILE && openssl enc -aes-256-cbc -md sha1 -pass file:KEYFILE -in \
                 {path} -out {path}.enc) && chown --reference={path} KEYFILE {path}.enc"
         ))
-        .and(Remedy::option_file("mariadb", lines).then_restart())
+        .and(Remedy::option_file(option_group::MARIADB, lines).then_restart())
         .and(Remedy::command(format!("shred -u {path}")))
         .note("KEYFILE: a path on another device")
     } else {

@@ -3,6 +3,7 @@
 use findings::{Remedy, Severity};
 use server::Capability;
 use server::dialect::encryption::all_switches;
+use server::option_group;
 use server::switch::is_on;
 
 use super::{can_encrypt, keyring};
@@ -122,17 +123,19 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
         ];
         return Remedy::command(format!("install -d -m 0700 -o {owner} {keys}"))
             .and(Remedy::command(make))
-            .and(Remedy::option_file("mariadb", lines).then_restart())
+            .and(Remedy::option_file(option_group::MARIADB, lines).then_restart())
             .note("better: hashicorp_key_management or aws_key_management; copy the key file to another machine");
     }
-    let description = if sql.can(Capability::KeyringComponents) {
-        "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my \
+    if sql.can(Capability::KeyringComponents) {
+        return "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my \
             beside mysqld and the component's .cnf to plugin_dir, then restart"
-    } else {
+            .into();
+    }
+    Remedy::advice(format!(
         "early-plugin-load = keyring_file.so (better: keyring_okv, keyring_vault) and keyring_file_data = FILE under \
-            [mysqld] of the option file, then restart"
-    };
-    description.into()
+            [{}] of the option file, then restart",
+        option_group::MYSQLD
+    ))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use findings::{Remedy, Severity};
 use keyring::{StoreSummary, VaultIssue};
 use process::shell_word;
 use server::dialect::key_store::{MARIADB_VAULT_CA as CA, MARIADB_VAULT_URL as URL, VAULT_CONFIGURATION};
+use server::option_group;
 
 use super::{can_encrypt, keyring};
 use crate::access;
@@ -105,7 +106,8 @@ fn by_variables(sql: &SqlFacts) -> CheckResult {
         CheckResult::pass("hashicorp_key_management", EvidenceGrade::Declared, "https with a CA file")
     } else {
         CheckResult::fail("hashicorp_key_management", EvidenceGrade::Declared, faults.join("; ")).fix(
-            Remedy::option_file("mariadb", [format!("{URL} = https://…"), format!("{CA} = PEM file")]).then_restart(),
+            Remedy::option_file(option_group::MARIADB, [format!("{URL} = https://…"), format!("{CA} = PEM file")])
+                .then_restart(),
         )
     };
     let https = if faults.iter().any(|fault| fault.contains("https")) { "not https" } else { "https" };

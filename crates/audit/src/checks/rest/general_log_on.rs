@@ -1,5 +1,6 @@
 //! `rest-general-log-on`.
 
+use files::quantity;
 use findings::{Remedy, Severity};
 use process::shell_word;
 use server::Capability;
@@ -163,7 +164,7 @@ fn old_file(facts: &Facts, file: &FileFact) -> CheckResult {
 }
 
 fn size(file: &FileFact) -> Evidence {
-    let meaning = format!("a log in clear text of {} bytes", file.size_bytes);
+    let meaning = format!("a log in clear text of {}", quantity::size(file.size_bytes));
     Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning }
 }
 

@@ -1,5 +1,6 @@
 //! `rest-log-plaintext`.
 
+use files::quantity::size;
 use findings::Severity;
 use server::dialect::variable;
 
@@ -92,7 +93,7 @@ fn of_file(facts: &Facts, file: &FileFact) -> CheckResult {
     let result = clear_file(facts, file, || {
         CheckResult::fail(&file.name, EvidenceGrade::Bytes, format!("{} is a log of statements in clear", file.path))
     });
-    let meaning = format!("{} bytes of clear text", file.size_bytes);
+    let meaning = format!("{} of clear text", size(file.size_bytes));
     result.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
 }
 

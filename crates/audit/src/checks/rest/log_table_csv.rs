@@ -1,5 +1,6 @@
 //! `rest-log-table-csv`.
 
+use files::quantity;
 use findings::{Remedy, Severity};
 use innodb::file_suffix;
 use server::dialect::variable;
@@ -106,7 +107,7 @@ fn filled(facts: &Facts, table: &str, file: &FileFact) -> CheckResult {
 }
 
 fn size(file: &FileFact) -> Evidence {
-    let meaning = format!("{} bytes of rows", file.size_bytes);
+    let meaning = format!("{} of rows", quantity::size(file.size_bytes));
     Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning }
 }
 

@@ -5,6 +5,7 @@ use server::Capability;
 use server::dialect::encryption::{Encrypts, switches};
 use server::dialect::setting::setting;
 use server::dialect::variable;
+use server::option_group;
 use server::switch::is_switched_on;
 
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all, unread};
@@ -121,7 +122,7 @@ fn switch_on(sql: &SqlFacts) -> Remedy {
 /// Confirmed on MySQL 9.7: with the variable only from SET PERSIST, what recovery, purge and the dictionary write at
 /// each start is clear; with it from the option file, nothing is.
 fn at_start() -> Remedy {
-    Remedy::option_file("mysqld", ["innodb_redo_log_encrypt = ON"])
+    Remedy::option_file(option_group::MYSQLD, ["innodb_redo_log_encrypt = ON"])
 }
 
 /// Statements that make the server recreate the log's files, MySQL 8.0.30 and newer.

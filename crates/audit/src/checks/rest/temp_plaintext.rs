@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use server::dialect::encryption::Encrypts;
+use server::option_group;
 use server::switch::is_switched_on;
 
 use super::{ArtefactPolicy, data_seen, first_variable, judge_all};
@@ -123,11 +124,11 @@ fn fix(sql: Option<&SqlFacts>) -> Remedy {
     let Some(sql) = sql else { return CHECK.fix.into() };
     match first_variable(sql, Encrypts::TemporaryTablespaces) {
         Some((name, _)) => set_at_start(sql, name, "ON"),
-        None => {
+        None => Remedy::advice(format!(
             "move them onto an encrypted disk: innodb_temp_data_file_path = /ENCRYPTED/ibtmp1:12M:autoextend and, from \
-            MySQL 8.0.13 on, innodb_temp_tablespaces_dir = /ENCRYPTED/ibt under [mysqld], then restart"
-                .into()
-        }
+            MySQL 8.0.13 on, innodb_temp_tablespaces_dir = /ENCRYPTED/ibt under [{}], then restart",
+            option_group::MYSQLD
+        )),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `rest-tmpfile-spill`.
 
+use files::quantity::size;
 use findings::{Remedy, Severity};
 use server::dialect::encryption::{Encrypts, switches};
 use server::switch::is_switched_on;
@@ -72,7 +73,7 @@ fn named_files<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>
 
 fn named_failure(facts: &Facts, file: &Artefact<'_>) -> CheckResult {
     let bytes = file.file.map_or(0, |file| file.size_bytes);
-    let text = format!("{} in a temporary directory, {bytes} bytes, is in clear", file.name);
+    let text = format!("{} in a temporary directory, {}, is in clear", file.name, size(bytes));
     let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, text);
     with_evidence(result, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
@@ -110,12 +111,12 @@ fn safe(facts: &Facts, layer: &DiskLayer) -> bool {
 }
 
 fn failure(facts: &Facts, file: &UnlinkedFile) -> CheckResult {
-    let text = format!("{} ({}), {} bytes, is clear text", file.name, file.path, file.size_bytes);
+    let text = format!("{} ({}), {}, is clear text", file.name, file.path, size(file.size_bytes));
     let result = CheckResult::fail(&file.name, EvidenceGrade::Bytes, text).evidence(Evidence::Bytes {
         path: file.path.clone(),
         offset: file.clear_offset.unwrap_or(0),
         hex: String::new(),
-        meaning: format!("unlinked file of the server; {} bytes sampled, some not like ciphertext", file.sampled_bytes),
+        meaning: format!("unlinked file of the server; {} sampled, some not like ciphertext", size(file.sampled_bytes)),
     });
     result.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }

@@ -69,7 +69,7 @@ fn result(cx: &Context<'_>, found: &Found<'_>) -> CheckResult {
 fn host_names(facts: &Facts) -> Vec<String> {
     let Some(sql) = &facts.sql else { return Vec::new() };
     let host = match sql.session.endpoint.parse() {
-        Ok(Endpoint::Tcp { host, .. }) => Some(host),
+        Ok(endpoint @ Endpoint::Tcp { .. }) => Some(endpoint.certificate_name().to_owned()),
         _ => None,
     };
     [host, Some(sql.identity.hostname.clone())].into_iter().flatten().filter(|name| !name.is_empty()).collect()

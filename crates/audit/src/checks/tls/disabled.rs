@@ -4,6 +4,7 @@ use findings::{Remedy, Severity};
 use server::Capability;
 use server::dialect::setting::reload_tls;
 use server::dialect::variable;
+use server::option_group;
 
 use crate::channel::client::{networking_off, offers_tls, seen_at};
 use crate::check::{Check, CheckResult, CheckResults, Context};
@@ -63,10 +64,10 @@ fn fix(cx: &Context<'_>) -> Remedy {
             .and(advice::set_variable(sql, variable::SSL_CERT, "server-cert.pem"))
             .and(advice::set_variable(sql, variable::SSL_KEY, "server-key.pem"))
             .and(Remedy::statement(reload_tls(sql.flavor()))),
-        Some(sql) if sql.is_mariadb() => {
-            Remedy::advice(format!("{files} below [mariadb] in the option file, no skip_ssl")).then_restart()
+        sql => {
+            let group = sql.as_ref().map_or(option_group::MYSQLD, advice::group);
+            Remedy::advice(format!("{files} below [{group}] in the option file, no skip_ssl")).then_restart()
         }
-        _ => Remedy::advice(format!("{files} below [mysqld] in the option file, no skip_ssl")).then_restart(),
     }
 }
 

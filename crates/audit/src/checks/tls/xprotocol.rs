@@ -3,7 +3,7 @@
 use findings::{Remedy, Severity};
 use server::address::{self, binds_every_interface, is_any_address};
 use server::dialect::variable;
-use server::{Capability, DEFAULT_X_PORT};
+use server::{Capability, DEFAULT_X_PORT, option_group};
 
 use crate::channel::client::{networking_off, seen_at};
 use crate::check::{Check, CheckResult, CheckResults, Context};
@@ -152,7 +152,9 @@ fn listeners<'a>(cx: &'a Context<'_>, sql: &SqlFacts) -> Option<Vec<&'a str>> {
 }
 
 fn fix(main: &str) -> Remedy {
-    Remedy::option_file("mysqld", [format!("mysqlx_bind_address = {main}")]).then_restart().note("or mysqlx = OFF")
+    Remedy::option_file(option_group::MYSQLD, [format!("mysqlx_bind_address = {main}")])
+        .then_restart()
+        .note("or mysqlx = OFF")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use archive::sshsig::{MAX_SIGNATURE_BYTES, Signature};
 use archive::{
     Digest, Error as ArchiveError, Receipt, RepositoryDescription, RestoreRecord, prune, receipt, repository, restores,
 };
+use files::quantity::size;
 
 use super::Candidate;
 use crate::facts::backup::{BackupReceipt, RecordedRestore};
@@ -61,7 +62,7 @@ fn read_as(
     let unreadable = |why: String| Content::Unreadable { why };
     Some(match file.whole(MAX_BYTES) {
         Some(bytes) => parse(&bytes).unwrap_or_else(|error| unreadable(error.to_string())),
-        None => unreadable(format!("it is longer than {} MiB", MAX_BYTES >> 20)),
+        None => unreadable(format!("it is longer than {}", size(MAX_BYTES))),
     })
 }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use pki::KeyType;
+use server::option_group::{SST, section};
 use snapshot::DataDir;
 
 use super::Method;
@@ -135,7 +136,8 @@ pub(super) fn option_file(directory: &Path) -> Result<String, Error> {
     let (ca, authority) = authority(directory)?;
     let node = issue(&authority, "node", KeyType::EcdsaP256)?;
     let [ca, cert, key] = [&ca, &node.certificate, &node.key].map(|path| path.display().to_string());
-    Ok(format!("[sst]\nencrypt=4\ntca={ca}\ntcert={cert}\ntkey={key}\n"))
+    let lines = ["encrypt=4".to_owned(), format!("tca={ca}"), format!("tcert={cert}"), format!("tkey={key}")];
+    Ok(section(SST, &lines))
 }
 
 /// How long the server was blocked, according to the last such line of the donor's log.

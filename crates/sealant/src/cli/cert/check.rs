@@ -92,7 +92,9 @@ impl Check {
     /// The names to check: those that are given, or else the one that the server is reached by.
     fn hosts(&self) -> Vec<String> {
         match &self.endpoint {
-            Some(Endpoint::Tcp { host, .. }) if self.client_name.is_empty() => vec![host.clone()],
+            Some(endpoint @ Endpoint::Tcp { .. }) if self.client_name.is_empty() => {
+                vec![endpoint.certificate_name().to_owned()]
+            }
             _ => self.client_name.clone(),
         }
     }
