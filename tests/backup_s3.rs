@@ -134,5 +134,72 @@ fn every_role_does_what_the_printed_policy_allows() {
     backups.backup(&["run"]).is(0).says("continues from 3");
 }
 
+/// Whoever looks at backups again reads no receipt again, and what was replaced in the bucket is still noticed.
+#[test]
+fn receipts_are_read_once_unless_they_were_replaced() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    for _ in 0..3 {
+        backups.backup(&["run"]).is(0);
+    }
+    with_keeper(&backups, "keep_last = 2\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    let read =
+        || s3.access_log().iter().filter(|line| line.contains("GetObject ") && line.contains("/receipts/")).count();
+    let reading = |verb: &[&str]| {
+        let before = read();
+        let ran = backups.backup(verb);
+        (ran, read() - before)
+    };
+    let signers = backups.path("signers");
+    let report: [&str; 3] = ["report", "--allowed-signers", text(&signers)];
+    let (first, count) = reading(&["list"]);
+    assert_eq!(count, 3, "three receipts");
+    let first = first.is(0).json;
+    let (second, count) = reading(&["list"]);
+    assert_eq!((second.is(0).json, count), (first, 0));
+    let (ran, count) = reading(&report);
+    ran.is(0);
+    assert_eq!(count, 3, "the signatures, which a list does not judge");
+    for verb in [&report[..], &["prune", "--dry-run"]] {
+        let (ran, count) = reading(verb);
+        ran.is(0);
+        assert_eq!(count, 0, "{verb:?}");
+    }
+    let (ran, count) = reading(&["check", "--allowed-signers", text(&signers)]);
+    ran.is(0);
+    assert_eq!(count, 6, "a check reads the bucket");
+
+    // Somebody who may write the bucket replaces a receipt by one of the same length.
+    let receipt = s3.path("data/backups/mysql/hosts/db1/receipts/000002.json");
+    let genuine = fs::read_to_string(&receipt).expect("a receipt");
+    let forged = genuine.replace("\"full\":false", "\"full\":true ");
+    assert!(forged != genuine && forged.len() == genuine.len(), "{genuine}");
+    s3.put_object("backups/mysql/hosts/db1/receipts/000002.json", &forged).expect("replaced");
+    let (ran, count) = reading(&["list"]);
+    assert_eq!((ran.is(0).json["backups"][1]["full"].as_bool(), count), (Some(true), 1));
+    let bad = reading(&report).0.is(3).json.to_string();
+    assert!(bad.contains("receipts/000002.json"), "{bad}");
+    backups.backup(&["prune", "--dry-run"]).is(1).says("receipts/000002.json");
+    s3.put_object("backups/mysql/hosts/db1/receipts/000002.json", &genuine).expect("replaced");
+    backups.backup(&report).is(0);
+    backups.backup(&["prune", "--dry-run"]).is(0);
+
+    // The cache is not needed, and not trusted to be whole.
+    let caches = files_below(&backups.path("state/receipt-cache"));
+    let cache = caches.iter().find(|path| path.ends_with("host-db1")).expect("a cache");
+    let mut bytes = fs::read(cache).expect("a cache");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(cache, &bytes).expect("damaged");
+    backups.backup(&report).is(0);
+    fs::remove_dir_all(backups.path("state/receipt-cache")).expect("removed");
+    fs::write(backups.path("state/receipt-cache"), "not a directory").expect("written");
+    backups.backup(&report).is(0);
+}
+
 const HOST_ONLY: &str = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": ["host"]},
     "Action": ["s3:PutObject"], "Resource": ["arn:aws:s3:::backups/*"]}]}"#;

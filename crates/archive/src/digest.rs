@@ -40,6 +40,12 @@ impl Digest {
     }
 }
 
+impl From<[u8; SHA256_OUTPUT_LEN]> for Digest {
+    fn from(bytes: [u8; SHA256_OUTPUT_LEN]) -> Self {
+        Self(bytes)
+    }
+}
+
 impl FromStr for Digest {
     type Err = InvalidDigest;
 

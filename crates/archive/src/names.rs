@@ -13,7 +13,8 @@ const MAX_HOST_BYTES: usize = 64;
 /// Maximum length of the name of a server or of a log.
 const MAX_LOG_BYTES: usize = 255;
 const AGE: &str = ".age";
-const RECEIPT: &str = ".json";
+/// Ending of the name of a receipt, and of the declaration of a prune.
+pub const RECEIPT: &str = ".json";
 /// Ending of the name of a receipt's signature.
 pub const SIGNATURE: &str = ".json.sig";
 

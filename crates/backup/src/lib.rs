@@ -30,6 +30,7 @@ pub mod policy;
 pub mod prove;
 pub mod prune;
 pub mod prune_config;
+mod receipt_cache;
 pub mod recipients;
 pub mod repository;
 mod repository_record;

@@ -12,7 +12,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
     Error,
-    config::{RepositorySection, allowed_signers, read_with, signing_key},
+    config::{RepositorySection, StateSection, allowed_signers, read_with, signing_key},
     location::Location,
 };
 
@@ -34,6 +34,8 @@ pub struct PruneConfig {
     pub policy: Policy,
     /// Minimum age, in days, of an object without a receipt before it is removed.
     pub orphan_days: u16,
+    /// Directory of the state, in which receipts are kept.
+    pub state: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -53,8 +55,7 @@ struct Sections {
     _keys: Option<IgnoredAny>,
     #[serde(rename = "binlogs")]
     _binlogs: Option<IgnoredAny>,
-    #[serde(rename = "state")]
-    _state: Option<IgnoredAny>,
+    state: Option<StateSection>,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +92,7 @@ impl PruneConfig {
             allowed_signers: sections.keeper.allowed_signers,
             policy: sections.retention,
             orphan_days,
+            state: StateSection::directory(sections.state),
         })
     }
 

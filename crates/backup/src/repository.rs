@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Cursor, Read},
+    path::Path,
 };
 
 use archive::{
@@ -17,7 +18,7 @@ use archive::{
 use jiff::Timestamp;
 use store::{Error as StoreError, Name, Put, Store};
 
-use crate::Error;
+use crate::{Error, receipt_cache::CachedStore};
 
 /// An opened repository.
 #[derive(Debug)]
@@ -41,6 +42,13 @@ impl Repository {
         let description = RepositoryDescription::parse(&bytes)
             .map_err(|error| Error::Repository { location, reason: error.to_string() })?;
         Ok(Self { store, id: description.id, may_read: true })
+    }
+
+    /// Keeps receipts in the directory `state`, to be read from there the next time.
+    #[must_use]
+    pub fn with_cache(self, state: &Path) -> Self {
+        let store = Box::new(CachedStore::new(self.store, state, &self.id));
+        Self { store, ..self }
     }
 
     /// A repository that this host cannot read and whose id it knows.

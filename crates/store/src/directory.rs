@@ -89,7 +89,7 @@ impl Directory {
             if let Some(name) = name.filter(|_| kind.is_file()) {
                 let metadata = item.metadata()?;
                 let modified = Timestamp::try_from(metadata.modified()?).unwrap_or_default();
-                found.push(Listed { name, bytes: metadata.len(), modified });
+                found.push(Listed { name, bytes: metadata.len(), modified, etag: None });
             }
         }
         Ok(())

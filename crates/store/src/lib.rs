@@ -45,6 +45,8 @@ pub struct Listed {
     pub bytes: u64,
     /// When it was put, by the store's clock.
     pub modified: Timestamp,
+    /// Entity tag: changes with the content. `None` if the store has none.
+    pub etag: Option<Box<str>>,
 }
 
 /// Result of [`Store::delete`].
@@ -69,6 +71,14 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`Error::Missing`] if there is no such object, or any other error.
     fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, Error>;
+
+    /// Reads an object of a listing.
+    ///
+    /// # Errors
+    /// As [`Self::get`]; in a store with entity tags, also if the object was replaced after the listing.
+    fn get_listed(&self, listed: &Listed) -> Result<Box<dyn Read + Send>, Error> {
+        self.get(&listed.name, None)
+    }
 
     /// Length of an object; `None` if there is none of that name.
     ///

@@ -173,6 +173,14 @@ impl S3Server {
         self.curl("PUT", &format!("{bucket}?policy="), policy)
     }
 
+    /// Puts an object, whose name begins with the bucket, and replaces one that is there.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub fn put_object(&self, name: &str, content: &str) -> Result<(), Error> {
+        self.curl("PUT", name, content)
+    }
+
     fn curl(&self, method: &str, path: &str, body: &str) -> Result<(), Error> {
         let mut command = Command::new("curl");
         command.args(["--silent", "--show-error", "--fail-with-body", "--request", method, "--data-binary", "@-"]);

@@ -17,7 +17,7 @@ use verify::Keys;
 
 pub(crate) use self::key_files::signing_key;
 pub use self::key_files::{allowed_signers, identities};
-pub(crate) use self::sections::RepositorySection;
+pub(crate) use self::sections::{RepositorySection, StateSection};
 use crate::{Error, location::Location};
 
 /// The validated configuration.

@@ -96,8 +96,15 @@ struct BinlogsSection {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StateSection {
+pub(crate) struct StateSection {
     directory: PathBuf,
+}
+
+impl StateSection {
+    /// The directory, or its default.
+    pub(crate) fn directory(section: Option<Self>) -> PathBuf {
+        section.map_or_else(|| PathBuf::from(STATE), |section| section.directory)
+    }
 }
 
 impl Config {
@@ -128,7 +135,7 @@ impl Config {
                 .as_deref()
                 .map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text, MAX_TIME))?,
             streams: sections.data.streams.unwrap_or(STREAMS).clamp(1, 64),
-            state: sections.state.map_or_else(|| PathBuf::from(STATE), |state| state.directory),
+            state: StateSection::directory(sections.state),
             segment_every: sections
                 .binlogs
                 .segment_every

@@ -84,7 +84,7 @@ impl Configured {
     /// Reads the configuration of a keeper, and opens its repository.
     pub(crate) fn open_as_keeper(&self) -> Result<(PruneConfig, Repository), Failure> {
         let keeper = PruneConfig::read(&self.config)?;
-        let repository = ::backup::init::open_location(&keeper.repository)?;
+        let repository = ::backup::init::open_location(&keeper.repository)?.with_cache(&keeper.state);
         Ok((keeper, repository))
     }
 
@@ -111,6 +111,13 @@ impl HostSelection {
     pub(crate) fn open(&self) -> Result<(Repository, String), Failure> {
         let (config, repository) = self.config.open()?;
         Ok((repository, self.host.clone().unwrap_or(config.host)))
+    }
+
+    /// Like [`Self::open`], for verbs that read receipts without examining the repository: they are kept in the state
+    /// directory.
+    pub(crate) fn open_with_cache(&self) -> Result<(Repository, String), Failure> {
+        let (config, repository) = self.config.open()?;
+        Ok((repository.with_cache(&config.state), self.host.clone().unwrap_or(config.host)))
     }
 }
 

@@ -27,15 +27,18 @@ pub(super) struct Download {
 }
 
 impl Download {
-    /// Starts to read a range, or all; `None` if there is no such object.
+    /// Starts to read a range, or all, of the version with this entity tag if one is given; `None` if there is no such
+    /// object.
     pub(super) fn start(
         client: &Arc<Client>,
         key: String,
         range: Option<std::ops::Range<u64>>,
+        etag: Option<&str>,
     ) -> Result<Option<Self>, S3Fault> {
         let (client, at) = (Arc::clone(client), range.as_ref().map_or(0, |range| range.start));
         let reader: Box<dyn Read + Send> = Box::new(io::empty());
-        let mut download = Self { client, key, reader, etag: None, at, end: u64::MAX, stalls: 0 };
+        let etag = etag.map(str::to_owned);
+        let mut download = Self { client, key, reader, etag, at, end: u64::MAX, stalls: 0 };
         if range.as_ref().is_some_and(|range| range.end <= range.start) {
             download.end = at;
             return Ok(Some(download));

@@ -118,6 +118,20 @@ impl S3 {
 }
 
 impl S3 {
+    /// Starts to read an object; with an entity tag, only this version of it.
+    fn download(
+        &self,
+        name: &Name,
+        range: Option<Range<u64>>,
+        etag: Option<&str>,
+    ) -> Result<Box<dyn Read + Send>, Error> {
+        let found = Download::start(&self.client, self.client.address.key(name), range, etag);
+        match found.map_err(|fault| self.failed(fault))? {
+            Some(download) => Ok(Box::new(download)),
+            None => Err(Error::Missing { location: self.location(), name: name.clone() }),
+        }
+    }
+
     /// Asks for the length of an object, its version and its lock; the status is 404 if there is no object.
     fn call_head(&self, key: &str) -> Result<Reply, S3Fault> {
         let (query, headers) = (Vec::new(), Vec::new());
@@ -207,11 +221,11 @@ impl Store for S3 {
     }
 
     fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, Error> {
-        let found = Download::start(&self.client, self.client.address.key(name), range);
-        match found.map_err(|fault| self.failed(fault))? {
-            Some(download) => Ok(Box::new(download)),
-            None => Err(Error::Missing { location: self.location(), name: name.clone() }),
-        }
+        self.download(name, range, None)
+    }
+
+    fn get_listed(&self, listed: &Listed) -> Result<Box<dyn Read + Send>, Error> {
+        self.download(&listed.name, None, listed.etag.as_deref())
     }
 
     fn head(&self, name: &Name) -> Result<Option<u64>, Error> {
@@ -237,9 +251,9 @@ impl Store for S3 {
                 xml::page(&text).ok_or_else(|| S3Fault::Answer("it is no listing".to_owned()))
             });
             let page = page.map_err(|fault| self.failed(fault))?;
-            let names = page.objects.into_iter().filter_map(|(key, bytes, modified)| {
+            let names = page.objects.into_iter().filter_map(|xml::Found { key, bytes, modified, etag }| {
                 // Objects of others, whose names are not valid for Sealant, are skipped.
-                Some(Listed { name: key.strip_prefix(own)?.parse().ok()?, bytes, modified })
+                Some(Listed { name: key.strip_prefix(own)?.parse().ok()?, bytes, modified, etag })
             });
             found.extend(names);
             next = page.next;

@@ -9,10 +9,21 @@ const MAX_DEPTH: usize = 16;
 /// One page of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    /// The objects: key, length in bytes, and the time of the put.
-    pub(super) objects: Vec<(String, u64, Timestamp)>,
+    /// The objects.
+    pub(super) objects: Vec<Found>,
     /// Token to request the next page; `None` if this is the last.
     pub(super) next: Option<String>,
+}
+
+/// An object of a listing.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) key: String,
+    pub(super) bytes: u64,
+    /// When it was put.
+    pub(super) modified: Timestamp,
+    /// Entity tag, with its quotation marks; not all stores send it.
+    pub(super) etag: Option<Box<str>>,
 }
 
 /// An error document.
@@ -27,15 +38,16 @@ pub(super) struct Refusal {
 /// Parses a listing; `None` if the document is not one.
 pub(super) fn page(bytes: &[u8]) -> Option<Page> {
     let (mut page, mut more, mut has_all) = (Page::default(), false, true);
-    let (mut key, mut length, mut modified) = (None, None, None);
+    let (mut key, mut length, mut modified, mut etag) = (None, None, None, None);
     let is_whole = walk(bytes, |path, text| match (path, text) {
         (["ListBucketResult", "Contents", "Key"], Some(text)) => key = Some(text.to_owned()),
         (["ListBucketResult", "Contents", "Size"], Some(text)) => length = text.parse().ok(),
         (["ListBucketResult", "Contents", "LastModified"], Some(text)) => modified = text.parse().ok(),
+        (["ListBucketResult", "Contents", "ETag"], Some(text)) => etag = Some(text.into()),
         (["ListBucketResult", "Contents"], None) => {
-            let object = key.take().zip(length.take()).zip(modified.take());
+            let (etag, object) = (etag.take(), key.take().zip(length.take()).zip(modified.take()));
             has_all &= object.is_some();
-            page.objects.extend(object.map(|((key, length), modified)| (key, length, modified)));
+            page.objects.extend(object.map(|((key, bytes), modified)| Found { key, bytes, modified, etag }));
         }
         (["ListBucketResult", "IsTruncated"], Some(text)) => more = text == "true",
         (["ListBucketResult", "NextContinuationToken"], Some(text)) => page.next = Some(text.to_owned()),
@@ -117,7 +129,7 @@ mod tests {
         <ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>b</Name><Prefix/>\n\
         <NextContinuationToken>1ueG&amp;cXC&#x3D;</NextContinuationToken><KeyCount>2</KeyCount>\
         <IsTruncated>true</IsTruncated><Contents><Key>a/one.age</Key><Size>5</Size>\
-        <LastModified>2025-11-26T12:00:01.000Z</LastModified><Owner><ID>x</ID></Owner></Contents>\
+        <LastModified>2025-11-26T12:00:01.000Z</LastModified><ETag>&quot;5d41&quot;</ETag><Owner><ID>x</ID></Owner></Contents>\
         <Contents><Size>0</Size><Key>a/two.age</Key><LastModified>2025-11-26T12:00:02Z</LastModified></Contents>\
         </ListBucketResult>";
 
@@ -125,7 +137,11 @@ mod tests {
     fn a_listing_has_keys_lengths_and_a_continuation() {
         let time = |second: i64| Timestamp::from_second(1_764_158_400 + second).unwrap();
         let read = page(LISTING.as_bytes()).unwrap();
-        assert_eq!(read.objects, [("a/one.age".to_owned(), 5, time(1)), ("a/two.age".to_owned(), 0, time(2))]);
+        let found = |key: &str, bytes, second, etag: Option<&str>| {
+            let (key, etag) = (key.to_owned(), etag.map(Box::from));
+            Found { key, bytes, modified: time(second), etag }
+        };
+        assert_eq!(read.objects, [found("a/one.age", 5, 1, Some("\"5d41\"")), found("a/two.age", 0, 2, None)]);
         assert_eq!(read.next.as_deref(), Some("1ueG&cXC="));
         for element in ["Key", "Size", "LastModified"] {
             let without = LISTING.replace(&format!("<{element}>"), "<X>").replace(&format!("</{element}>"), "</X>");

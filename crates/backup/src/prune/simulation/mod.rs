@@ -121,6 +121,7 @@ impl Simulation {
             allowed_signers: path("signers"),
             policy: POLICY,
             orphan_days,
+            state: path("unused"),
         };
         Self { store, repository, keeper }
     }

@@ -82,6 +82,7 @@ impl Store for Simulated {
             name: name.parse().unwrap(),
             bytes: bytes.len() as u64,
             modified: *modified,
+            etag: None,
         });
         Ok(listed.collect())
     }

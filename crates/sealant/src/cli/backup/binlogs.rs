@@ -113,7 +113,7 @@ const SHOW_EXITS: exit::Codes = &[
 
 impl Show {
     fn run(&self) -> Result<Exit, Failure> {
-        let (repository, host) = self.selection.open()?;
+        let (repository, host) = self.selection.open_with_cache()?;
         let near = self.around.zip(self.identity.as_deref());
         let near = near.map(|(time, identity)| TimeFilter { time, within: self.within, identity });
         let report = ArchivesReport::read(&repository, &host, self.allowed_signers.as_deref(), near.as_ref())?;

@@ -60,7 +60,7 @@ const EXITS: exit::Codes = &[
 impl Report {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         self.html.iter().chain(&self.prometheus).try_for_each(|path| file::check_writable(path))?;
-        let (repository, host) = self.selection.open()?;
+        let (repository, host) = self.selection.open_with_cache()?;
         let (restores, signers) = (self.restores.as_deref(), self.allowed_signers.as_deref());
         let calendar = Calendar::read(&repository, &host, restores, signers, self.max_age)?;
         self.write(&calendar)?;

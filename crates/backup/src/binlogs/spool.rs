@@ -1,0 +1,135 @@
+//! Parts of binary logs that wait on this host because the store cannot be reached: `spool-SERVER` in the state
+//! directory, one age file for each.
+//!
+//! A part is encrypted before it is written. The state names the parts in order; a file that it does not name is of an
+//! interrupted run, and is removed.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use archive::{Digest, binlog::Segment, receipt::Object};
+use files::{WriteOptions, write_atomic};
+use innodb::binlog::LogPosition;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::state::StateFile;
+use crate::{Error, state::make_directory};
+
+/// Beginning of the name of the directory, before that of the server.
+const PREFIX: &str = "spool-";
+
+/// A part that is not stored yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SpooledPart {
+    pub(super) segment: Segment,
+    /// When it was written.
+    pub(super) since: Timestamp,
+    /// Position after it, if no transaction is open there.
+    pub(super) after: Option<Checkpoint>,
+}
+
+/// A position between transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Checkpoint {
+    pub(super) end: LogPosition,
+    /// GTIDs up to it.
+    pub(super) gtid: String,
+}
+
+/// What waits on this host for the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SpoolStatus {
+    /// The server whose logs they are.
+    pub server: String,
+    /// Number of parts.
+    pub parts: u64,
+    /// Length of their files.
+    pub bytes: u64,
+    /// When the oldest was written; `None` if there is none.
+    pub since: Option<Timestamp>,
+}
+
+impl SpoolStatus {
+    pub(super) fn new(server: &str, parts: &[SpooledPart]) -> Self {
+        Self {
+            server: server.to_owned(),
+            parts: parts.len() as u64,
+            bytes: parts.iter().fold(0, |sum, part| sum.saturating_add(part.segment.object.bytes)),
+            since: parts.first().map(|part| part.since),
+        }
+    }
+
+    /// What waits on this host, of each server; `directory` is that of its state.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(crate) fn read_all(directory: &Path) -> Result<Vec<Self>, Error> {
+        let mut found = Vec::new();
+        for server in StateFile::servers(directory)? {
+            let status = Self::new(&server, &StateFile::read(directory, &server)?.spool);
+            found.extend(Some(status).filter(|status| status.parts > 0));
+        }
+        Ok(found)
+    }
+}
+
+/// The directory with the files.
+#[derive(Debug)]
+pub(super) struct Spool {
+    directory: PathBuf,
+}
+
+impl Spool {
+    /// The spool of a server below the state directory of the host.
+    pub(super) fn new(state: &Path, server: &str) -> Self {
+        Self { directory: state.join(format!("{PREFIX}{server}")) }
+    }
+
+    /// Writes a part durably.
+    pub(super) fn put(&self, object: Object, sealed: &[u8]) -> Result<(), Error> {
+        make_directory(&self.directory)?;
+        let path = self.path(&object.sha256);
+        let written = write_atomic(&path, sealed, WriteOptions::SECRET.replacing(true));
+        written.map_err(Error::io(&path, "cannot be written"))
+    }
+
+    /// Reads a part; `None` if its file is missing or damaged.
+    pub(super) fn read(&self, object: Object) -> Result<Option<Vec<u8>>, Error> {
+        let path = self.path(&object.sha256);
+        match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            read => {
+                let sealed = read.map_err(Error::io(&path, "cannot be read"))?;
+                Ok(Some(sealed).filter(|sealed| Digest::compute(sealed) == object.sha256))
+            }
+        }
+    }
+
+    /// Removes the file of a part that is stored.
+    pub(super) fn remove(&self, object: Object) -> Result<(), Error> {
+        let path = self.path(&object.sha256);
+        fs::remove_file(&path).map_err(Error::io(&path, "cannot be removed"))
+    }
+
+    /// Removes the files of all other parts.
+    pub(super) fn keep_only(&self, parts: &[SpooledPart]) -> Result<(), Error> {
+        let kept: BTreeSet<PathBuf> = parts.iter().map(|part| self.path(&part.segment.object.sha256)).collect();
+        let items = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            items => items.map_err(Error::io(&self.directory, "cannot be listed"))?,
+        };
+        for path in items.flatten().map(|item| item.path()).filter(|path| !kept.contains(path)) {
+            fs::remove_file(&path).map_err(Error::io(&path, "cannot be removed"))?;
+        }
+        Ok(())
+    }
+
+    fn path(&self, sha256: &Digest) -> PathBuf {
+        self.directory.join(format!("{sha256}.age"))
+    }
+}

@@ -1,0 +1,344 @@
+//! A store whose receipts, signatures and declarations of prunes are kept on this host, too.
+//!
+//! They never change, and a store far away answers each request late. An object is taken from the cache only if a
+//! listing of this run says that it is the same: by name, length, time of the put, and entity tag. So a replaced one is
+//! read again, and one that is gone is not found. Signatures are verified as if the object had been read. Stores without
+//! entity tags, such as directories, are read directly.
+
+mod file;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    io::{Cursor, Read},
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use archive::{Digest, names};
+use jiff::SignedDuration;
+use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
+
+use self::file::CacheFile;
+
+/// Name of the directory, in that of the state.
+const DIRECTORY: &str = "receipt-cache";
+/// Maximum length of an object that is kept.
+const MAX_OBJECT_BYTES: u64 = 8 << 20;
+/// Maximum length of all files of a repository's cache.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A store with a cache.
+pub(crate) struct CachedStore {
+    inner: Box<dyn Store>,
+    directory: PathBuf,
+    caches: Mutex<Vec<Cache>>,
+}
+
+/// The cache of one host's receipts, or of the declarations.
+struct Cache {
+    group: String,
+    /// What the last listings say about its objects.
+    listed: HashMap<Name, Listed>,
+    file: CacheFile,
+}
+
+impl CachedStore {
+    /// Wraps the store of the repository `id`. `state` is the state directory. If nothing can be written there, the
+    /// store is read directly.
+    pub(crate) fn new(inner: Box<dyn Store>, state: &Path, id: &str) -> Self {
+        Self { inner, directory: state.join(DIRECTORY).join(id), caches: Mutex::new(Vec::new()) }
+    }
+
+    fn caches(&self) -> MutexGuard<'_, Vec<Cache>> {
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records what a listing says, with the cache that has its objects.
+    fn remember(&self, group: &str, prefix: &str, listed: &[Listed]) {
+        let mut caches = self.caches();
+        // Hosts are read one after the other.
+        caches.retain(|cache| cache.group == group || is_declarations(&cache.group) || is_declarations(group));
+        if !caches.iter().any(|cache| cache.group == group) {
+            let file = CacheFile::open(&self.directory, group, MAX_BYTES);
+            caches.push(Cache { group: group.to_owned(), listed: HashMap::new(), file });
+        }
+        let Some(cache) = caches.iter_mut().find(|cache| cache.group == group) else { return };
+        cache.listed.retain(|name, _| !name.as_str().starts_with(prefix));
+        for one in listed.iter().filter(|one| is_kept(one)) {
+            cache.file.mark(&identity(one));
+            cache.listed.insert(one.name.clone(), one.clone());
+        }
+    }
+
+    /// What a listing of this run says about an object that can be kept.
+    fn listed(&self, name: &Name) -> Option<(String, Listed)> {
+        let group = group(name.as_str())?;
+        let caches = self.caches();
+        let cache = caches.iter().find(|cache| cache.group == group)?;
+        cache.listed.get(name).map(|listed| (group, listed.clone()))
+    }
+
+    /// Calls `work` with the file of a group, unless it was closed meanwhile.
+    fn with_file<T>(&self, group: &str, work: impl FnOnce(&mut CacheFile) -> Option<T>) -> Option<T> {
+        self.caches().iter_mut().find(|cache| cache.group == group).and_then(|cache| work(&mut cache.file))
+    }
+}
+
+impl fmt::Debug for CachedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CachedStore").field("inner", &self.inner).field("directory", &self.directory).finish()
+    }
+}
+
+impl Store for CachedStore {
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
+        self.inner.put_new(name, body, bytes)
+    }
+
+    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+        let Some((group, listed)) = self.listed(name).filter(|_| range.is_none()) else {
+            return self.inner.get(name, range);
+        };
+        let identity = identity(&listed);
+        if let Some(bytes) = self.with_file(&group, |file| file.read(&identity)) {
+            return Ok(Box::new(Cursor::new(bytes)));
+        }
+        let mut bytes = Vec::new();
+        let read = self.inner.get_listed(&listed)?.take(listed.bytes.saturating_add(1)).read_to_end(&mut bytes);
+        let failed = |source| StoreError::Io { path: name.to_string(), doing: "cannot be read", source };
+        read.map_err(failed)?;
+        if bytes.len() as u64 == listed.bytes {
+            self.with_file(&group, |file| file.add(&identity, &bytes));
+        }
+        Ok(Box::new(Cursor::new(bytes)))
+    }
+
+    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+        self.inner.head(name)
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+        let listed = self.inner.list(prefix)?;
+        if let Some(group) = group(prefix) {
+            self.remember(&group, prefix, &listed);
+        }
+        Ok(listed)
+    }
+
+    fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+        self.inner.delete(name)
+    }
+
+    fn lock(&self) -> Option<SignedDuration> {
+        self.inner.lock()
+    }
+
+    fn extend_lock(&self, name: &Name) -> Result<bool, StoreError> {
+        self.inner.extend_lock(name)
+    }
+
+    fn location(&self) -> String {
+        self.inner.location()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.inner.warnings()
+    }
+}
+
+/// Name of the file that keeps objects of this name or prefix: one for each host, and one for the declarations.
+fn group(name: &str) -> Option<String> {
+    if name.starts_with(names::PRUNES) {
+        return Some(names::PRUNES.trim_end_matches('/').to_owned());
+    }
+    names::host(name).map(|host| format!("host-{host}"))
+}
+
+fn is_declarations(group: &str) -> bool {
+    group == names::PRUNES.trim_end_matches('/')
+}
+
+/// Whether an object is kept: a receipt, a declaration or a signature of one, which the store identifies.
+fn is_kept(listed: &Listed) -> bool {
+    let name = listed.name.as_str();
+    let is_document = name.ends_with(names::RECEIPT) || name.ends_with(names::SIGNATURE);
+    is_document && listed.etag.is_some() && listed.bytes <= MAX_OBJECT_BYTES
+}
+
+/// Hash of all that the listing says about an object.
+fn identity(listed: &Listed) -> Digest {
+    let Listed { name, bytes, modified, etag } = listed;
+    Digest::compute(format!("{name} {bytes} {modified} {}", etag.as_deref().unwrap_or_default()).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeMap,
+        fs,
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
+    };
+
+    use super::*;
+
+    /// A store in memory with entity tags, which counts what is read from it.
+    #[derive(Clone, Debug, Default)]
+    struct Remote {
+        objects: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+        reads: Arc<AtomicU64>,
+    }
+
+    impl Remote {
+        fn set(&self, name: &str, bytes: &[u8]) {
+            self.objects.lock().unwrap().insert(name.to_owned(), bytes.to_vec());
+        }
+
+        fn reads(&self) -> u64 {
+            self.reads.swap(0, Ordering::Relaxed)
+        }
+    }
+
+    impl Store for Remote {
+        fn put_new(&self, _: &Name, _: &mut dyn Body, _: u64) -> Result<Put, StoreError> {
+            unreachable!("nothing is put")
+        }
+
+        fn get(&self, name: &Name, _: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+            let found = self.objects.lock().unwrap().get(name.as_str()).cloned();
+            let missing = || StoreError::Missing { location: self.location(), name: name.clone() };
+            Ok(Box::new(Cursor::new(found.ok_or_else(missing)?)))
+        }
+
+        fn head(&self, _: &Name) -> Result<Option<u64>, StoreError> {
+            unreachable!("nobody asks")
+        }
+
+        fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+            let objects = self.objects.lock().unwrap();
+            let found = objects.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(name, body)| Listed {
+                name: name.parse().unwrap(),
+                bytes: body.len() as u64,
+                modified: jiff::Timestamp::UNIX_EPOCH,
+                etag: Some(Digest::compute(body).to_string().into()),
+            });
+            Ok(found.collect())
+        }
+
+        fn delete(&self, _: &Name) -> Result<Deletion, StoreError> {
+            unreachable!("nothing is deleted")
+        }
+
+        fn location(&self) -> String {
+            "memory".to_owned()
+        }
+    }
+
+    fn read(store: &CachedStore, name: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        store.get(&name.parse().unwrap(), None).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn receipt(number: u64) -> String {
+        names::receipt("db1", number)
+    }
+
+    /// Reads the receipts that are listed, in a new run.
+    fn read_all(remote: &Remote, state: &Path) -> Vec<Vec<u8>> {
+        let store = CachedStore::new(Box::new(remote.clone()), state, "id");
+        let listed = store.list(&names::receipts("db1")).unwrap();
+        listed.iter().map(|listed| read(&store, listed.name.as_str())).collect()
+    }
+
+    fn cache_file(state: &Path) -> PathBuf {
+        state.join(DIRECTORY).join("id").join("host-db1")
+    }
+
+    #[test]
+    fn a_receipt_is_read_once_unless_it_was_replaced() {
+        let (state, remote) = (tempfile::tempdir().unwrap(), Remote::default());
+        (1..=9).for_each(|number| remote.set(&receipt(number), format!("receipt {number}").as_bytes()));
+        let first = read_all(&remote, state.path());
+        assert_eq!((first.len(), remote.reads()), (9, 9));
+        assert_eq!((read_all(&remote, state.path()), remote.reads()), (first.clone(), 0));
+        remote.set(&receipt(4), b"forged! 4");
+        let second = read_all(&remote, state.path());
+        assert_eq!((second[3].as_slice(), remote.reads()), (b"forged! 4".as_slice(), 1));
+        remote.objects.lock().unwrap().remove(&receipt(4));
+        assert_eq!((read_all(&remote, state.path()).len(), remote.reads()), (8, 0));
+        let store = CachedStore::new(Box::new(remote.clone()), state.path(), "id");
+        store.list(&names::receipts("db1")).unwrap();
+        assert!(matches!(store.get(&receipt(4).parse().unwrap(), None), Err(StoreError::Missing { .. })));
+    }
+
+    #[test]
+    fn without_a_listing_the_store_is_read() {
+        let (state, remote) = (tempfile::tempdir().unwrap(), Remote::default());
+        remote.set(&receipt(1), b"one");
+        read_all(&remote, state.path());
+        remote.reads();
+        let store = CachedStore::new(Box::new(remote.clone()), state.path(), "id");
+        assert_eq!((read(&store, &receipt(1)), remote.reads()), (b"one".to_vec(), 1));
+        let other = CachedStore::new(Box::new(remote.clone()), state.path(), "another-repository");
+        other.list(&names::receipts("db1")).unwrap();
+        assert_eq!((read(&other, &receipt(1)), remote.reads()), (b"one".to_vec(), 1));
+    }
+
+    #[test]
+    fn a_damaged_cache_is_ignored_and_written_again() {
+        let (state, remote) = (tempfile::tempdir().unwrap(), Remote::default());
+        (1..=9).for_each(|number| remote.set(&receipt(number), format!("receipt {number}").as_bytes()));
+        let expected = read_all(&remote, state.path());
+        let path = cache_file(state.path());
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x40;
+            fs::write(&path, &damaged).unwrap();
+            assert_eq!(read_all(&remote, state.path()), expected, "byte {at}");
+        }
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            assert_eq!(read_all(&remote, state.path()), expected, "{length} bytes");
+        }
+        remote.reads();
+        assert_eq!((read_all(&remote, state.path()), remote.reads()), (expected, 0));
+    }
+
+    #[test]
+    fn what_is_gone_is_dropped_and_the_size_is_bounded() {
+        let (state, remote) = (tempfile::tempdir().unwrap(), Remote::default());
+        let body = |number: u64| vec![u8::try_from(number).unwrap(); 100_000];
+        (1..=9).for_each(|number| remote.set(&receipt(number), &body(number)));
+        read_all(&remote, state.path());
+        let length = || fs::metadata(cache_file(state.path())).unwrap().len();
+        assert!(length() > 900_000);
+        remote.objects.lock().unwrap().retain(|name, _| *name == receipt(9));
+        read_all(&remote, state.path());
+        assert!((100_000..200_000).contains(&length()), "{}", length());
+        remote.reads();
+        assert_eq!((read_all(&remote, state.path()), remote.reads()), (vec![body(9)], 0));
+
+        let mut file = CacheFile::open(state.path(), "small", 1000);
+        let identity = Digest::compute(b"some");
+        assert!(file.add(&identity, &[7; 500]).is_some() && file.add(&identity, &[7; 500]).is_none());
+    }
+
+    #[test]
+    fn packs_are_not_kept() {
+        let (state, remote) = (tempfile::tempdir().unwrap(), Remote::default());
+        let pack = names::pack("db1", &Digest::compute(b"pack"));
+        remote.set(&pack, b"pack");
+        for _ in 0..2 {
+            let store = CachedStore::new(Box::new(remote.clone()), state.path(), "id");
+            store.list(&names::of_host("db1")).unwrap();
+            assert_eq!((read(&store, &pack), remote.reads()), (b"pack".to_vec(), 1));
+        }
+    }
+}
