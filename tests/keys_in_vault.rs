@@ -25,22 +25,22 @@ const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
     path \"sys/mounts/mariadb/tune\" { capabilities = [\"read\"] }";
 
 /// A Vault with MariaDB's keys, and a directory for configurations.
-struct Site {
-    vault: Vault,
-    directory: tempfile::TempDir,
+pub(crate) struct Site {
+    pub(crate) vault: Vault,
+    pub(crate) directory: tempfile::TempDir,
 }
 
 impl Site {
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let vault = Vault::start(vault::require()?).expect("Vault starts");
         Some(Self { vault, directory: tempfile::tempdir().expect("room") })
     }
 
-    fn vault(&self, arguments: &[&str]) -> String {
+    pub(crate) fn vault(&self, arguments: &[&str]) -> String {
         self.vault.run(arguments).expect("vault does it")
     }
 
-    fn file(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.directory.path().join(name);
         fs::write(&path, text).expect("room");
         path

@@ -24,6 +24,7 @@ mod fixes;
 mod full_disk;
 mod guides;
 mod keyring;
+mod keyring_migrate;
 mod keys;
 mod keys_and_wire;
 mod keys_in_vault;

@@ -511,6 +511,9 @@ _sealant() {
             sealant__subcmd__help__subcmd__keyring,init)
                 cmd="sealant__subcmd__help__subcmd__keyring__subcmd__init"
                 ;;
+            sealant__subcmd__help__subcmd__keyring,migrate)
+                cmd="sealant__subcmd__help__subcmd__keyring__subcmd__migrate"
+                ;;
             sealant__subcmd__help__subcmd__luks,audit)
                 cmd="sealant__subcmd__help__subcmd__luks__subcmd__audit"
                 ;;
@@ -640,6 +643,9 @@ _sealant() {
             sealant__subcmd__keyring,init)
                 cmd="sealant__subcmd__keyring__subcmd__init"
                 ;;
+            sealant__subcmd__keyring,migrate)
+                cmd="sealant__subcmd__keyring__subcmd__migrate"
+                ;;
             sealant__subcmd__keyring__subcmd__help,check)
                 cmd="sealant__subcmd__keyring__subcmd__help__subcmd__check"
                 ;;
@@ -648,6 +654,9 @@ _sealant() {
                 ;;
             sealant__subcmd__keyring__subcmd__help,init)
                 cmd="sealant__subcmd__keyring__subcmd__help__subcmd__init"
+                ;;
+            sealant__subcmd__keyring__subcmd__help,migrate)
+                cmd="sealant__subcmd__keyring__subcmd__help__subcmd__migrate"
                 ;;
             sealant__subcmd__luks,audit)
                 cmd="sealant__subcmd__luks__subcmd__audit"
@@ -4162,7 +4171,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__keyring)
-            opts="init check"
+            opts="init check migrate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4190,6 +4199,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__keyring__subcmd__init)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__keyring__subcmd__migrate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -4946,7 +4969,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keyring)
-            opts="-h --help init check help"
+            opts="-h --help init check migrate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5062,7 +5085,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keyring__subcmd__help)
-            opts="init check help"
+            opts="init check migrate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5104,6 +5127,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__keyring__subcmd__help__subcmd__init)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__keyring__subcmd__help__subcmd__migrate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -5217,6 +5254,28 @@ _sealant() {
                     return 0
                     ;;
                 --daemon-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__keyring__subcmd__migrate)
+            opts="-y -h --datadir --yes --dry-run --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --datadir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -624,10 +624,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "resume" -d 'Resume a paused run'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "cancel" -d 'End a run; a table that is being copied stays unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -s h -l help -d 'Print help'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "init" -d 'Write the files that a server needs for keys: show the plan, ask, and carry it out'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check migrate help" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check migrate help" -f -a "init" -d 'Write the files that a server needs for keys: show the plan, ask, and carry it out'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check migrate help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check migrate help" -f -a "migrate" -d 'Copy all keys of a MySQL server to another keyring, between files and a Vault, and prove that it opens the data'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check migrate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s S -l socket -d 'The server, by its unix socket' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from init" -s P -l port -d 'Port of that host [default: from the option file, or 3306]' -r
@@ -689,8 +690,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it: an impostor would get it'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l write-test -d 'Make the server create and drop an encrypted table, which creates its first key'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from check" -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from migrate" -l datadir -d 'The server\'s data directory' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from migrate" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from migrate" -s y -l yes -d 'Do not ask'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from migrate" -l dry-run -d 'Show the plan and change nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from migrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write the files that a server needs for keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "migrate" -d 'Copy all keys of a MySQL server to another keyring, between files and a Vault, and prove that it opens the data'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s S -l socket -d 'The server, by its unix socket' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand keys" -s h -l host -d 'The server, by its host name or address; localhost means TCP here' -r
@@ -1526,6 +1534,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from encrypt" -f -a "cancel" -d 'End a run; a table that is being copied stays unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "init" -d 'Write the files that a server needs for keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from keyring" -f -a "migrate" -d 'Copy all keys of a MySQL server to another keyring, between files and a Vault, and prove that it opens the data'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "audit" -d 'Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "boot" -d 'Open and mount the volume at every boot, and start the server only with it'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from luks" -f -a "close" -d 'Close a volume that nothing uses'

@@ -15,6 +15,7 @@ mod error;
 mod grants;
 pub mod init;
 mod keyring;
+pub mod keyring_migration;
 pub mod keys;
 mod log;
 mod option_file;

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The component whose keys can be fetched from a HashiCorp Vault.
-const VAULT_COMPONENT: &str = "component_keyring_vault";
+pub const VAULT_COMPONENT: &str = "component_keyring_vault";
 /// Components that read a configuration with their name.
 pub const CONFIGURED_COMPONENTS: [&str; 4] =
     [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, "component_keyring_kmip"];

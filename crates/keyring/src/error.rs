@@ -147,6 +147,18 @@ pub enum Error {
         /// The key, as messages name it.
         name: String,
     },
+    /// The name of a key cannot be the name of a secret.
+    #[error("key {} cannot be stored in a Vault: its name in base64 has a slash", .name.escape_debug())]
+    NotForVault {
+        /// Name of the key.
+        name: String,
+    },
+    /// A key was to be added, but another one has its name.
+    #[error("has another key of the name {}", .name.escape_debug())]
+    OtherKey {
+        /// Name of the key.
+        name: String,
+    },
     /// The file does not exist.
     #[error("does not exist")]
     NotFound,

@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
+use aws_lc_rs::constant_time;
+
 use crate::{error::Error, locked::LockedMemory};
 
 /// One key. A clone shares the bytes; they are wiped when the last key from the same store is dropped. `Debug` shows
@@ -17,6 +19,12 @@ impl Key {
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.memory.bytes().get(self.at.clone()).unwrap_or_default()
+    }
+
+    /// Whether the other key has the same bytes, in constant time.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        constant_time::verify_slices_are_equal(self.as_bytes(), other.as_bytes()).is_ok()
     }
 
     /// Whether the memory is locked against swapping; the system refuses beyond `RLIMIT_MEMLOCK`.

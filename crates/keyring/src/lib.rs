@@ -25,6 +25,7 @@ mod generate;
 mod hex;
 mod key;
 mod key_id;
+mod key_location;
 mod lenient_json;
 mod limits;
 #[allow(unsafe_code, reason = "no safe call locks memory or keeps it out of core dumps")]
@@ -39,6 +40,7 @@ mod plugin_file;
 mod record;
 mod service;
 mod store;
+mod stored_key;
 mod summary;
 mod vault;
 mod vault_settings;
@@ -47,8 +49,8 @@ mod writable;
 
 pub use crate::component_config::COMPONENT_MANIFEST;
 pub use crate::config::{
-    CONFIGURED_COMPONENTS, KeyringConfigFile, PERSISTED_VARIABLES, keyring_path, manifest_of_file_component,
-    persisted_without_keyrings,
+    CONFIGURED_COMPONENTS, KeyringConfigFile, PERSISTED_VARIABLES, VAULT_COMPONENT, keyring_path,
+    manifest_of_file_component, persisted_without_keyrings,
 };
 pub use crate::error::Error;
 pub use crate::export::ExportKey;
@@ -56,6 +58,7 @@ pub use crate::file::{read, read_file};
 pub use crate::generate::{new_key_file, new_password};
 pub use crate::key::Key;
 pub use crate::key_id::{KeyName, MasterKeys};
+pub use crate::key_location::KeyLocation;
 pub use crate::limits::MAX_STORE_BYTES;
 pub use crate::mariadb::MariaDbKeys;
 pub use crate::mysql::MysqlKeyring;
@@ -64,6 +67,7 @@ pub use crate::opens_page::{PageSample, opens_page};
 pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
 pub use crate::service::WithdrawnKey;
 pub use crate::store::{inspect, recognise};
+pub use crate::stored_key::StoredKey;
 pub use crate::summary::{
     ComponentConfig, Damage, InvalidReason, KeyEntry, Manifest, StoreKind, StoreSummary, VaultConfig, VaultIssue,
 };

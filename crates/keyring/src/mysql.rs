@@ -9,10 +9,11 @@ use crate::{
     key::{Arena, Key, Keys, Slot},
     plugin_file,
     record::{Material, Parsed, Record},
-    service::{self, WithdrawnKey},
+    service::{self, Owners, WithdrawnKey},
     store::kind_of,
+    stored_key::StoredKey,
     summary::{Damage, StoreKind},
-    vault_source,
+    vault_source::{self, VaultSource},
 };
 
 /// Keys from a file of `component_keyring_file` or of the `keyring_file` plug-in.
@@ -22,10 +23,16 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct MysqlKeyring {
     /// By user, then by name.
-    keys: BTreeMap<String, BTreeMap<String, Key>>,
+    keys: BTreeMap<String, BTreeMap<String, TypedKey>>,
     damage: Vec<Damage>,
     withdrawn: Vec<WithdrawnKey>,
     unlocked: bool,
+}
+
+#[derive(Debug)]
+struct TypedKey {
+    key_type: String,
+    key: Key,
 }
 
 impl MysqlKeyring {
@@ -62,10 +69,15 @@ impl MysqlKeyring {
         if !vault_source::is_percona_configuration(bytes) {
             return Self::load(bytes);
         }
-        let fetched = service::mysql(&vault_source::percona(bytes)?)?;
-        let records = fetched.answers.iter().map(|(id, answer)| Record {
-            id: id.clone(),
-            user: String::new(),
+        Self::from_vault(&vault_source::percona(bytes)?, Owners::Server)
+    }
+
+    /// Fetches keys from a Vault.
+    pub(crate) fn from_vault(source: &VaultSource, owners: Owners) -> Result<Self, Error> {
+        let fetched = service::mysql(source, owners)?;
+        let records = fetched.answers.iter().map(|(identity, answer)| Record {
+            id: identity.name.clone(),
+            user: identity.user.clone(),
             key_type: answer.text("type").unwrap_or_default().to_owned(),
             material: answer.text("value").ok().and_then(|text| Base64::new(text.as_bytes())).map(Material::Base64),
         });
@@ -100,7 +112,8 @@ impl MysqlKeyring {
             if for_user.contains_key(&record.id) {
                 keyring.damage.push(Damage::Duplicate { id: record.id.clone() });
             } else {
-                for_user.insert(record.id.clone(), keys.key(slot));
+                let key = TypedKey { key_type: record.key_type.clone(), key: keys.key(slot) };
+                for_user.insert(record.id.clone(), key);
             }
         }
         keyring
@@ -116,12 +129,27 @@ impl MysqlKeyring {
     /// The key of this name that belongs to `user`.
     #[must_use]
     pub(crate) fn for_user(&self, name: &str, user: &str) -> Option<&Key> {
-        self.keys.get(user)?.get(name)
+        self.keys.get(user)?.get(name).map(|typed| &typed.key)
+    }
+
+    /// Every key, of the server and of users, sorted by user and name.
+    #[must_use]
+    pub fn stored(&self) -> Vec<StoredKey> {
+        let of_user = |(user, keys): (&String, &BTreeMap<String, TypedKey>)| -> Vec<StoredKey> {
+            let stored = |(name, typed): (&String, &TypedKey)| StoredKey {
+                name: name.clone(),
+                user: user.clone(),
+                key_type: typed.key_type.clone(),
+                key: typed.key.clone(),
+            };
+            keys.iter().map(stored).collect()
+        };
+        self.keys.iter().flat_map(of_user).collect()
     }
 
     /// The server's own keys with their names, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Key)> {
-        self.keys.get("").into_iter().flatten().map(|(name, key)| (name.as_str(), key))
+        self.keys.get("").into_iter().flatten().map(|(name, typed)| (name.as_str(), &typed.key))
     }
 
     /// Names of the server's own keys, sorted.

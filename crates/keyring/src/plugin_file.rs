@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use zeroize::Zeroizing;
 
 use crate::{
-    record::{Material, Parsed, Record},
+    record::{Material, NewKey, Parsed, Record},
     summary::{Damage, StoreKind, StoreSummary},
 };
 
@@ -49,16 +49,16 @@ pub(crate) fn parse(bytes: &[u8], kind: StoreKind) -> Parsed<'_> {
     Parsed { records: found, damage, checksum_ok }
 }
 
-/// The file with one more key of the server; a new file, as MySQL 5.7 writes it, if `before` is empty. `None` if the
+/// The file with one more key; a new file, as MySQL 5.7 writes it, if `before` is empty. `None` if the
 /// file is damaged, or from a machine with another word size or byte order.
-pub(crate) fn with_key(before: &[u8], kind: StoreKind, name: &str, key: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+pub(crate) fn with_key(before: &[u8], kind: StoreKind, key: NewKey<'_>) -> Option<Zeroizing<Vec<u8>>> {
     let before = if before.is_empty() { EMPTY } else { before };
     let (header, body) = before.split_at_checked(HEADER_BYTES)?;
     let has_hash = kind == StoreKind::PluginFileV2;
     let tail_bytes = if has_hash { END.len().saturating_add(HASH_BYTES) } else { END.len() };
     let records = body.get(..body.len().checked_sub(tail_bytes)?)?;
     let is_sound = parse(before, kind).damage.is_empty() && Layout::SERVERS.records(records).1 == records.len();
-    let record = new_record(name, key).filter(|_| is_sound)?;
+    let record = new_record(key).filter(|_| is_sound)?;
     // Allocated once: reallocation would leave keys in memory.
     let capacity = before.len().saturating_add(record.len());
     let mut after = Zeroizing::new(Vec::with_capacity(capacity));
@@ -73,18 +73,19 @@ pub(crate) fn with_key(before: &[u8], kind: StoreKind, name: &str, key: &[u8]) -
     Some(after)
 }
 
-/// A record of the server's own, padded to the word size.
-fn new_record(name: &str, key: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    const TYPE: &[u8] = b"AES";
+/// A record, padded to the word size.
+fn new_record(key: NewKey<'_>) -> Option<Zeroizing<Vec<u8>>> {
     const WIDTH: usize = 8;
-    let parts = [name.len(), TYPE.len(), 0, key.len()];
+    let NewKey { name, user, key_type, key } = key;
+    let parts = [name.len(), key_type.len(), user.len(), key.len()];
     let bytes = parts.into_iter().try_fold(5 * WIDTH, usize::checked_add)?.checked_next_multiple_of(WIDTH)?;
     let mut record = Zeroizing::new(Vec::with_capacity(bytes));
     for length in std::iter::once(bytes).chain(parts) {
         record.extend(u64::try_from(length).ok()?.to_le_bytes());
     }
-    record.extend(name.as_bytes());
-    record.extend(TYPE);
+    for text in [name, key_type, user] {
+        record.extend(text.as_bytes());
+    }
     record.extend(key.iter().zip(OBFUSCATION.iter().cycle()).map(|(byte, mask)| byte ^ mask));
     record.resize(bytes, 0);
     Some(record)
@@ -196,7 +197,8 @@ mod tests {
         let mut current = Zeroizing::new(Vec::new());
         for entry in crate::inspect(&bytes).unwrap().entries {
             let key = server.get(&entry.id).unwrap();
-            current = with_key(&current, StoreKind::PluginFileV1, &entry.id, key.as_bytes()).unwrap();
+            current =
+                with_key(&current, StoreKind::PluginFileV1, NewKey::of_server(&entry.id, key.as_bytes())).unwrap();
         }
         assert!(current.as_slice() == bytes, "byte by byte");
     }
@@ -209,19 +211,22 @@ mod tests {
             ("synthetic-plugin-file-v2.0", StoreKind::PluginFileV2),
         ] {
             let bytes = sample(name);
-            let after = with_key(&bytes, kind, "INNODBKey-u-9", &[7; 32]).unwrap();
+            let after = with_key(&bytes, kind, NewKey::of_server("INNODBKey-u-9", &[7; 32])).unwrap();
             let (before, after) = (crate::inspect(&bytes).unwrap(), (crate::inspect(&after).unwrap(), after));
             assert_eq!(after.0.entries[..before.entries.len()], before.entries);
             assert_eq!((after.0.entries.len(), after.0.damage), (before.entries.len() + 1, before.damage));
             assert_ne!(after.0.checksum_ok, Some(false));
             let keyring = crate::MysqlKeyring::load(&after.1).unwrap();
             assert_eq!(keyring.get("INNODBKey-u-9").unwrap().as_bytes(), [7; 32]);
-            assert!(with_key(&bytes[..bytes.len() - 1], kind, "x", &[7; 32]).is_none(), "damaged");
+            assert!(with_key(&bytes[..bytes.len() - 1], kind, NewKey::of_server("x", &[7; 32])).is_none(), "damaged");
         }
         let mut other = b"Keyring file version:1.0".to_vec();
         other.extend(record(false, true));
         other.extend(END);
-        assert!(with_key(&other, StoreKind::PluginFileV1, "x", &[7; 32]).is_none(), "of another machine");
+        assert!(
+            with_key(&other, StoreKind::PluginFileV1, NewKey::of_server("x", &[7; 32])).is_none(),
+            "of another machine"
+        );
     }
 
     #[test]

@@ -16,6 +16,22 @@ pub(crate) struct Record<'a> {
     pub(crate) material: Option<Material<'a>>,
 }
 
+/// A key to be written.
+#[derive(Clone, Copy)]
+pub(crate) struct NewKey<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) user: &'a str,
+    pub(crate) key_type: &'a str,
+    pub(crate) key: &'a [u8],
+}
+
+impl<'a> NewKey<'a> {
+    /// A key of the server itself.
+    pub(crate) const fn of_server(name: &'a str, key: &'a [u8]) -> Self {
+        Self { name, user: "", key_type: "AES", key }
+    }
+}
+
 /// Key bytes as stored.
 #[derive(Clone, Copy)]
 pub(crate) enum Material<'a> {

@@ -5,9 +5,10 @@
 use std::fmt;
 
 use data_encoding::BASE64;
+use files::secret::encode_base64;
 use keyservice::{Answer, Engine, EngineVersion, Fault, Stored, Vault, Withdrawn};
 
-use crate::{error::Error, vault_source::VaultSource};
+use crate::{error::Error, stored_key::StoredKey, vault_source::VaultSource};
 
 /// Maximum number of versions of a key; by default the Vault keeps ten.
 const MAX_VERSIONS: u32 = 100_000;
@@ -33,24 +34,55 @@ pub(crate) struct Fetched<N> {
     pub(crate) withdrawn: Vec<WithdrawnKey>,
 }
 
-/// The server's own MySQL keys, without keys that users stored beside them.
-pub(crate) fn mysql(source: &VaultSource) -> Result<Fetched<String>, Error> {
+/// Whose keys of a MySQL keyring are fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owners {
+    /// The server's own.
+    Server,
+    /// Also those that users stored beside them.
+    All,
+}
+
+/// Name and user of a MySQL key; the user is empty for the server's own keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) user: String,
+}
+
+/// MySQL keys.
+pub(crate) fn mysql(source: &VaultSource, owners: Owners) -> Result<Fetched<Identity>, Error> {
     let vault = Vault::connect(&source.access)?;
-    let engine = match source.version {
-        Some(EngineVersion::First) => Engine::at(&source.path, EngineVersion::First),
-        _ => vault.engine(&source.path)?,
-    };
+    let engine = mysql_engine(&vault, source)?;
     let names = vault.list(&engine)?;
-    let keys = names.iter().filter_map(|name| Some((name, own_key(name)?)));
+    let keys = names.iter().filter_map(|name| Some((name, Identity::of_secret(name)?)));
     let mut fetched = Fetched { answers: Vec::new(), withdrawn: Vec::new() };
-    for (name, key) in keys {
+    for (name, key) in keys.filter(|(_, key)| owners == Owners::All || key.user.is_empty()) {
         match vault.secret(&engine, name, None)? {
             Stored::Secret(answer) => fetched.answers.push((key, answer)),
-            Stored::Withdrawn { how, .. } => fetched.withdrawn.push(WithdrawnKey { name: key, how }),
-            Stored::Absent => return Err(Error::Vanished { name: key }),
+            Stored::Withdrawn { how, .. } => fetched.withdrawn.push(WithdrawnKey { name: key.name, how }),
+            Stored::Absent => return Err(Error::Vanished { name: key.name }),
         }
     }
     fetched.require_keys(source)
+}
+
+/// Adds MySQL keys, in the form in which Percona's component and plug-in store them. Replaces none.
+pub(crate) fn add_mysql(source: &VaultSource, keys: &[StoredKey]) -> Result<(), Error> {
+    let vault = Vault::connect(&source.access)?;
+    let engine = mysql_engine(&vault, source)?;
+    for key in keys {
+        let value = encode_base64(key.key.as_bytes());
+        vault.create(&engine, &secret_name(key)?, &[("type", &key.key_type), ("value", &value)])?;
+    }
+    Ok(())
+}
+
+fn mysql_engine(vault: &Vault, source: &VaultSource) -> Result<Engine, Error> {
+    match source.version {
+        Some(EngineVersion::First) => Ok(Engine::at(&source.path, EngineVersion::First)),
+        _ => Ok(vault.engine(&source.path)?),
+    }
 }
 
 /// The keys of MariaDB with all their versions.
@@ -130,30 +162,64 @@ impl<N> Fetched<N> {
     }
 }
 
-/// The key's name, derived from the name of its secret; `None` if it belongs to a user, or is not a key.
-///
-/// The name of the secret is the base64 of `LENGTH_NAMELENGTH_USER`, in which the server's own keys have no user.
-fn own_key(secret: &str) -> Option<String> {
-    let signature = String::from_utf8(BASE64.decode(secret.as_bytes()).ok()?).ok()?;
-    let (length, rest) = signature.split_once('_')?;
-    let (name, user) = rest.split_at_checked(length.parse().ok()?)?;
-    (user == "0_").then(|| name.to_owned())
+impl Identity {
+    /// The identity that the name of a secret encodes; `None` if the secret is not a key.
+    ///
+    /// The name of the secret is the base64 of `LENGTH_NAMELENGTH_USER`, in which the server's own keys have no user.
+    fn of_secret(secret: &str) -> Option<Self> {
+        let signature = String::from_utf8(BASE64.decode(secret.as_bytes()).ok()?).ok()?;
+        let (name, rest) = counted(&signature)?;
+        let (user, rest) = counted(rest)?;
+        rest.is_empty().then(|| Self { name: name.to_owned(), user: user.to_owned() })
+    }
+}
+
+/// A text after its length in bytes and `_`, and what follows it.
+fn counted(text: &str) -> Option<(&str, &str)> {
+    let (length, rest) = text.split_once('_')?;
+    rest.split_at_checked(length.parse().ok()?)
+}
+
+/// The name of a key's secret.
+fn secret_name(key: &StoredKey) -> Result<String, Error> {
+    let signature = format!("{}_{}{}_{}", key.name.len(), key.name, key.user.len(), key.user);
+    let name = BASE64.encode(signature.as_bytes());
+    // A slash would lead to a subdirectory.
+    if name.contains('/') { Err(Error::NotForVault { name: key.name.clone() }) } else { Ok(name) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Arena;
 
     #[test]
-    fn only_the_servers_own_keys_are_fetched() {
-        let name = |signature: &str| own_key(&BASE64.encode(signature.as_bytes()));
+    fn names_of_secrets_are_parsed() {
+        let identity = |signature: &str| Identity::of_secret(&BASE64.encode(signature.as_bytes()));
+        let known = |name: &str, user: &str| Some(Identity { name: name.to_owned(), user: user.to_owned() });
         let key = "INNODBKey-95b2f013-e4cd-11f1-8c02-02fc00000001-2";
-        assert_eq!(name(&format!("{}_{key}0_", key.len())).as_deref(), Some(key));
-        assert_eq!(name("4_name6_me@it_"), None);
-        for other in ["", "x", "9_short0_", "4_name", "-1_x0_", "4_name1_"] {
-            assert_eq!(name(other), None, "{other}");
+        assert_eq!(identity(&format!("{}_{key}0_", key.len())), known(key, ""));
+        assert_eq!(identity("4_name6_me@it_"), known("name", "me@it_"));
+        for other in ["", "x", "9_short0_", "4_name", "-1_x0_", "4_name1_", "4_name0_x"] {
+            assert_eq!(identity(other), None, "{other}");
         }
-        assert_eq!(own_key("not base64!"), None);
-        assert_eq!(own_key("sub/"), None);
+        assert_eq!(Identity::of_secret("not base64!"), None);
+        assert_eq!(Identity::of_secret("sub/"), None);
+    }
+
+    #[test]
+    fn a_key_is_found_under_the_name_that_it_is_given() {
+        let mut arena = Arena::new(1).unwrap();
+        let (slot, _) = arena.allocate(1).unwrap();
+        let key = arena.freeze().key(slot);
+        let named = |name: &str, user: &str| {
+            let (name, user) = (name.to_owned(), user.to_owned());
+            secret_name(&StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() })
+        };
+        for (name, user) in [("INNODBKey-x-1", ""), ("mine", "me@localhost"), ("é", "ü_1")] {
+            let found = Identity::of_secret(&named(name, user).unwrap()).unwrap();
+            assert_eq!((found.name.as_str(), found.user.as_str()), (name, user));
+        }
+        assert!(matches!(named("12?", ""), Err(Error::NotForVault { name }) if name == "12?"));
     }
 }

@@ -25,7 +25,9 @@ use crate::{
     key_id::KeyName,
     mysql::MysqlKeyring,
     plugin_file,
+    record::NewKey,
     store::{kind_of, recognise},
+    stored_key::StoredKey,
     summary::StoreKind,
 };
 
@@ -100,7 +102,7 @@ impl WritableKeyring {
         keyring.load()?;
         let bytes = keyring.bytes()?;
         let loaded_by = if is_plugin_file(&bytes)? { LoadedBy::Plugin } else { LoadedBy::Component };
-        with_key(&bytes, "", loaded_by)?;
+        with_key(&bytes, NewKey::of_server("", &[0; KEY_BYTES]), loaded_by)?;
         keyring.refuse_backup()?;
         accessat(CWD, keyring.directory(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
             .map_err(|error| Error::CannotWrite(error.into()))?;
@@ -130,10 +132,7 @@ impl WritableKeyring {
     /// [`Error::CannotWrite`]; [`Error::CannotAdd`] and [`Error::NotForPlugin`] if the file is of
     /// the other kind; others of reading. The file is then unchanged.
     pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<AddedKey, Error> {
-        // Other runs add keys, too: the lock covers reading and replacing the file.
-        let directory = File::open(self.directory()).map_err(Error::CannotWrite)?;
-        flock(&directory, FlockOperation::LockExclusive).map_err(|error| Error::CannotWrite(error.into()))?;
-        self.refuse_backup()?;
+        let directory = self.lock()?;
         let number = self.load()?.names().filter_map(|name| key_number(purpose, name)).max().unwrap_or(0);
         let number = number.checked_add(1).ok_or(Error::Cipher)?;
         let server_uuid = new_uuid()?;
@@ -141,10 +140,44 @@ impl WritableKeyring {
             Purpose::Innodb => master_key_name(&server_uuid, number),
             Purpose::Replication => binary_log_key_name(&server_uuid, number),
         };
-        replace(&self.path, &with_key(&self.bytes()?, &name, loaded_by)?).map_err(Error::CannotWrite)?;
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| Error::Cipher)?;
+        let after = with_key(&self.bytes()?, NewKey::of_server(&name, key.as_slice()), loaded_by)?;
+        replace(&self.path, &after).map_err(Error::CannotWrite)?;
         directory.sync_all().map_err(Error::CannotWrite)?;
         let key = self.load()?.get(&name).cloned().ok_or(Error::Truncated)?;
         Ok(AddedKey { name, server_uuid, number, key })
+    }
+
+    /// Adds keys of another store as they are, all of them or none; when this returns, they are durable. A key that is
+    /// here already stays. A new file gets the format that `new_file` reads, an existing one keeps its own.
+    ///
+    /// # Errors
+    /// [`Error::OtherKey`] if a key of the same name is another one; those of [`add`](Self::add).
+    pub fn add_all(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
+        let directory = self.lock()?;
+        let (mut bytes, before) = (self.bytes()?, self.load()?);
+        let loaded_by = match bytes.is_empty() {
+            true => new_file,
+            false if is_plugin_file(&bytes)? => LoadedBy::Plugin,
+            false => LoadedBy::Component,
+        };
+        for key in keys {
+            match before.for_user(&key.name, &key.user) {
+                None => bytes = with_key(&bytes, key.as_new(), loaded_by)?,
+                Some(found) if found.is_same(&key.key) => {}
+                Some(_) => return Err(Error::OtherKey { name: key.name.clone() }),
+            }
+        }
+        replace(&self.path, &bytes).and_then(|()| directory.sync_all()).map_err(Error::CannotWrite)
+    }
+
+    /// Locks the keyring against other runs that add keys, from reading the file until it is replaced.
+    fn lock(&self) -> Result<File, Error> {
+        let directory = File::open(self.directory()).map_err(Error::CannotWrite)?;
+        flock(&directory, FlockOperation::LockExclusive).map_err(|error| Error::CannotWrite(error.into()))?;
+        self.refuse_backup()?;
+        Ok(directory)
     }
 
     fn bytes(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
@@ -194,21 +227,19 @@ fn is_plugin_file(bytes: &[u8]) -> Result<bool, Error> {
 }
 
 /// The file with one more key, in the format that `loaded_by` reads.
-fn with_key(before: &[u8], name: &str, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let mut key = Zeroizing::new([0; KEY_BYTES]);
-    SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| Error::Cipher)?;
+fn with_key(before: &[u8], key: NewKey<'_>, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, Error> {
     if loaded_by == LoadedBy::Component {
-        return with_element(before, name, &key);
+        return with_element(before, key);
     }
     let kind = if before.is_empty() { StoreKind::PluginFileV1 } else { kind_of(before)? };
     if !matches!(kind, StoreKind::PluginFileV1 | StoreKind::PluginFileV2) {
         return Err(Error::NotForPlugin);
     }
-    plugin_file::with_key(before, kind, name, key.as_slice()).ok_or(Error::CannotAdd)
+    plugin_file::with_key(before, kind, key).ok_or(Error::CannotAdd)
 }
 
 /// A component's file with one more key.
-fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zeroizing<Vec<u8>>, Error> {
+fn with_element(before: &[u8], key: NewKey<'_>) -> Result<Zeroizing<Vec<u8>>, Error> {
     #[derive(Deserialize)]
     struct ComponentFile<'a> {
         #[serde(borrow)]
@@ -225,21 +256,25 @@ fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zero
             _ => return Err(Error::CannotAdd),
         }
     };
-    let mut digits = Zeroizing::new(String::with_capacity(2 * KEY_BYTES));
-    for byte in key.iter() {
+    let text = |text: &str| serde_json::to_string(text).map_err(|_| Error::CannotAdd);
+    let (user, name, key_type) = (text(key.user)?, text(key.name)?, text(key.key_type)?);
+    let mut digits = Zeroizing::new(String::with_capacity(key.key.len().saturating_mul(2)));
+    for byte in key.key {
         let _ = write!(digits, "{byte:02X}");
     }
     // Allocated once: reallocation would leave keys in memory.
-    let mut after = Zeroizing::new(Vec::with_capacity(before.len().saturating_add(1024)));
+    let names = [&user, &name, &key_type].into_iter().fold(0, |sum: usize, name| sum.saturating_add(name.len()));
+    let more = names.saturating_add(digits.len()).saturating_add(256);
+    let mut after = Zeroizing::new(Vec::with_capacity(before.len().saturating_add(more)));
     after.extend(br#"{"version":"1.0","elements":["#);
     for element in elements {
         after.extend(element.get().as_bytes());
         after.push(b',');
     }
-    after.extend(br#"{"user":"","data_id":""#);
-    after.extend(name.as_bytes());
-    after.extend(br#"","data_type":"AES","data":""#);
-    after.extend(digits.as_bytes());
+    for part in [r#"{"user":"#, &user, r#","data_id":"#, &name, r#","data_type":"#, &key_type, r#","data":""#, &digits]
+    {
+        after.extend(part.as_bytes());
+    }
     after.extend(br#"","extension":[]}]}"#);
     Ok(after)
 }

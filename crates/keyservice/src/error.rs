@@ -97,6 +97,12 @@ pub enum Fault {
     /// The credentials are not valid, or lack permission.
     #[error("the Vault refuses the token for this path (403)")]
     Forbidden,
+    /// The token may not create a secret there.
+    #[error("the Vault does not let this token create a secret at this path (403)")]
+    MayNotCreate,
+    /// A secret was to be created, but the name has or had a value.
+    #[error("there is a secret of this name already, or was one that is deleted")]
+    Exists,
     /// The token itself is not valid.
     #[error("the Vault does not know the token (403): it has expired, was revoked, or is of another Vault")]
     TokenUnknown,
@@ -214,6 +220,11 @@ impl Fault {
             Self::Sealed => "unseal it (`vault operator unseal`) and try again",
             Self::Busy(_) => "nothing was changed; try again later, or ask the active node",
             Self::Forbidden => "the token's policy needs the capability `read` for this path, and `list` to list keys",
+            Self::MayNotCreate => "the token's policy needs the capability `create` for this path",
+            Self::Exists => {
+                "if the Vault shows no value of it, restore it (`vault kv undelete`) or remove it (`vault kv metadata \
+                 delete`)"
+            }
             Self::TokenUnknown => "get a new token, and check that the address is of the right Vault",
             Self::LoginRefused(_) => "check role id and secret id, and where the AppRole method is mounted",
             Self::NoMount | Self::NoAccess => {

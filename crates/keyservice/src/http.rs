@@ -22,6 +22,13 @@ pub(crate) struct Reply {
     pub(crate) body: Zeroizing<Vec<u8>>,
 }
 
+impl Reply {
+    /// Whether the body contains this text.
+    pub(crate) fn says(&self, text: &[u8]) -> bool {
+        self.body.windows(text.len()).any(|window| window == text)
+    }
+}
+
 /// A client that trusts only the given authorities; without any, only plain HTTP.
 pub(crate) fn agent(authorities: Option<&Path>, is_https: bool) -> Result<Agent, Error> {
     let trusted = match (is_https, authorities) {

@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Fault},
     http::{self, Reply, agent},
     kv::{Engine, EngineVersion, engine_of},
-    secret::{Answer, Stored, names, withdrawn},
+    secret::{Answer, Stored, names, new_secret, withdrawn},
 };
 
 /// Time limit of a request, as in Percona's and MariaDB's plug-ins.
@@ -31,6 +31,8 @@ const MAX_LIST_BYTES: u64 = 16 << 20;
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Prefix of Vault's error for a path where nothing is mounted.
 const NO_ROUTE: &[u8] = b"no handler for route";
+/// Part of Vault's error for a secret that exists, where none was expected.
+const CHECK_AND_SET: &[u8] = b"check-and-set parameter did not match";
 
 /// How to reach a Vault.
 #[derive(Clone, Debug)]
@@ -175,6 +177,30 @@ impl Vault {
         self.stored(&path, &query, engine.version == EngineVersion::Second)
     }
 
+    /// Creates a secret with these fields. An engine of version 2 refuses atomically if the name has or had a value; one
+    /// of version 1 is asked first.
+    ///
+    /// # Errors
+    /// [`Error::Request`]; [`Fault::Exists`] if there is a secret of this name, or was one.
+    pub fn create(&self, engine: &Engine, name: &str, fields: &[(&str, &str)]) -> Result<(), Error> {
+        let is_second = engine.version == EngineVersion::Second;
+        let path = engine.secret(name);
+        if !is_second && !matches!(self.secret(engine, name, None)?, Stored::Absent) {
+            return Err(self.failed(&path, Fault::Exists));
+        }
+        let address = self.address.url(plain_path(&path)?, "");
+        let failed = |fault| Error::Request { address: address.clone(), fault };
+        let body = new_secret(fields, is_second).map_err(failed)?;
+        let reply = self.send(&address, Some(&body), MAX_SECRET_BYTES).map_err(failed)?;
+        match reply.status {
+            200 | 204 => Ok(()),
+            400 if reply.says(CHECK_AND_SET) => Err(failed(Fault::Exists)),
+            403 if self.token_is_known() => Err(failed(Fault::MayNotCreate)),
+            403 => Err(failed(Fault::TokenUnknown)),
+            _ => Err(failed(status_fault(&reply))),
+        }
+    }
+
     /// The secret at a path of the API in an engine of version 2, such as `secret/data/mysqldata`.
     ///
     /// # Errors
@@ -259,13 +285,12 @@ impl Drop for Vault {
 
 /// The meaning of a status other than 200.
 fn status_fault(reply: &Reply) -> Fault {
-    let says = |text: &[u8]| reply.body.windows(text.len()).any(|window| window == text);
     match reply.status {
         403 => Fault::Forbidden,
-        404 if says(NO_ROUTE) => Fault::NoMount,
+        404 if reply.says(NO_ROUTE) => Fault::NoMount,
         404 => Fault::Absent,
         code @ (429 | 472 | 473) => Fault::Busy(code),
-        503 if says(b"sealed") => Fault::Sealed,
+        503 if reply.says(b"sealed") => Fault::Sealed,
         503 => Fault::NotAvailable,
         code @ 300..400 => Fault::Redirect(code),
         code => Fault::Status(code),

@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use change::init::{CheckReport, CheckState, InitReport, Part, Presence};
+use change::{
+    init::{CheckReport, CheckState, InitReport, Part, Presence},
+    keyring_migration::MigrationReport,
+};
 
 use crate::{Error, json, text::visible};
 
@@ -74,6 +77,37 @@ pub fn write_check_table(report: &CheckReport, out: &mut dyn Write) -> Result<()
         if let Some(remedy) = &item.remedy {
             writeln!(out, "{:>23}{}", "", visible(remedy))?;
         }
+    }
+    Ok(())
+}
+
+/// Writes the JSON for scripts, schema `sealant.keyring-migrate/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_migration_json(report: &MigrationReport, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(report, out)
+}
+
+/// Writes what was moved, or would be, and what to do next, as human-readable text.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_migration_table(report: &MigrationReport, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "from: {}\nto:   {}\n", visible(&report.from), visible(&report.to))?;
+    for key in &report.keys {
+        let owner = key.user.as_deref().map_or_else(String::new, |user| format!(" of {user}"));
+        writeln!(out, "{:>9}  {}{}", key.state.to_string(), visible(&key.name), visible(&owner))?;
+    }
+    let datadir = report.datadir.to_string_lossy();
+    let keyring = if report.done { "the target alone opens" } else { "the source opens" };
+    writeln!(out, "\n{keyring} all {} encrypted files of {}", report.encrypted_files, visible(&datadir))?;
+    for note in &report.notes {
+        writeln!(out, "note: {}", visible(note))?;
+    }
+    writeln!(out, "\n{}", if report.done { "next:" } else { "then:" })?;
+    for step in &report.next {
+        writeln!(out, "  - {}", visible(&step.to_string()))?;
     }
     Ok(())
 }

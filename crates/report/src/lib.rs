@@ -94,7 +94,9 @@ pub use drift::{render_drift, write_drift};
 pub use error::Error;
 pub use evidence::{write_encrypt_html, write_proof_html, write_rotate_html};
 pub use fixes::write_fixes;
-pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
+pub use keyring::{
+    write_check_json, write_check_table, write_init_json, write_init_table, write_migration_json, write_migration_table,
+};
 pub use keys::{keys_messages, write_keys_json, write_keys_table};
 pub use luks::{
     luks_boot_foreign_messages, luks_boot_installed_messages, luks_boot_removed_message, luks_created_message,

@@ -50,6 +50,9 @@ impl Error {
         if let Self::KeyService { source, .. } = self {
             return source.hint();
         }
+        if let Self::KeyLocation { source, .. } = self {
+            return source.hint();
+        }
         self.hint_of_keys().or_else(|| self.hint_of_set_up()).or_else(|| self.hint_of_certificates())
     }
 
@@ -125,6 +128,17 @@ impl Error {
                 "run it on the server's host, as root; name what it cannot find with --plugin-dir and --daemon-dir"
             }
             Self::Unsafe { .. } => "name another directory, or give it to the server's user alone: mode 0700 or 0750",
+            Self::SameKeyring { .. } => "name another target",
+            Self::NoKeysToMigrate { .. } => "name the keyring that the server uses",
+            Self::KeyringDamaged { .. } => "`sealant audit` names them; take a sound copy; nothing was changed",
+            Self::KeyringInUse { .. } => "stop that server, or name another target; nothing was changed",
+            Self::OtherKeys { .. } => {
+                "the target belongs to another server or is of another time: name a new file, or an empty directory of \
+                 the Vault; nothing was changed"
+            }
+            Self::KeyWithdrawn { .. } => "restore it there, or remove it with `vault kv metadata delete`",
+            Self::KeyNotStored { .. } => "the source is unchanged: leave the server on it, and see the service's log",
+            Self::KeyMadeMeanwhile { .. } => "rotate no key during the migration; run the same command again",
             Self::Look { .. } | Self::Write { .. } => "run it as root",
             _ => return None,
         })

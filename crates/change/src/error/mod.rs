@@ -409,6 +409,74 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// A keyring that keys are migrated from or to cannot be used.
+    #[error("{keyring}: {source}")]
+    KeyLocation {
+        /// The keyring, as messages name it.
+        keyring: String,
+        /// Error of the key store.
+        source: keyring::Error,
+    },
+    /// Source and target of a migration are the same.
+    #[error("{keyring}: is the source and the target")]
+    SameKeyring {
+        /// The keyring.
+        keyring: String,
+    },
+    /// The source of a migration has no keys.
+    #[error("{keyring}: has no keys")]
+    NoKeysToMigrate {
+        /// The source.
+        keyring: String,
+    },
+    /// Entries of a keyring are not valid.
+    #[error("{keyring}: {entries} of its entries cannot be read, and would be lost")]
+    KeyringDamaged {
+        /// The keyring.
+        keyring: String,
+        /// Number of those entries.
+        entries: usize,
+    },
+    /// A running server uses the target of a migration.
+    #[error("{keyring}: the running server with process id {pid} uses it")]
+    KeyringInUse {
+        /// The target.
+        keyring: String,
+        /// The server's process.
+        pid: u32,
+    },
+    /// The target of a migration has other keys of the same names.
+    #[error("{keyring}: holds another key of the same name: {}", keys.join(", "))]
+    OtherKeys {
+        /// The target.
+        keyring: String,
+        /// Names of the keys; at least one.
+        keys: Vec<String>,
+    },
+    /// A key was deleted in the target of a migration, where its name cannot be used again.
+    #[error("{keyring}: {reason}")]
+    KeyWithdrawn {
+        /// The target.
+        keyring: String,
+        /// The key, and why it no longer exists.
+        reason: String,
+    },
+    /// A key was written into the target of a migration, but is not there.
+    #[error("{keyring}: does not hold {key}, although it took it")]
+    KeyNotStored {
+        /// The target.
+        keyring: String,
+        /// Name of the key.
+        key: String,
+    },
+    /// The source of a migration got a key during the migration.
+    #[error("{keyring}: got the key {key} meanwhile, which the target does not have")]
+    KeyMadeMeanwhile {
+        /// The source.
+        keyring: String,
+        /// Name of the key.
+        key: String,
+    },
     /// No keys could be generated, or a key file is not valid.
     #[error("{}: {source}", path.display())]
     KeyFile {

@@ -1,10 +1,14 @@
-//! `sealant keyring`: sets up a keyring for a server without one, and checks that the server uses it.
+//! `sealant keyring`: sets up a keyring for a server without one, checks that the server uses it, and moves its keys to
+//! another one.
 
 use std::path::PathBuf;
 
 use ::change::init::{CheckRequest, InitRequest, check, plan};
+use ::change::keyring_migration::{self, MigrationReport, MigrationRequest};
 use clap::{Args, Subcommand};
-use report::{write_check_json, write_check_table, write_init_json, write_init_table};
+use report::{
+    write_check_json, write_check_table, write_init_json, write_init_table, write_migration_json, write_migration_table,
+};
 
 use crate::cli::change::{Consent, DATADIR_HELP, LogFile, Server, confirm, not_logged, open_log, state_dir};
 use crate::exit::{self, Exit};
@@ -24,6 +28,7 @@ pub(crate) struct Keyring {
 enum Command {
     Init(Box<Init>),
     Check(Box<Check>),
+    Migrate(Migrate),
 }
 
 /// Write the files that a server needs for keys: show the plan, ask, and carry it out
@@ -91,14 +96,37 @@ struct Check {
     render: Render,
 }
 
+/// Copy all keys of a MySQL server to another keyring, between files and a Vault, and prove that it opens the data
+///
+/// Keys are only added to TO, never replaced, and FROM is never changed. Every key is read back and compared, and TO alone
+/// must open every encrypted file of the data directory. The same command completes an interrupted run. The server's
+/// configuration is not changed: the report says which lines to change; the server then has to be restarted. Run it on
+/// the server's host, as root or as the server's user.
+#[derive(Debug, Args)]
+struct Migrate {
+    /// The keyring with the keys: a keyring file, the configuration of component_keyring_file, or the configuration of
+    /// component_keyring_vault or keyring_vault
+    from: PathBuf,
+    /// The keyring that shall get them, in the same forms; a file may not exist yet
+    to: PathBuf,
+    /// The server's data directory
+    #[arg(long, value_name = "DIR")]
+    datadir: PathBuf,
+    #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
+    render: Render,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   sealant keyring init --socket /run/mysqld/mysqld.sock --user root
   sealant keyring init --config /etc/mysql/my.cnf --dry-run
-  sealant keyring check --socket /run/mysqld/mysqld.sock --user root --write-test";
+  sealant keyring check --socket /run/mysqld/mysqld.sock --user root --write-test
+  sealant keyring migrate /var/lib/mysql-keyring/keyring component_keyring_vault.cnf --datadir /var/lib/mysql";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "everything is written; or every check holds"),
+    (Exit::Clean, "everything is written and proven; or every check holds"),
     (Exit::Failed, "it was refused, or could not be finished"),
     (Exit::Usage, "wrong usage, nobody to ask and no --yes"),
     (Exit::Findings, "a check failed; the report says which"),
@@ -110,6 +138,7 @@ impl Keyring {
         match self.command {
             Command::Init(init) => init.run(),
             Command::Check(check) => check.run(),
+            Command::Migrate(migrate) => migrate.run(),
         }
     }
 }
@@ -167,5 +196,25 @@ impl Check {
         let report = check(&target, &options, &request, &log)?;
         self.render.write(&report, write_check_json, write_check_table)?;
         Ok(if report.sound { Exit::Clean } else { Exit::Findings })
+    }
+}
+
+impl Migrate {
+    fn run(self) -> Result<Exit, Failure> {
+        let Self { from, to, datadir, consent, render } = self;
+        let migration = keyring_migration::plan(&MigrationRequest { from, to, datadir })?;
+        let planned = migration.report();
+        let write = |report: &MigrationReport| render.write(report, write_migration_json, write_migration_table);
+        if consent.dry_run {
+            write(&planned)?;
+            return Ok(Exit::Clean);
+        }
+        if !consent.yes && !migration.is_complete() {
+            let text =
+                |out: &mut dyn std::io::Write| write_migration_table(&planned, out).map_err(std::io::Error::from);
+            confirm("keyring migrate --dry-run", &text)?;
+        }
+        write(&migration.carry_out()?)?;
+        Ok(Exit::Clean)
     }
 }
