@@ -94,7 +94,7 @@ soak-tests: test-build ## Run all tests ten times; fail if one of them fails, or
 
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_faults::
-	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_faults::
+	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_faults:: backup_failures::a_run_killed
 	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt::a_run_killed_ encrypt::a_run_whose_server_was_killed encrypt::a_run_on_mariadb_ encrypt::a_table_with_an_odd_name
 	SEALANT_FAULTS=51 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt_steered::the_next_run_removes_leftovers
 	SEALANT_ROTATIONS=100 cargo test --package sealant --test commands -- rotate::many_rotations_in_a_row_succeed
@@ -103,7 +103,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	cargo test --package sealant --test commands -- --ignored
 	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_mutation::
 	SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test commands -- snapshot::mysql_ snapshot::mariadb_ snapshot::a_mysql_ snapshot::a_mariadb_ snapshot::a_running_m
-	SEALANT_FOLLOW_ROUNDS=50 cargo test --package sealant-snapshot --test follow
+	SEALANT_FOLLOW_ROUNDS=200 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant-snapshot --test follow
 	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- sst_faults::a_joiner_that_is_killed sst_faults::a_donor_whose_program_is_killed
 	SEALANT_SST_ROUNDS=10 SEALANT_SST_MIB=512 cargo test --package sealant --test commands -- sst::nodes_ sst::a_donor_on_
 	cargo test --package sealant-harness --test vm -- --ignored

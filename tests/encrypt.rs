@@ -10,6 +10,7 @@ use std::time::Duration;
 use harness::{Kind, Server, limit, require, wait_until};
 use serde_json::Value;
 
+use crate::support::binlog::remove_previous_gtids;
 use crate::support::chance::{Random, number};
 use crate::support::encryption::{
     Ended, SUMS, arguments, clear_mysql, comes_to, files_with_marker, holds_marker, log, mysql_to_be_killed,
@@ -289,26 +290,6 @@ fn a_run_killed_while_the_dictionary_is_encrypted_does_not_encrypt_it_twice() {
         assert_eq!(server.sql(SUMS).expect("sums"), before);
         assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
     }
-}
-
-/// Removes the event `Previous_gtids`, type 35, from a binary log in clear text.
-fn remove_previous_gtids(path: &Path) {
-    let log = fs::read(path).expect("a log");
-    let (magic, mut events) = log.split_at(4);
-    let mut kept = magic.to_vec();
-    let mut removed = 0;
-    while let Some(header) = events.first_chunk::<19>() {
-        let size = u32::from_le_bytes([header[9], header[10], header[11], header[12]]) as usize;
-        let (event, rest) = events.split_at(size);
-        if header[4] == 35 {
-            removed += 1;
-        } else {
-            kept.extend_from_slice(event);
-        }
-        events = rest;
-    }
-    assert_eq!(removed, 1, "a log has one such event");
-    fs::write(path, kept).expect("written");
 }
 
 /// MySQL 9.7.4, killed while it encrypts a tablespace, can write such a log when it starts (seen in 3 of 8 kills with

@@ -1,6 +1,7 @@
 //! Runs the `sealant` binary as users do, and reads its output.
 
 pub(crate) mod backup;
+pub(crate) mod binlog;
 pub(crate) mod chance;
 pub(crate) mod disk;
 pub(crate) mod encryption;

@@ -15,6 +15,9 @@ use verify::{Depth, FileResult, Keys, Plan, Progress, Report, Settings};
 pub(crate) enum FileVerdict {
     /// Sound: in clear, or decrypted with the given keys.
     Sound,
+    /// A binary log of MySQL that is whole, and with which a server may not start: the server itself wrote its events in
+    /// that order, after a crash.
+    OutOfOrder,
     /// Number of damaged pages.
     Damaged(u64),
     /// Number of pages that cannot be proven.
@@ -36,6 +39,7 @@ pub(crate) fn settings<'s>(jobs: u16) -> Settings<'s> {
 pub(crate) fn classify(file: &FileResult) -> FileVerdict {
     match file.verdict {
         Verdict::Ok | Verdict::Clear => FileVerdict::Sound,
+        Verdict::Damaged if is_wrong_in_order_alone(file) => FileVerdict::OutOfOrder,
         Verdict::Damaged | Verdict::Truncated | Verdict::BadKeyInfo => FileVerdict::Damaged(file.units.bad.max(1)),
         // A table created after the last checkpoint: its pages are only in the redo log.
         Verdict::Unidentified if is_zero(&file.path).unwrap_or(false) => FileVerdict::Sound,
@@ -44,7 +48,7 @@ pub(crate) fn classify(file: &FileResult) -> FileVerdict {
 }
 
 /// Whether all that was found in a file is that a server may not start with it.
-pub(crate) fn is_wrong_in_order_alone(file: &FileResult) -> bool {
+fn is_wrong_in_order_alone(file: &FileResult) -> bool {
     let all = file.findings.iter().all(|finding| finding.check == Check::EventOrder);
     all && !file.findings.is_empty() && file.findings_left_out == 0
 }

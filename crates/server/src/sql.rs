@@ -4,6 +4,10 @@
 //! counts as code: where a server does not execute it, its log has `/* … */`. Source: `sql_lex.cc` of MySQL and
 //! MariaDB.
 
+mod summary;
+
+pub use self::summary::summary;
+
 /// How a session reads a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syntax {

@@ -22,6 +22,7 @@ pub mod follow;
 mod freeze;
 mod listing;
 mod location;
+mod lock_holder;
 mod mounted;
 pub mod prepare;
 mod prepare_fault;
@@ -48,6 +49,7 @@ pub use crate::{
     error::Error,
     estimate::Estimate,
     listing::{EXCLUDED, Excluded},
+    lock_holder::Holder,
     process::{ServerProcess, mapped_for_writing},
     record::{FoundCopy, State, discard, discard_named, list},
     snapshot_copy::{Keep, SnapshotCopy},
@@ -57,6 +59,9 @@ pub use crate::{
 
 /// Default of the longest freeze of a server.
 pub const MAX_FREEZE: Duration = Duration::from_secs(1);
+
+/// Default of the longest wait for a backup lock, so that statements that hold it can finish.
+pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 
 /// Options of a copy.
 #[derive(Clone, Debug)]
@@ -76,6 +81,8 @@ pub struct Options {
     pub account: Option<follow::Account>,
     /// Keys to check what [`Provider::Follow`] copies of an encrypted MySQL.
     pub keys: follow::Keys,
+    /// Longest wait for each of the server's backup locks, which [`Provider::Follow`] takes.
+    pub lock_wait: Duration,
     /// For tests: the checkpoint at which recovery of a copy by [`Provider::Follow`] begins.
     #[doc(hidden)]
     pub recover_from: follow::Checkpoint,
@@ -91,6 +98,7 @@ impl Default for Options {
             keep: Keep::WhileInUse,
             account: None,
             keys: follow::Keys::default(),
+            lock_wait: LOCK_WAIT,
             recover_from: follow::Checkpoint::First,
         }
     }

@@ -20,7 +20,6 @@ mod report;
 mod segment;
 mod source;
 mod state;
-mod statement;
 mod target;
 mod transaction;
 

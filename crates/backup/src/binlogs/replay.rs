@@ -10,12 +10,12 @@ mod outcome;
 mod portion;
 mod position;
 
-use std::{collections::BTreeSet, ops::ControlFlow, path::Path};
+use std::{borrow::Cow, collections::BTreeSet, ops::ControlFlow, path::Path};
 
 use agefile::Identity;
 use innodb::binlog::LogPosition;
 use jiff::Timestamp;
-use verify::Keys;
+use verify::{Keys, Report};
 
 pub(crate) use self::position::position_of;
 use self::{
@@ -48,6 +48,8 @@ pub struct Replayer<'r> {
     pub time: Timestamp,
     /// Transactions to replay.
     pub reach: &'r ResolvedTarget,
+    /// The verification of the directory, if already done.
+    pub report: Option<&'r Report>,
     /// Keys of the directory's files.
     pub keys: &'r Keys,
     /// The server program and its settings.
@@ -86,7 +88,8 @@ pub(crate) fn replay(
 ) -> Result<Replayed, Error> {
     let datadir = replayer.datadir.canonicalize().map_err(Error::io(replayer.datadir, "cannot be found"))?;
     let version = version(&replayer.prover.mysqld)?;
-    let report = judge::verify(&datadir, replayer.keys, replayer.prover.streams, &|_| {});
+    let verified = || judge::verify(&datadir, replayer.keys, replayer.prover.streams, &|_| {});
+    let report = replayer.report.map_or_else(|| Cow::Owned(verified()), Cow::Borrowed);
     let found = replayer.prover.options_for(&datadir, &report, version.flavor)?;
     let encrypts_tables = found.iter().any(|option| option == options::ENCRYPT_TABLES);
     let before = encrypts_tables.then(|| EncryptedTables::new(&report));

@@ -14,12 +14,11 @@ use binlog::{
 use innodb::binlog::LogPosition;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use server::sql::Syntax;
+use server::sql::{Syntax, summary};
 
 use super::{
     chain::Archive,
     events::{LogEvent, Range, each_event},
-    statement::summary,
 };
 use crate::{Error, Repository};
 

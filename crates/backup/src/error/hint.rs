@@ -20,6 +20,10 @@ impl Error {
     fn backup_hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`",
+            Self::OtherRecipients { .. } => {
+                "give --identity of one of them; a recipient is known by the first 16 digits of the SHA-256 of its text: \
+                 age-keygen -y IDENTITY | tr -d '\\n' | sha256sum"
+            }
             Self::OtherMachine { .. } => {
                 let lost = "a host that lost its state has to be allowed to list and read its backups for one `sealant \
                             backup init` and one run";

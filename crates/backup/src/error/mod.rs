@@ -148,6 +148,14 @@ pub enum Error {
         /// The difference.
         source: ArchiveError,
     },
+    /// The backup is encrypted to other recipients.
+    #[error("{object}: none of these identities opens it: it is encrypted to recipients {}", recipients.join(", "))]
+    OtherRecipients {
+        /// Name of the object.
+        object: String,
+        /// Start of the SHA-256 of each recipient, from the receipt.
+        recipients: Vec<String>,
+    },
     /// The given keys cannot encrypt pages that the backup has decrypted.
     #[error("{path}: the backup has its pages decrypted, and the given keys cannot encrypt them again{needed}")]
     Sealing {

@@ -150,10 +150,9 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
 
 /// Pages that are damaged in the files of a server that has started with them.
 fn bad_pages(after: &Report) -> u64 {
-    let files = after.files.iter().filter(|file| !judge::is_wrong_in_order_alone(file));
-    let bad = files.map(|file| match judge::classify(file) {
+    let bad = after.files.iter().map(|file| match judge::classify(file) {
         FileVerdict::Damaged(bad) => bad,
-        FileVerdict::Sound | FileVerdict::Unproven(_) => 0,
+        FileVerdict::Sound | FileVerdict::OutOfOrder | FileVerdict::Unproven(_) => 0,
     });
     bad.fold(0, u64::saturating_add)
 }

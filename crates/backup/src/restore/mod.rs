@@ -49,6 +49,7 @@ use self::{
 };
 use crate::{
     Error, Outcome, Repository,
+    judge::{self, FileVerdict},
     prove::{Proof, Prover, Subject, prove},
     run::first_error,
     temporary_directory::TemporaryDirectory,
@@ -122,6 +123,12 @@ pub struct Restored {
 }
 
 impl Restored {
+    /// Binary logs of MySQL that are whole, and with which a server may not start.
+    pub fn logs_out_of_order(&self) -> impl Iterator<Item = &Path> {
+        let files = self.report.iter().flat_map(|report| &report.files);
+        files.filter(|file| judge::classify(file) == FileVerdict::OutOfOrder).map(|file| file.path.as_path())
+    }
+
     /// The verdict, including the proof by a server if there was one.
     #[must_use]
     pub fn outcome(&self, opened: &Opened, proof: Option<&Proof>) -> Outcome {
@@ -225,13 +232,24 @@ fn restore(
         bytes: list.bytes(),
         packs,
         pages: proven.pages,
-        report: Some(proven.report),
+        report: Some(in_place(proven.report, &staging.files_path(), &options.into)),
         position: manifest.head.position,
         rekeyed: proven.rekeyed,
         new_keys: proven.new_keys,
         finished: false,
         salvaged,
     })
+}
+
+/// The verification of staged files, which are in their directory now: whoever reads it opens them there.
+fn in_place(mut report: verify::Report, staged: &Path, into: &Path) -> verify::Report {
+    let paths = report.files.iter_mut().map(|file| &mut file.path);
+    for path in paths.chain(report.errors.iter_mut().map(|unread| &mut unread.path)) {
+        if let Ok(relative) = path.strip_prefix(staged) {
+            *path = into.join(relative);
+        }
+    }
+    report
 }
 
 /// The manifest. If it is to be salvaged from the packs, also what is lost.

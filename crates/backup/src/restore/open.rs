@@ -98,7 +98,12 @@ impl JudgedReceipt {
         let object = self.receipt.manifest_name();
         // Verify the hash first, so that only signed data is parsed.
         check_sum(&object, repository.object(&object)?, self.receipt.manifest)?;
-        let wrong = |source: ArchiveError| Error::Object { object: object.clone(), source };
+        let wrong = |source: ArchiveError| match source {
+            ArchiveError::Age(agefile::Error::NoMatch) => {
+                Error::OtherRecipients { object: object.clone(), recipients: self.receipt.recipients.clone() }
+            }
+            source => Error::Object { object: object.clone(), source },
+        };
         let manifest = read_manifest(repository.object(&object)?, identities).map_err(&wrong)?;
         let head = &manifest.head;
         let is_of =

@@ -114,18 +114,25 @@ impl PointInTime {
         prover: &Prover,
         note: &dyn Fn(u64),
     ) -> Result<ReplayResult, Error> {
-        // The directory is no longer at the backup's position.
+        // The directory is no longer at the backup's position, and the report no longer describes its files.
         restored.position = None;
+        let report = restored.report.take();
         let keys = restored.new_keys.as_ref().unwrap_or(keys);
         let from = if self.has_position() { self.target.from.clone() } else { position_of(into, keys)? };
         let target = ReplayRange { from, ..self.target.clone() };
         let reach = self.planned.clone().map_or_else(|| self.reach(found, &target), Ok)?;
         let server_uuid = found.opened.server_uuid();
-        let replayer =
-            Replayer { datadir: into, from: &target.from, time: target.time, reach: &reach, keys, prover, server_uuid };
+        let replayer = Replayer {
+            datadir: into,
+            from: &target.from,
+            time: target.time,
+            reach: &reach,
+            report: report.as_ref(),
+            keys,
+            prover,
+            server_uuid,
+        };
         let replayed = replay(&found.repository, &self.history, &found.identities, &replayer, note)?;
-        // The report describes the files from before the replay.
-        restored.report = None;
         Ok(ReplayResult { reach, replayed })
     }
 }

@@ -146,7 +146,9 @@ fn count(report: Report) -> (PageCounts, Report) {
     let mut pages = PageCounts { unproven: report.errors.len() as u64, ..PageCounts::default() };
     for file in &report.files {
         match judge::classify(file) {
-            FileVerdict::Sound => pages.proven = pages.proven.saturating_add(file.units.total),
+            FileVerdict::Sound | FileVerdict::OutOfOrder => {
+                pages.proven = pages.proven.saturating_add(file.units.total)
+            }
             FileVerdict::Damaged(bad) => {
                 pages.bad = pages.bad.saturating_add(bad);
                 pages.proven = pages.proven.saturating_add(file.units.total.saturating_sub(bad));

@@ -2,14 +2,14 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::PathBuf,
+    path::{Display, Path, PathBuf},
     sync::OnceLock,
 };
 
 use archive::receipt::{Finding, Pages};
 use innodb::Lsn;
 use transfer::plan::Plan;
-use verify::{PageVerifier, Report, Tablespace};
+use verify::{FileResult, PageVerifier, Report, Tablespace};
 
 use super::files::Files;
 use crate::judge::{self, FileVerdict};
@@ -87,6 +87,10 @@ impl PageProofs {
                     sound.extend(number.map(|number| (*number, opened_from.get(number).copied().unwrap_or(0))));
                     continue;
                 }
+                FileVerdict::OutOfOrder => {
+                    findings.push(out_of_order(file, plan));
+                    continue;
+                }
                 FileVerdict::Damaged(bad) => {
                     pages.damaged = pages.damaged.saturating_add(bad);
                     "damaged"
@@ -96,14 +100,29 @@ impl PageProofs {
                     "unproven"
                 }
             };
-            let path = file.path.strip_prefix(&plan.root).unwrap_or(&file.path).display();
+            let path = shown(&file.path, plan);
             findings.push(Finding { id: id.to_owned(), text: format!("{path}: {}", file.verdict.name()) });
         }
         for unread in &report.errors {
-            let path = unread.path.strip_prefix(&plan.root).unwrap_or(&unread.path).display();
+            let path = shown(&unread.path, plan);
             pages.unproven = pages.unproven.saturating_add(1);
             findings.push(Finding { id: "unproven".to_owned(), text: format!("{path}: {}", unread.reason) });
         }
         Self { pages, findings, sound }
     }
+}
+
+/// The finding on a binary log with which a server may not start. The backup is as good as the server: it has every byte.
+fn out_of_order(file: &FileResult, plan: &Plan) -> Finding {
+    let text = format!(
+        "{}: the server wrote a GTID before Previous_gtids, and may not start with this log once it is stopped: FLUSH \
+         BINARY LOGS, and make another backup",
+        shown(&file.path, plan)
+    );
+    Finding { id: "event-order".to_owned(), text }
+}
+
+/// A path below the backup's directory.
+fn shown<'p>(path: &'p Path, plan: &Plan) -> Display<'p> {
+    path.strip_prefix(&plan.root).unwrap_or(path).display()
 }

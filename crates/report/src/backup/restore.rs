@@ -92,6 +92,13 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
             pages.bad
         )));
     }
+    messages.extend(restored.logs_out_of_order().map(|log| {
+        let name = log.file_name().unwrap_or(log.as_os_str()).display().to_string();
+        Message::warning(format!(
+            "{}: the server had written a GTID before Previous_gtids, and may not start with this log (event-order)",
+            visible(&name)
+        ))
+    }));
     if pages.unproven > 0 {
         messages.push(Message::warning(
             "pages could not be proven, because no given key opens them: give --keyring or --mariadb-key-file",

@@ -1,6 +1,6 @@
 //! Backups of a host: its set-up, plans, progress and results.
 
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use backup::{
     Config,
@@ -127,6 +127,7 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         size(receipt.bytes.changed),
         size(receipt.bytes.stored),
     )));
+    messages.extend(waited_text(&receipt.provider, &made.waited).map(Message::info));
     if !receipt.unproven_recipients.is_empty() {
         messages.push(Message::warning(format!(
             "nobody has proven possession of the identity of {} of {} recipients: see `sealant backup init`",
@@ -143,9 +144,32 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
     messages
 }
 
+/// The longest waits that the copy caused; `None` if no server ran.
+fn waited_text(provider: &str, waited: &run::Waited) -> Option<String> {
+    if provider == Provider::Stopped.to_string() {
+        return None;
+    }
+    let milliseconds = |time: Duration| format!("{:.0} ms", time.as_secs_f64() * 1000.0);
+    let writes = format!("the longest wait of a write was {}", milliseconds(waited.stood_still));
+    Some(match waited.definitions {
+        Some(definitions) => format!("{writes}, that of DDL {}", milliseconds(definitions)),
+        None => writes,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_summary_has_the_longest_waits_of_a_running_server() {
+        let of = |definitions| run::Waited { stood_still: Duration::from_micros(12_400), locks: None, definitions };
+        let ddl = Some(Duration::from_millis(3100));
+        assert_eq!(waited_text("stopped", &of(None)), None);
+        assert_eq!(waited_text("btrfs", &of(None)).as_deref(), Some("the longest wait of a write was 12 ms"));
+        let both = "the longest wait of a write was 12 ms, that of DDL 3100 ms";
+        assert_eq!(waited_text("follow", &of(ddl)).as_deref(), Some(both));
+    }
 
     #[test]
     fn a_backup_says_how_much_is_read_and_stored() {

@@ -32,6 +32,22 @@ pub const STAGE_END: &str = "BACKUP STAGE END";
 /// Writes the redo log to disk; not on replicas. Needs RELOAD.
 pub const FLUSH_ENGINE_LOGS: &str = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS";
 
+/// MySQL: the sessions that hold up [`LOCK_INSTANCE`], the longest first: `id`, `user`, `statement` and
+/// `seconds`. DDL holds the lock of which a backup wants another mode (`BACKUP LOCK`). Needs SELECT on both tables.
+pub const MYSQL_HOLDERS: &str = "SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_INFO AS statement, \
+     t.PROCESSLIST_TIME AS seconds FROM performance_schema.metadata_locks l JOIN performance_schema.threads t \
+     ON t.THREAD_ID = l.OWNER_THREAD_ID WHERE l.OBJECT_TYPE = 'BACKUP LOCK' AND l.LOCK_STATUS = 'GRANTED' \
+     AND t.PROCESSLIST_ID <> CONNECTION_ID() GROUP BY 1, 2, 3, 4 ORDER BY seconds DESC";
+/// The privileges for [`MYSQL_HOLDERS`].
+pub const GRANT_MYSQL_HOLDERS: &str = "GRANT SELECT ON performance_schema.metadata_locks TO the account, and on \
+                                       performance_schema.threads";
+/// MariaDB: sessions that run a statement, with the columns of [`MYSQL_HOLDERS`]. It does not say which of them a stage
+/// waits for; without the privilege PROCESS it lists only the account's own.
+pub const MARIADB_RUNNING: &str = "SELECT ID AS id, USER AS user, INFO AS statement, TIME AS seconds FROM information_schema.PROCESSLIST \
+     WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND INFO IS NOT NULL ORDER BY TIME_MS DESC";
+/// The privilege to see all sessions in [`MARIADB_RUNNING`].
+pub const GRANT_MARIADB_RUNNING: &str = "GRANT PROCESS ON *.* TO the account";
+
 /// Writes these tables to disk and blocks their changes; names are quoted.
 #[must_use]
 pub fn lock_tables(tables: &[String]) -> String {

@@ -5,6 +5,7 @@ use std::{borrow::Cow, io};
 use innodb::{log_copy::LogCopyFault, redo_copy::RedoCopyFault};
 
 use super::Error;
+use crate::lock_holder::Holder;
 use crate::prepare_fault::{PrepareFault, manual_steps};
 
 /// Hint for a path that is not a data directory.
@@ -19,6 +20,7 @@ impl Error {
                 Some("do not run the program on it: it would write where that leads; ask who sent this".into())
             }
             Self::Unprepared { directory, program, .. } => Some(manual_steps(*program, directory).into()),
+            Self::Lock { holders, grant, .. } => Some(lock_hint(holders.as_deref(), grant)),
             Self::NoProvider { refused, .. } => {
                 let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
                 worth_saying.or_else(|| Some("stop the server and use its directory as it is".into()))
@@ -108,6 +110,9 @@ impl Error {
             Self::Log(LogCopyFault::Overrun { .. }) => "raise innodb_log_file_size, or try again when less is written",
             Self::Log(LogCopyFault::Resized) => "try again when the redo log keeps its size",
             Self::Changing { .. } => "try again when less is written",
+            Self::NewerPage { .. } => {
+                "if the file belongs to no table of this server, move it out of the data directory; otherwise try again"
+            }
             Self::NoSpace { .. } => "make room, or name another directory with --location",
             _ => return None,
         })
@@ -135,5 +140,16 @@ impl Error {
             Self::NeedsRoot { provider } => format!("{provider} needs root"),
             other => other.to_string(),
         }
+    }
+}
+
+/// What to do about sessions that hold up a backup lock.
+fn lock_hint(holders: Option<&[Holder]>, grant: &'static str) -> Cow<'static, str> {
+    match holders {
+        Some([first, ..]) => {
+            format!("wait until that statement is done, or end it (KILL QUERY {}); then try again", first.id).into()
+        }
+        Some([]) => "whatever held it has ended: try again".into(),
+        None => format!("{grant}, so that the next error names the session that holds it").into(),
     }
 }

@@ -12,7 +12,13 @@ use files::quantity::size;
 use innodb::{log_copy::LogCopyFault, redo_copy::RedoCopyFault};
 use rustix::process::Pid;
 
-use crate::{choice::Provider, estimate::Estimate, prepare_fault::PrepareFault, program::Program};
+use crate::{
+    choice::Provider,
+    estimate::Estimate,
+    lock_holder::{self, Holder},
+    prepare_fault::PrepareFault,
+    program::Program,
+};
 
 /// Why no copy was made. The server keeps running in every case.
 #[derive(Debug, thiserror::Error)]
@@ -391,6 +397,18 @@ pub enum Error {
         /// A statement that grants the privilege.
         grant: &'static str,
     },
+    /// A backup lock was not granted in time.
+    #[error("{statement}: the lock was not granted within {} s{}", waited.as_secs(), lock_holder::list(holders.as_deref()))]
+    Lock {
+        /// SQL text of the statement.
+        statement: String,
+        /// How long it waited.
+        waited: Duration,
+        /// Sessions that held it up; `None` if the account may not see them.
+        holders: Option<Vec<Holder>>,
+        /// A statement that grants the privilege to see them.
+        grant: &'static str,
+    },
     /// The server returned no value, or one that does not parse.
     #[error("the server returned no {0}")]
     NoAnswer(&'static str),
@@ -427,8 +445,10 @@ pub enum Error {
     #[error("the server no longer knows this session as consumer of its redo log")]
     NotConsumer,
     /// A page is newer than the end of the copied log.
-    #[error("a page was changed at LSN {newest}, and the redo log of the copy ends at {end}")]
+    #[error("{}: a page was changed at LSN {newest}, and the redo log of the copy ends at {end}", path.display())]
     NewerPage {
+        /// File of the page.
+        path: PathBuf,
         /// LSN of the newest page.
         newest: u64,
         /// LSN at which the log ends.

@@ -63,10 +63,25 @@ pub(super) struct Counts {
     pub(super) unproven_pages: AtomicU64,
     /// Time of the first wait for the first page of a new tablespace.
     waiting_since: OnceLock<Instant>,
-    /// LSN of the newest change of a page.
-    pub(super) newest_lsn: AtomicU64,
+    /// LSN of the newest change of a page, and the file of the page.
+    newest: Mutex<(u64, PathBuf)>,
     /// Damaged pages of the original: path and page number.
     pub(super) damaged: Mutex<Vec<(PathBuf, u64)>>,
+}
+
+impl Counts {
+    /// Refuses pages that are newer than the end of the log: the copy would not recover.
+    pub(super) fn check_newest(&self, end: u64) -> Result<(), Error> {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.0 <= end { Ok(()) } else { Err(Error::NewerPage { path: newest.1.clone(), newest: newest.0, end }) }
+    }
+
+    fn add_newest(&self, lsn: u64, path: &Path) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if lsn > newest.0 {
+            *newest = (lsn, path.to_owned());
+        }
+    }
 }
 
 /// The server whose pages are copied.
@@ -191,7 +206,7 @@ impl Copier<'_> {
         format: &PageFormat,
         page_bytes: usize,
     ) -> Result<u64, Error> {
-        let (mut chunk, mut image, mut offset) = (vec![0; BUFFER_BYTES], Vec::new(), 0_u64);
+        let (mut chunk, mut image, mut offset, mut newest) = (vec![0; BUFFER_BYTES], Vec::new(), 0_u64, 0);
         loop {
             self.check_stopped()?;
             let filled = item.read(from, offset, &mut chunk)?;
@@ -208,12 +223,13 @@ impl Copier<'_> {
                     _ => self.read_again(item, from, offset + within, page, format, &mut image)?,
                 };
                 if sound {
-                    self.counts.newest_lsn.fetch_max(lsn_of(page), Ordering::Relaxed);
+                    newest = lsn_of(page).max(newest);
                 }
             }
             self.write(&item.to, to, offset, chunk)?;
             offset += filled as u64;
             if filled < BUFFER_BYTES {
+                self.counts.add_newest(newest, &item.to);
                 return Ok(offset);
             }
         }

@@ -48,6 +48,7 @@ impl<'a> LiveServer<'a> {
         let (datadir, external) = (job.datadir, job.external);
         let mut session = Session::open(job.account)?;
         session.check_supported()?;
+        session.wait_for_locks(job.lock_wait)?;
         let found = session.value("SELECT @@datadir AS datadir", "datadir")?.unwrap_or_default();
         let found = PathBuf::from(found);
         if fs::canonicalize(&found).ok().as_deref() != Some(datadir) {

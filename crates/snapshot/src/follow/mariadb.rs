@@ -37,7 +37,7 @@ use crate::{error::Error, external::is_tablespace};
 /// Copies a server's data directory.
 pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let root = job.root;
-    server.session.run_with(Privilege::Reload, backup_lock::STAGE_START)?;
+    server.session.lock(Privilege::Reload, backup_lock::STAGE_START)?;
     let items = server.items()?;
     let log_path = log_of(&items)?;
     let log = regular::open(&log_path, Links::Followed).map_err(Error::copying(&log_path))?;
@@ -67,6 +67,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     })?;
     // The log is read up to the LSN at which commits were blocked.
     let ended = Instant::now();
+    counts.check_newest(log_copy.position().0)?;
     server.session.run_with(Privilege::Reload, backup_lock::STAGE_END)?;
     if let Checkpoint::Newest = job.recover_from {
         log_copy.recover_from_newest(&log).map_err(Error::from)?;
@@ -111,16 +112,16 @@ impl LiveServer<'_> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, "Innodb_lsn_current", "Innodb_lsn_last_checkpoint")?;
 
-        self.session.run_with(Privilege::Reload, backup_lock::STAGE_FLUSH)?;
+        self.session.lock(Privilege::Reload, backup_lock::STAGE_FLUSH)?;
         let ddl_from = Instant::now();
-        self.session.run_with(Privilege::Reload, backup_lock::STAGE_BLOCK_DDL)?;
+        self.session.lock(Privilege::Reload, backup_lock::STAGE_BLOCK_DDL)?;
         let items = self.items()?;
         let copied_again = self.copy_changed_tablespaces(copier, &items, &copied)?;
         let others: Vec<Item> = items.iter().filter(|item| self.is_other(item)).cloned().collect();
         remove_deleted(copier, &items, &copied)?;
 
         let commits_from = Instant::now();
-        self.session.run_with(Privilege::Reload, backup_lock::STAGE_BLOCK_COMMIT)?;
+        self.session.lock(Privilege::Reload, backup_lock::STAGE_BLOCK_COMMIT)?;
         let position = self.position()?;
         let changed: Vec<Item> = others.into_iter().filter(|item| !copied.is_unchanged(item)).collect();
         copier.copy_all(&changed, false, THREADS)?;

@@ -130,6 +130,7 @@ pub(crate) struct Job<'a> {
     pub(crate) account: &'a Account,
     pub(crate) keys: &'a Keys,
     pub(crate) recover_from: Checkpoint,
+    pub(crate) lock_wait: Duration,
     /// An empty directory.
     pub(crate) root: &'a Path,
 }

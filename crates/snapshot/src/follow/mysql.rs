@@ -48,7 +48,7 @@ const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let (root, keys): (_, &dyn KeySource) = (job.root, &*job.keys.0);
     check_settings(&mut server)?;
-    server.session.run_with(Privilege::Backup, backup_lock::LOCK_INSTANCE)?;
+    server.session.lock(Privilege::Backup, backup_lock::LOCK_INSTANCE)?;
     let ddl_from = Instant::now();
     check_privileges(&mut server.session)?;
     // Register only after the lock is granted. While the lock waits for a statement, nothing reads the log; a full log
@@ -82,10 +82,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
         }
     })?;
     redo.finish(cut.recover_from.unwrap_or_else(|| redo.checkpoint()))?;
-    let newest = counts.newest_lsn.load(Ordering::Relaxed);
-    if newest > cut.end {
-        return Err(Error::NewerPage { newest, end: cut.end });
-    }
+    counts.check_newest(cut.end)?;
     // Success of both proves that nothing was lost while files were copied: neither the registration nor redo logging.
     unregister(&mut consumer)?;
     check_redo_enabled(&mut server.session)?;

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -300,8 +301,20 @@ fn read_head(file: &File, path: &Path) -> Result<Head, Error> {
     }
 }
 
-/// The newest checkpoint, and the number of the file that holds it.
+/// The newest checkpoint, and the number of the file that holds it. The server may remove older files meanwhile: then
+/// all are read again, since a file that was read before may hold a newer checkpoint by now.
 fn newest_checkpoint(directory: &Path) -> Result<Option<(u64, Lsn)>, Error> {
+    const ATTEMPTS: u32 = 10;
+    for _ in 1..ATTEMPTS {
+        match read_checkpoints(directory) {
+            Err(Error::Copy { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            read => return read,
+        }
+    }
+    read_checkpoints(directory)
+}
+
+fn read_checkpoints(directory: &Path) -> Result<Option<(u64, Lsn)>, Error> {
     let mut newest = None;
     for item in fs::read_dir(directory).map_err(Error::copying(directory))? {
         let name = item.map_err(Error::copying(directory))?.file_name();

@@ -8,13 +8,18 @@ use server::{
 };
 use zeroize::Zeroizing;
 
-use server::dialect::{
-    capability::{Capability, dotted_version},
-    statement::{set_idle_timeout, set_lock_timeout, show_status},
+use server::{
+    dialect::{
+        backup_lock,
+        capability::{Capability, dotted_version},
+        statement::{set_idle_timeout, set_lock_timeout, show_status},
+    },
+    error_code::LOCK_WAIT_TIMEOUT,
 };
 
-use crate::Error;
 use crate::choice::{Provider, ProviderChoice};
+use crate::lock_holder::Holder;
+use crate::{Error, LOCK_WAIT};
 
 /// How to connect to the server.
 #[derive(Clone, Debug)]
@@ -94,8 +99,6 @@ impl Prompt for NoPrompt {
     }
 }
 
-/// Maximum wait for a lock, so that statements that hold it can finish.
-const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// Longest idle time of the session: the server's maximum, a year.
 const MAX_IDLE: Duration = Duration::from_secs(31_536_000);
 /// Time limit of a statement, including the wait for a lock.
@@ -104,6 +107,7 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(300);
 pub(super) struct Session {
     connection: Connection,
     pub(super) identity: Identity,
+    lock_wait: Duration,
 }
 
 impl Session {
@@ -116,11 +120,40 @@ impl Session {
         };
         let mut connection = Connection::open(&account.target, &options).map_err(failed)?;
         let identity = describe(&mut connection).map_err(failed)?;
-        let mut session = Self { connection, identity };
+        let mut session = Self { connection, identity, lock_wait: LOCK_WAIT };
         // The session is idle while files are copied, which may take hours.
         session.run(&set_idle_timeout(MAX_IDLE))?;
-        session.run(&set_lock_timeout(LOCK_WAIT))?;
         Ok(session)
+    }
+
+    /// Limits how long the session waits for locks.
+    pub(super) fn wait_for_locks(&mut self, longest: Duration) -> Result<(), Error> {
+        self.lock_wait = longest;
+        self.run(&set_lock_timeout(longest))
+    }
+
+    /// Takes a backup lock, or names the sessions that hold it up.
+    pub(super) fn lock(&mut self, privilege: Privilege, statement: &str) -> Result<(), Error> {
+        match self.run_with(privilege, statement) {
+            Err(Error::Server { source, .. }) if source.code() == Some(LOCK_WAIT_TIMEOUT) => {
+                let (holders, grant) = self.holders();
+                Err(Error::Lock { statement: statement.to_owned(), waited: self.lock_wait, holders, grant })
+            }
+            locked => locked,
+        }
+    }
+
+    /// Sessions that hold up a backup lock, `None` if this account may not see them; and the privilege for that.
+    fn holders(&mut self) -> (Option<Vec<Holder>>, &'static str) {
+        let is_mysql = self.identity.version.flavor.is_mysql_like();
+        let mut found = |query| self.rows(query, Privilege::Unknown).ok().map(|rows| Holder::from_rows(&rows));
+        if is_mysql {
+            return (found(backup_lock::MYSQL_HOLDERS), backup_lock::GRANT_MYSQL_HOLDERS);
+        }
+        let running = found(backup_lock::MARIADB_RUNNING).unwrap_or_default();
+        let changing: Vec<Holder> = running.into_iter().filter(Holder::changes).collect();
+        // An account without the privilege gets an empty list.
+        (Some(changing).filter(|changing| !changing.is_empty()), backup_lock::GRANT_MARIADB_RUNNING)
     }
 
     /// Checks the format of the redo log. Everything else that the copy needs exists in older versions too.

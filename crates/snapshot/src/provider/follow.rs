@@ -45,6 +45,7 @@ impl Driver for Follow {
             account,
             keys: &options.keys,
             recover_from: options.recover_from,
+            lock_wait: options.lock_wait,
             root: &to,
         })?;
         // Directories that the server has created since are not in the copy.

@@ -1,170 +1,46 @@
 //! Copies of real servers that keep running while they are copied: the server's own recovery completes them.
+//!
+//! `SEALANT_FOLLOW_ROUNDS` is the number of copies for each test, `SEALANT_FAULT_SEED` chooses what the clients do and
+//! when a copy begins. Each copy prints a line that starts with the number of its round.
+
+#[path = "../../../../tests/support/chance.rs"]
+#[allow(dead_code, reason = "the tests of the command line use the rest")]
+mod chance;
+mod load;
 
 use std::{
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::Duration,
 };
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
-use innodb::binlog::CopyPosition;
-use server::{Endpoint, Options as Connect, Target};
+use innodb::page::checksum;
 use snapshot::{
     DataDir, Error, Keep, Options, Provider, ProviderChoice, SnapshotCopy,
     follow::{Account, Checkpoint, Keys},
     take,
 };
 
-const ACCOUNTS: u64 = 400;
-const BALANCE: u64 = 1000;
-const TABLES: u64 = 4;
+use crate::{
+    chance::{Random, number},
+    load::{Load, account, account_of, check, connect, prepare},
+};
 
-/// Tables between which money is transferred, and a journal with a row for each commit.
-fn prepare(server: &Server, table_options: &str) {
-    let other_engine = if server.kind().is_mariadb() { "Aria" } else { "MyISAM ENCRYPTION='N'" };
-    let rows = (1..=ACCOUNTS).map(|id| format!("({id},{BALANCE},REPEAT('x',300))")).collect::<Vec<_>>().join(",");
-    let mut sql = format!(
-        "CREATE DATABASE bank; USE bank; CREATE TABLE journal (writer INT, seq BIGINT, filler VARCHAR(600), \
-         PRIMARY KEY (writer, seq)) {table_options}; CREATE TABLE log (a INT) ENGINE={other_engine};"
-    );
-    for table in 0..TABLES {
-        sql += &format!(
-            "CREATE TABLE a{table} (id INT PRIMARY KEY, balance BIGINT NOT NULL, note VARCHAR(400), KEY (balance)) \
-             {table_options}; \
-             INSERT INTO a{table} VALUES {rows};"
-        );
-    }
-    server.sql(&sql).expect("tables are made");
-}
-
-/// Clients that write, and optionally one that runs DDL; stopped on drop.
-struct Load {
-    stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-    acknowledged: Vec<Arc<AtomicU64>>,
-}
-
-impl Load {
-    fn start(server: &Server, writers: u64, definitions: bool) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let acknowledged: Vec<Arc<AtomicU64>> = (0..writers).map(|_| Arc::default()).collect();
-        let mut threads = Vec::new();
-        for (writer, reported) in (0..).zip(&acknowledged) {
-            let (stop, reported, account) = (Arc::clone(&stop), Arc::clone(reported), account(server));
-            threads.push(thread::spawn(move || write(&account, writer, &reported, &stop)));
-        }
-        if definitions {
-            let (stop, account) = (Arc::clone(&stop), account(server));
-            threads.push(thread::spawn(move || change_definitions(&account, &stop)));
-        }
-        Self { stop, threads, acknowledged }
-    }
-
-    fn acknowledged(&self) -> Vec<u64> {
-        self.acknowledged.iter().map(|reported| reported.load(Ordering::SeqCst)).collect()
-    }
-
-    fn wait_for_commits(&self, by: u64) {
-        let then = self.acknowledged().iter().sum::<u64>();
-        let wait_for_commits = || self.acknowledged().iter().sum::<u64>() >= then + by;
-        harness::wait_until("the server commits", harness::limit(120), wait_for_commits);
-    }
-}
-
-impl Drop for Load {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Transfers money, and records each transfer that the server has acknowledged.
-fn write(account: &Account, writer: u64, reported: &AtomicU64, stop: &AtomicBool) {
-    let mut connection = connect(account);
-    for seq in 1_u64.. {
-        if stop.load(Ordering::SeqCst) {
-            return;
-        }
-        let (from, to) = (seq * (7919 + writer) % ACCOUNTS + 1, seq % ACCOUNTS + 1);
-        let (one, other) = (seq % TABLES, (seq + writer + 1) % TABLES);
-        let digit = seq % 10;
-        let statements = [
-            "START TRANSACTION".to_owned(),
-            format!("UPDATE bank.a{one} SET balance = balance - 7, note = REPEAT('{digit}', 300) WHERE id = {from}"),
-            format!("UPDATE bank.a{other} SET balance = balance + 7 WHERE id = {to}"),
-            format!("INSERT INTO bank.journal VALUES ({writer}, {seq}, REPEAT('j', {}))", seq % 600),
-            "COMMIT".to_owned(),
-        ];
-        // A deadlock rolls the transfer back.
-        if statements.iter().all(|statement| connection.query(statement).is_ok()) {
-            reported.store(seq, Ordering::SeqCst);
-        } else {
-            let _ = connection.query("ROLLBACK");
-        }
-    }
-}
-
-/// DDL of every kind, repeatedly; each round finds what the previous one left.
-fn change_definitions(account: &Account, stop: &AtomicBool) {
-    let mut connection = connect(account);
-    for round in 0_u64.. {
-        let (t, r, p) =
-            (format!("bank.t{}", round % 7), format!("bank.r{}", round % 7), format!("bank.p{}", round % 5));
-        let last = if round.is_multiple_of(3) { "DROP" } else { "TRUNCATE" };
-        for statement in [
-            format!("CREATE TABLE IF NOT EXISTS {t} (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b VARCHAR(400))"),
-            format!("INSERT INTO {t} (a, b) SELECT id, note FROM bank.a0"),
-            format!("ALTER TABLE {t} ADD INDEX (a), ALGORITHM=INPLACE"),
-            format!("ALTER TABLE {t} ADD COLUMN c{round} INT DEFAULT 5, ALGORITHM=INSTANT"),
-            format!("ALTER TABLE {t} ADD COLUMN d{round} INT DEFAULT 6, FORCE"),
-            format!("RENAME TABLE {t} TO {r}"),
-            format!("RENAME TABLE {r} TO {t}"),
-            format!("CREATE TABLE {p} (a INT) PARTITION BY HASH (a) PARTITIONS 3"),
-            format!("INSERT INTO {p} SELECT id FROM bank.a1"),
-            format!("TRUNCATE TABLE {p}"),
-            format!("INSERT INTO {p} SELECT id FROM bank.a1"),
-            format!("ALTER TABLE {t} ADD FULLTEXT (b)"),
-            format!("OPTIMIZE TABLE {t}"),
-            format!("INSERT INTO bank.log VALUES ({round})"),
-            format!("{last} TABLE {t}"),
-            format!("DROP TABLE IF EXISTS bank.p{}", (round + 1) % 5),
-        ] {
-            if stop.load(Ordering::SeqCst) {
-                return;
-            }
-            // Some of them fail, for example because a table already exists.
-            let _ = connection.query(&statement);
-        }
-    }
-}
-
-fn account(server: &Server) -> Account {
-    account_of(server, "root")
-}
-
-fn account_of(server: &Server, user: &str) -> Account {
-    let endpoint = Endpoint::Socket(server.socket().to_owned());
-    Account { target: Target { endpoint, user: user.to_owned() }, options: Connect::default() }
-}
-
-fn connect(account: &Account) -> server::Connection {
-    let options = Connect { changes: true, statement_timeout: Duration::from_secs(120), ..Connect::default() };
-    server::Connection::open(&account.target, &options).expect("it answers")
-}
+/// Copies of one server; a new one afterwards keeps the journal short.
+const ROUNDS: u64 = 25;
 
 /// Recovery from the newest checkpoint instead of the first one misses what was written between the two: the server
 /// refuses the copy, or its contents are wrong. This shows that the other tests can fail.
 fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     let server = case.builder.clone().start().expect("it starts");
     prepare(&server, case.table_options);
-    let load = Load::start(&server, 3, false);
+    let load = Load::start(&server, 3, false, &mut Random::new(0xf01));
     load.wait_for_commits(300);
     // Or no page was written, and there was no checkpoint.
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
@@ -176,36 +52,6 @@ fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     assert!(checked.is_err(), "{followed:?}: nothing is wrong with it");
 }
 
-/// Asserts that the total is right, every acknowledged commit is in the copy, and the binary log ends where the server
-/// was.
-fn check(copy: &Server, acknowledged: &[u64], position: &CopyPosition) {
-    let value = |query: &str| copy.value(query).expect("the copy answers");
-    let sums = (0..TABLES).map(|table| format!("(SELECT SUM(balance) FROM bank.a{table})")).collect::<Vec<_>>();
-    let expected = ACCOUNTS * BALANCE * TABLES;
-    assert_eq!(value(&format!("SELECT {}", sums.join(" + "))), expected.to_string(), "transactions are torn");
-    for (writer, seq) in acknowledged.iter().enumerate() {
-        let last = value(&format!("SELECT IFNULL(MAX(seq), 0) FROM bank.journal WHERE writer = {writer}"));
-        assert!(last.parse::<u64>().expect("a number") >= *seq, "writer {writer}: {seq} was acknowledged, not {last}");
-    }
-    let tables = value(
-        "SELECT /*+ SET_VAR(group_concat_max_len = 1000000) */ GROUP_CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables \
-         WHERE table_schema = 'bank' AND table_type = 'BASE TABLE'",
-    );
-    let checked = copy.sql(&format!("CHECK TABLE {tables} EXTENDED")).expect("checked");
-    assert!(checked.lines().all(|line| line.ends_with("OK")), "{checked}");
-    if copy.kind() == Kind::MySql80 {
-        // Its log_status counts transactions in the position of the binary log before it counts them in the set.
-        let subset = format!("SELECT GTID_SUBSET('{}', @@GLOBAL.gtid_executed)", position.gtid);
-        return assert_eq!(value(&subset), "1", "{} in {}", position.gtid, value("SELECT @@GLOBAL.gtid_executed"));
-    }
-    let gtid = if copy.kind().is_mariadb() { "gtid_binlog_pos" } else { "gtid_executed" };
-    assert_eq!(value(&format!("SELECT REPLACE(@@GLOBAL.{gtid}, '\n', '')")), position.gtid);
-}
-
-fn rounds(usual: u32) -> u32 {
-    std::env::var("SEALANT_FOLLOW_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
 /// A server, and the options of its test.
 struct Case {
     builder: ServerBuilder,
@@ -213,7 +59,7 @@ struct Case {
     /// MySQL's keyring, which is passed to the copy.
     keyring: Option<PathBuf>,
     definitions: bool,
-    rounds: u32,
+    rounds: u64,
 }
 
 impl Case {
@@ -250,23 +96,31 @@ fn refused(server: &Server, options: &Options) -> Error {
 }
 
 fn check_copies(case: &Case) {
-    let server = case.builder.clone().start().expect("it starts");
-    prepare(&server, case.table_options);
-    let load = Load::start(&server, 3, case.definitions);
-    for round in 0..rounds(case.rounds) {
-        load.wait_for_commits(300);
-        let acknowledged = load.acknowledged();
-        let copy = take_copy(&server, &options(&server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
-        let followed = copy.followed().expect("it was followed").clone();
-        #[allow(clippy::print_stderr, reason = "the figures of a long test")]
-        {
-            eprintln!("round {round}: {followed:?}");
+    let mut random = Random::new(0xf0);
+    let rounds = number("SEALANT_FOLLOW_ROUNDS", case.rounds);
+    for first in (0..rounds).step_by(ROUNDS as usize) {
+        let server = case.builder.clone().start().expect("it starts");
+        prepare(&server, case.table_options);
+        let load = Load::start(&server, 3, case.definitions, &mut random);
+        for round in first..rounds.min(first + ROUNDS) {
+            load.wait_for_commits(50 + random.below(500));
+            check_copy(case, &server, &load, round);
         }
-        assert_eq!((followed.damaged.as_slice(), followed.unproven_pages), (&[][..], 0));
-        let copy = case.builder.clone().datadir_seed(copy.root()).start();
-        let copy = copy.unwrap_or_else(|error| panic!("round {round}: the copy does not start: {error}"));
-        check(&copy, &acknowledged, &followed.position);
     }
+}
+
+fn check_copy(case: &Case, server: &Server, load: &Load, round: u64) {
+    let acknowledged = load.acknowledged();
+    let copy = take_copy(server, &options(server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
+    let followed = copy.followed().expect("it was followed").clone();
+    #[allow(clippy::print_stderr, reason = "the figures of a long test")]
+    {
+        eprintln!("round {round}: {followed:?}");
+    }
+    assert_eq!((followed.damaged.as_slice(), followed.unproven_pages), (&[][..], 0));
+    let copy = case.builder.clone().datadir_seed(copy.root()).start();
+    let copy = copy.unwrap_or_else(|error| panic!("round {round}: the copy does not start: {error}"));
+    check(&copy, &acknowledged, &followed.position);
 }
 
 fn mariadb(kind: Kind) -> ServerBuilder {
@@ -280,8 +134,12 @@ fn mariadb(kind: Kind) -> ServerBuilder {
         "--innodb-max-dirty-pages-pct-lwm=1",
         "--innodb-max-dirty-pages-pct=5",
         "--innodb-io-capacity=2000",
+        "--innodb-undo-tablespaces=3",
+        "--innodb-undo-log-truncate=ON",
+        "--innodb-max-undo-log-size=10M",
+        "--innodb-purge-rseg-truncate-frequency=1",
     ];
-    Server::builder(kind).options(options.map(str::to_owned))
+    Server::builder(kind).options(options.map(str::to_owned)).init_option("--innodb-undo-tablespaces=3")
 }
 
 fn encrypted(kind: Kind, keys: &Path) -> ServerBuilder {
@@ -304,9 +162,14 @@ fn mysql(kind: Kind) -> ServerBuilder {
         "--innodb-max-dirty-pages-pct-lwm=1",
         "--innodb-max-dirty-pages-pct=5",
         "--innodb-io-capacity=2000",
+        // The smallest: its files are reused during the copy.
+        "--innodb-redo-log-capacity=8M",
     ];
     Server::builder(kind).options(options.map(str::to_owned))
 }
+
+/// Pages so large that a disk does not write them at once.
+const LARGE_PAGES: &str = "--innodb-page-size=64k";
 
 /// Tables, dictionary, undo, redo and binary logs are encrypted.
 fn encrypted_mysql(kind: Kind, keyring: &Path) -> Case {
@@ -334,21 +197,47 @@ fn mariadb_1011_is_copied_during_ddl() {
     }
 }
 
-#[test]
-fn encrypted_mariadb_1011_is_copied_during_ddl() {
-    if require(Kind::MariaDb1011).is_none() {
+/// Runs a test on a server of MariaDB that encrypts everything.
+fn check_copies_of_encrypted(kind: Kind) {
+    if require(kind).is_none() {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
     let keys = directory.path().join("keys.txt");
     std::fs::write(&keys, "1;770a8a65da156d24ee2a093277530142\n").expect("room");
-    check_copies(&Case { definitions: true, ..Case::new(encrypted(Kind::MariaDb1011, &keys)) });
+    check_copies(&Case { definitions: true, ..Case::new(encrypted(kind, &keys)) });
+}
+
+#[test]
+fn encrypted_mariadb_1011_is_copied_during_ddl() {
+    check_copies_of_encrypted(Kind::MariaDb1011);
+}
+
+#[test]
+fn encrypted_mariadb_118_is_copied_during_ddl() {
+    check_copies_of_encrypted(Kind::MariaDb118);
 }
 
 #[test]
 fn mariadb_118_is_copied_during_ddl() {
     if require(Kind::MariaDb118).is_some() {
         check_copies(&Case { definitions: true, ..Case::new(mariadb(Kind::MariaDb118)) });
+    }
+}
+
+#[test]
+fn large_pages_of_mariadb_1011_are_copied_whole() {
+    if require(Kind::MariaDb1011).is_some() {
+        let builder = mariadb(Kind::MariaDb1011).option(LARGE_PAGES).init_option(LARGE_PAGES);
+        check_copies(&Case { rounds: 1, definitions: true, ..Case::new(builder) });
+    }
+}
+
+#[test]
+fn large_pages_of_mysql_97_are_copied_whole() {
+    if require(Kind::MySql97).is_some() {
+        let builder = mysql(Kind::MySql97).option(LARGE_PAGES).init_option(LARGE_PAGES);
+        check_copies(&Case { rounds: 1, definitions: true, ..Case::new(builder) });
     }
 }
 
@@ -413,7 +302,7 @@ fn an_encrypted_redo_log_of_mysql_97_needs_the_keyring() {
 
     // What was encrypted in the log before is older than the checkpoint then.
     server.sql("SET GLOBAL innodb_redo_log_encrypt = OFF; SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
-    let load = Load::start(&server, 3, false);
+    let load = Load::start(&server, 3, false, &mut Random::new(0xf01));
     let mut copy = None;
     harness::wait_until("the log begins with clear blocks", harness::limit(120), || {
         load.wait_for_commits(300);
@@ -482,5 +371,119 @@ fn kill_sessions_of_backup(account: &Account, stop: &AtomicBool) {
             // It may have ended on its own.
             let _ = connection.query(&format!("KILL {id}"));
         }
+    }
+}
+
+/// Runs a statement in another session while `meanwhile` does something; ends it afterwards.
+fn while_running(server: &Server, statement: &str, meanwhile: impl FnOnce(u64)) {
+    let mut other = connect(&account(server));
+    let id = other.query("SELECT CONNECTION_ID()").expect("a number").scalar().expect("a number").parse();
+    let id: u64 = id.expect("a number");
+    let statement = statement.to_owned();
+    let running = thread::spawn(move || other.query(&statement).map(drop));
+    let is_running =
+        format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id} AND COMMAND = 'Query'");
+    harness::wait_until("the statement runs", harness::limit(30), || {
+        server.value(&is_running).expect("it answers") == "1"
+    });
+    meanwhile(id);
+    server.sql(&format!("KILL QUERY {id}")).expect("killed");
+    let _ = running.join().expect("it ends");
+}
+
+/// Asserts that a copy is refused since a statement holds a lock up, and that the error says so without the statement's
+/// values.
+fn assert_held_up(server: &Server, options: &Options, lock: &str, id: u64, statement: &str) {
+    let error = refused(server, options);
+    let (said, hint) = (error.to_string(), error.hint().expect("a hint").into_owned());
+    assert!(said.starts_with(&format!("{lock}: the lock was not granted within 1 s: session {id} of root")), "{said}");
+    assert!(said.contains(&format!("with {statement}, for")) && !said.contains("4711"), "{said}");
+    assert!(hint.contains(&format!("KILL QUERY {id}")), "{hint}");
+}
+
+#[test]
+fn mysql_97_names_the_session_that_holds_its_lock_up() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let case = Case::new(mysql(Kind::MySql97));
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    server.sql(
+        "CREATE USER few; GRANT BACKUP_ADMIN, RELOAD ON *.* TO few; GRANT SELECT ON performance_schema.log_status TO few",
+    ).expect("made");
+    let in_time = Options { lock_wait: Duration::from_secs(1), ..options(&server, &case) };
+    let mut reader = connect(&account(&server));
+    reader.query("START TRANSACTION").and_then(|_| reader.query("SELECT * FROM bank.a0")).expect("rows");
+    // It waits for the reader, and has the lock that a backup wants.
+    while_running(&server, "ALTER TABLE bank.a0 ADD COLUMN pin INT DEFAULT 4711, ALGORITHM=COPY", |id| {
+        assert_held_up(&server, &in_time, "LOCK INSTANCE FOR BACKUP", id, "ALTER TABLE bank.a0");
+        let as_few = Options { account: Some(account_of(&server, "few")), ..in_time.clone() };
+        let error = refused(&server, &as_few);
+        let grants = "GRANT SELECT ON performance_schema.metadata_locks TO the account";
+        assert!(error.to_string().ends_with("the lock was not granted within 1 s"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.starts_with(grants)), "{:?}", error.hint());
+    });
+    reader.query("ROLLBACK").expect("ended");
+    drop(take_copy(&server, &in_time).expect("nothing holds the lock any more"));
+}
+
+#[test]
+fn mariadb_1011_names_the_session_that_holds_a_stage_up() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let case = Case::new(mariadb(Kind::MariaDb1011));
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    let in_time = Options { lock_wait: Duration::from_secs(1), ..options(&server, &case) };
+    while_running(&server, "CREATE TABLE bank.x AS SELECT SLEEP(60), 4711 AS pin", |id| {
+        assert_held_up(&server, &in_time, "BACKUP STAGE START", id, "CREATE TABLE bank.x");
+    });
+    // A table without transactions.
+    server.sql("CREATE TABLE bank.plain (a INT) ENGINE=MyISAM").expect("made");
+    while_running(&server, "INSERT INTO bank.plain SELECT 4711 + SLEEP(60)", |id| {
+        assert_held_up(&server, &in_time, "BACKUP STAGE BLOCK_DDL", id, "INSERT");
+    });
+    drop(take_copy(&server, &in_time).expect("nothing holds the lock any more"));
+}
+
+/// A file beside the tables whose pages are newer than the log, as one of another server would be: a server could not
+/// recover a copy in which a page has changes that its log lacks.
+fn a_page_newer_than_the_log_is_refused(builder: ServerBuilder) {
+    let case = Case::new(builder);
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    let table = server.datadir().join("bank/a0.ibd");
+    harness::wait_until("the table is on disk", harness::limit(60), || {
+        server.sql("FLUSH TABLES bank.a0 FOR EXPORT; UNLOCK TABLES").is_ok()
+    });
+    let mut bytes = std::fs::read(&table).expect("a table");
+    let page = &mut bytes[3 * 16384..4 * 16384];
+    let checksum = [checksum::classic(page), checksum::full_crc32(page)].into_iter().find(|found| found.is_ok());
+    // The upper half of the LSN; the lower one is also at the end of the page.
+    page[16..20].copy_from_slice(&(1_u32 << 18).to_be_bytes());
+    checksum::update_checksum(page, checksum.expect("it is in clear text"));
+    let foreign = server.datadir().join("bank/foreign.ibd");
+    std::fs::write(&foreign, &bytes).expect("room");
+    let error = refused(&server, &options(&server, &case));
+    let is_found = matches!(&error, Error::NewerPage { path, newest, .. } if path == Path::new("bank/foreign.ibd") && *newest >= 1 << 50);
+    assert!(is_found, "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("move it out")), "{:?}", error.hint());
+    std::fs::remove_file(foreign).expect("it was there");
+    drop(take_copy(&server, &options(&server, &case)).expect("a copy"));
+}
+
+#[test]
+fn a_page_newer_than_the_log_of_mysql_97_is_refused() {
+    if require(Kind::MySql97).is_some() {
+        a_page_newer_than_the_log_is_refused(mysql(Kind::MySql97));
+    }
+}
+
+#[test]
+fn a_page_newer_than_the_log_of_mariadb_1011_is_refused() {
+    if require(Kind::MariaDb1011).is_some() {
+        a_page_newer_than_the_log_is_refused(mariadb(Kind::MariaDb1011));
     }
 }

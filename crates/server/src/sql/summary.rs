@@ -1,6 +1,6 @@
-//! What a statement of a log defines or changes, in a few words and without any values.
+//! What a statement defines or changes, in a few words and without any values.
 
-use server::sql::{Syntax, Token, TokenKind, tokens};
+use super::{Syntax, Token, TokenKind, tokens};
 
 /// Number of tokens that are read: what is defined stands at the start.
 const MAX_TOKENS: usize = 64;
@@ -9,7 +9,8 @@ const MAX_NAME: usize = 300;
 
 /// The first words of a statement and, for DDL, the object that it names. Nothing else is shown, since it may contain
 /// values.
-pub(super) fn summary(statement: &str, syntax: Syntax) -> (String, Option<String>) {
+#[must_use]
+pub fn summary(statement: &str, syntax: Syntax) -> (String, Option<String>) {
     let is_code = |token: &Token<'_>| !matches!(token.kind, TokenKind::VersionStart | TokenKind::VersionEnd);
     let found = tokens(statement, syntax).map_while(Result::ok).filter(is_code);
     let tokens = Cursor(found.take(MAX_TOKENS).collect());
