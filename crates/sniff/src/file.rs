@@ -151,3 +151,88 @@ fn time(seconds: i64, units: u64, resolution: NonZeroU64) -> Timestamp {
     let nanoseconds = i32::try_from(rest.div_euclid(u128::from(resolution.get()))).unwrap_or_default();
     Timestamp::new(seconds.saturating_add(whole), nanoseconds).unwrap_or(Timestamp::UNIX_EPOCH)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use etherparse::PacketBuilder;
+    use tempfile::NamedTempFile;
+
+    use super::*;
+    use crate::classify::{Protocol, State};
+    use crate::flow::Seen;
+    use crate::service::Ports;
+
+    const QUERY: &[u8] = b"\x09\0\0\0\x03SELECT 1";
+
+    fn packet() -> Vec<u8> {
+        let mut packet = Vec::new();
+        let tcp = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(40000, 3306, 7, 1000);
+        tcp.write(&mut packet, QUERY).unwrap();
+        packet
+    }
+
+    fn words(numbers: &[u32]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    fn pcap(magic: u32, link: u32, fraction: u32) -> Vec<u8> {
+        let length = u32::try_from(packet().len()).unwrap();
+        let header = [words(&[magic, 0x0004_0002, 0, 0, 65_535, link]), words(&[1000, fraction, length, length])];
+        [header.concat(), packet()].concat()
+    }
+
+    fn pcapng() -> Vec<u8> {
+        let section = words(&[0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28]);
+        let interface = words(&[1, 20, 101, 0, 20]);
+        let mut data = packet();
+        let length = u32::try_from(data.len()).unwrap();
+        data.resize(data.len().next_multiple_of(4), 0);
+        let block = u32::try_from(data.len()).unwrap() + 32;
+        let time = 1_000_500_000_u64;
+        let enhanced = words(&[6, block, 0, u32::try_from(time >> 32).unwrap(), 1_000_500_000, length, length]);
+        [section, interface, enhanced, data, words(&[block])].concat()
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Result<(bool, Seen), Error> {
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut table = FlowTable::new(Ports::usual());
+        let is_cut = read(file.path(), &mut table)?;
+        Ok((is_cut, table.finish()))
+    }
+
+    #[test]
+    fn pcap_and_pcapng_are_read_with_their_times() {
+        let files = [pcap(0xa1b2_c3d4, 101, 500_000), pcap(0xa1b2_3c4d, 101, 500_000_000), pcapng()];
+        for bytes in files {
+            let (is_cut, seen) = read_bytes(&bytes).unwrap();
+            assert!(!is_cut);
+            let [row] = &seen.traffic[..] else { panic!("{seen:?}") };
+            assert_eq!((row.protocol, row.state), (Protocol::Mysql, State::Clear));
+            assert_eq!(row.first_seen.as_millisecond(), 1_000_500);
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_within_a_packet_is_read_up_to_there() {
+        let whole = pcap(0xa1b2_c3d4, 101, 0);
+        let twice = [&whole[..], &whole[24..]].concat();
+        for end in [twice.len() - 1, whole.len() + 3] {
+            let (is_cut, seen) = read_bytes(&twice[..end]).unwrap();
+            assert!(is_cut, "{end}");
+            assert_eq!(seen.packets, 1, "{end}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused_by_what_they_are() {
+        for bytes in [&b""[..], b"-- MySQL dump", &[0; 100]] {
+            assert!(matches!(read_bytes(bytes), Err(Error::NotACapture { .. })));
+        }
+        let wireless = read_bytes(&pcap(0xa1b2_c3d4, 105, 0));
+        assert!(matches!(wireless, Err(Error::LinkType { number: 105, .. })), "{wireless:?}");
+        assert!(matches!(read(Path::new("/nowhere"), &mut FlowTable::new(Ports::any())), Err(Error::File { .. })));
+    }
+}

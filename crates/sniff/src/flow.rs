@@ -249,3 +249,99 @@ fn is_from_client(ports: &Ports, segment: &Segment<'_>) -> bool {
         _ => from >= to,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::Protocol;
+
+    const GREETING: &[u8] =
+        b"\x49\0\0\0\x0a9.7.4\0\x07\0\0\0abcdefgh\0\xff\xff\x2d\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0\
+        ijklmnopqrst\0caching_sha2_password\0";
+
+    fn segment(from: u16, to: u16, sequence: u32, payload: &[u8]) -> Segment<'_> {
+        let address = |port| SocketAddr::from(([10, 0, 0, 1], port));
+        let wire_bytes = u32::try_from(payload.len()).unwrap();
+        let (from, to) = (address(from), address(to));
+        Segment { from, to, sequence, syn: false, ack: true, fin: false, rst: false, payload, wire_bytes }
+    }
+
+    fn syn(from: u16, to: u16, ack: bool) -> Segment<'static> {
+        Segment { syn: true, ack, ..segment(from, to, 99, b"") }
+    }
+
+    fn seen(segments: &[Segment<'_>]) -> Seen {
+        let mut table = FlowTable::new(Ports::usual());
+        for (second, segment) in segments.iter().enumerate() {
+            table.push(Timestamp::from_second(i64::try_from(second).unwrap()).unwrap(), segment);
+        }
+        table.finish()
+    }
+
+    fn login() -> Vec<u8> {
+        [&b"\x28\0\0\x01\0\x82\0\0\0\0\0\x01\x2d"[..], &[0; 23], b"name\0\0\0\0"].concat()
+    }
+
+    #[test]
+    fn a_connection_is_one_row_with_its_bytes_and_times() {
+        let login = login();
+        let segments = [
+            syn(40000, 3306, false),
+            syn(3306, 40000, true),
+            segment(3306, 40000, 100, GREETING),
+            segment(3306, 40000, 100, GREETING),
+            segment(40000, 3306, 100, &login),
+            segment(40000, 80, 100, b"of another port"),
+        ];
+        let seen = seen(&segments);
+        let [row] = &seen.traffic[..] else { panic!("{seen:?}") };
+        assert_eq!((row.protocol, row.state, row.connections), (Protocol::Mysql, State::Clear, 1));
+        assert_eq!((row.bytes_to_client, row.bytes_to_server), (GREETING.len() as u64, login.len() as u64));
+        assert_eq!((row.first_seen.as_second(), row.last_seen.as_second(), seen.packets), (0, 4, 5));
+        assert_eq!(row.server.port(), 3306);
+    }
+
+    #[test]
+    fn connections_of_one_kind_are_one_row_and_a_port_can_be_used_again() {
+        let login = login();
+        let once = [
+            syn(40000, 3306, false),
+            syn(3306, 40000, true),
+            segment(3306, 40000, 100, GREETING),
+            segment(40000, 3306, 100, &login),
+        ];
+        let seen = seen(&[once, once].concat());
+        assert_eq!((seen.traffic.len(), seen.traffic[0].connections, seen.connections.clear), (1, 2, 2));
+    }
+
+    #[test]
+    fn a_server_is_known_by_its_port_if_no_syn_was_seen() {
+        let seen = seen(&[segment(3306, 500, 1, b"\x05\0\0\x01\0\0\0\x02\0")]);
+        assert_eq!(seen.traffic[0].server.port(), 3306);
+    }
+
+    #[test]
+    fn scans_and_acknowledgements_are_no_connections() {
+        let seen = seen(&[syn(40000, 3306, false), segment(40001, 3306, 1, b"")]);
+        assert_eq!((seen.traffic.len(), seen.connections), (0, Counts::default()));
+    }
+
+    #[test]
+    fn any_number_of_connections_needs_bounded_memory() {
+        let mut table = FlowTable::new(Ports::usual());
+        let filler = vec![0xee; 1400];
+        for number in 0..20_000_u32 {
+            let [_, a, b, c] = number.to_be_bytes();
+            let mut one = segment(40000, 3306, 5, &filler);
+            one.from = SocketAddr::from(([10, a, b, c], 40000));
+            for part in 0..3 {
+                one.sequence = 5 + part * 1400;
+                table.push(Timestamp::UNIX_EPOCH, &one);
+            }
+            assert!(table.flows.len() <= MAX_FLOWS && table.held_bytes <= MAX_HELD_BYTES + crate::stream::KEPT_BYTES);
+        }
+        let seen = table.finish();
+        assert_eq!(seen.connections.unknown, 20_000);
+        assert_eq!(u64::try_from(seen.traffic.len()).unwrap() + seen.left_out, 20_000);
+    }
+}

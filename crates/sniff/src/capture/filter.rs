@@ -121,3 +121,101 @@ fn accept() -> Instruction {
 fn reject() -> Instruction {
     of(BPF_RET | BPF_K, 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use etherparse::PacketBuilder;
+
+    use super::*;
+
+    const LOOPBACK: u32 = 1;
+
+    /// Runs a program as the kernel does. Returns how many bytes of the packet pass.
+    fn run(program: &[Instruction], packet: &[u8], interface: u32, is_outgoing: bool) -> u32 {
+        let (mut accumulator, mut index, mut memory, mut at) = (0_u32, 0_u32, 0_u32, 0_usize);
+        let half = |offset: u32| {
+            let offset = offset as usize;
+            packet.get(offset..offset + 2).map(|bytes| u32::from(u16::from_be_bytes([bytes[0], bytes[1]])))
+        };
+        loop {
+            let Instruction { code, if_true, if_false, operand } = program[at];
+            at += 1;
+            let code = u32::from(code);
+            if code == BPF_RET | BPF_K {
+                return operand;
+            } else if code == BPF_LD | BPF_W | BPF_ABS {
+                let what = operand.cast_signed() - SKF_AD_OFF;
+                accumulator = if what == SKF_AD_IFINDEX { interface } else { if is_outgoing { OUTGOING } else { 0 } };
+            } else if code == BPF_LD | BPF_B | BPF_ABS {
+                let Some(byte) = packet.get(operand as usize) else { return 0 };
+                accumulator = u32::from(*byte);
+            } else if code == BPF_LD | BPF_H | BPF_ABS {
+                let Some(value) = half(operand) else { return 0 };
+                accumulator = value;
+            } else if code == BPF_LD | BPF_H | BPF_IND {
+                let Some(value) = half(index + operand) else { return 0 };
+                accumulator = value;
+            } else if code == BPF_LDX | BPF_B | BPF_MSH {
+                index = u32::from(packet[operand as usize] & 0xf) * 4;
+            } else if code == BPF_ALU | BPF_AND | BPF_K {
+                accumulator &= operand;
+            } else if code == BPF_ST {
+                memory = accumulator;
+            } else if code == BPF_LD | BPF_MEM {
+                accumulator = memory;
+            } else if code == BPF_JMP | BPF_JA {
+                at += operand as usize;
+            } else {
+                let holds = match code {
+                    code if code == BPF_JMP | BPF_JEQ | BPF_K => accumulator == operand,
+                    code if code == BPF_JMP | BPF_JSET | BPF_K => accumulator & operand != 0,
+                    other => panic!("{other:#x}"),
+                };
+                at += usize::from(if holds { if_true } else { if_false });
+            }
+        }
+    }
+
+    fn tcp(v6: bool, from: u16, to: u16) -> Vec<u8> {
+        let mut packet = Vec::new();
+        let tcp = if v6 {
+            PacketBuilder::ipv6([1; 16], [2; 16], 64).tcp(from, to, 7, 1000)
+        } else {
+            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(from, to, 7, 1000)
+        };
+        tcp.write(&mut packet, b"payload").unwrap();
+        packet
+    }
+
+    #[test]
+    fn packets_of_the_ports_pass_in_both_directions() {
+        let ports: Vec<u16> = (3306..3306 + 64).collect();
+        let program = program(&ports, None, Some(LOOPBACK));
+        for v6 in [false, true] {
+            for (from, to, passes) in [(40000, 3306, true), (3369, 40000, true), (40000, 3305, false), (1, 3370, false)]
+            {
+                let passed = run(&program, &tcp(v6, from, to), 2, true) > 0;
+                assert_eq!(passed, passes, "{v6} {from} {to}");
+            }
+        }
+        let mut fragment = tcp(false, 40000, 3306);
+        fragment[7] = 1;
+        assert_eq!(run(&program, &fragment, 2, false), 0);
+        let mut udp = Vec::new();
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(1, 3306).write(&mut udp, b"x").unwrap();
+        assert_eq!(run(&program, &udp, 2, false), 0);
+        assert_eq!(run(&program, &[0; 40], 2, false), 0);
+        assert!(program.len() < 4096);
+    }
+
+    #[test]
+    fn loopback_is_seen_once_and_other_interfaces_are_left_out() {
+        let packet = tcp(false, 40000, 3306);
+        let all = program(&[3306], None, Some(LOOPBACK));
+        assert_eq!(run(&all, &packet, LOOPBACK, true), 0);
+        assert_eq!(run(&all, &packet, LOOPBACK, false), SNAP_BYTES);
+        assert_eq!(run(&all, &packet, 2, true), SNAP_BYTES);
+        let one = program(&[3306], Some(2), Some(LOOPBACK));
+        assert_eq!((run(&one, &packet, 2, false), run(&one, &packet, 3, false)), (SNAP_BYTES, 0));
+    }
+}

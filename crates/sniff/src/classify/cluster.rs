@@ -1,24 +1,24 @@
 //! Protocols between the nodes of a cluster: Galera's group communication and incremental state transfer, and XCom of
 //! Group Replication.
 //!
-//! Sources: Galera's `gcomm/src/socket.hpp` (`NetHeader`), `gcomm/src/gmcast_message.hpp` and `galera/src/ist_proto.hpp`;
+//! Sources: Galera's `gcomm/src/gcomm/datagram.hpp` (`NetHeader`, `crc32`) and `galera/src/ist_proto.hpp`;
 //! MySQL's `xcom/xcom_transport.cc` (`put_header_1_0`) and `xcom_vp.x`.
+
+use crc_fast::{CrcAlgorithm, Digest};
 
 use super::{Class, Direction, Evidence, Protocol, State};
 
 /// Length with flags and version, and a checksum: both little-endian.
 const GALERA_HEADER: usize = 8;
 
-/// Largest message of gcomm.
-const GALERA_MAX_BYTES: u32 = 1 << 20;
-
-/// Bits of the first word: 24 of length, `F_CRC32` and `F_CRC32C`, version.
+/// Bits of the first word: length, and the algorithm of the checksum over the length and the message.
 const GALERA_LENGTH: u32 = 0x00ff_ffff;
-const GALERA_CHECKSUMS: u32 = 0x0300_0000;
 const GALERA_FLAGS: u32 = 0x0f00_0000;
+const GALERA_CRC32: u32 = 1 << 24;
+const GALERA_CRC32C: u32 = 1 << 25;
 
-/// Version, type, flags and two bytes more, then a length of eight bytes.
-const IST_HEADER: usize = 12;
+/// Version, type, flags, one byte of control, and a length, before a sequence number and a checksum.
+const IST_HEADER: usize = 8;
 
 /// Version (u32), length (u32), type, tag (u16), all big-endian; one byte of padding.
 const XCOM_HEADER: usize = 12;
@@ -33,7 +33,7 @@ const XCOM_MAX_TYPE: u8 = 2;
 pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     galera(Direction::ToClient, 0, to_client)
         .or_else(|| galera(Direction::ToServer, 0, to_server))
-        .or_else(|| incremental_transfer(to_client))
+        .or_else(|| incremental_transfer(to_server, to_client))
         .or_else(|| xcom(Direction::ToServer, 0, to_server))
 }
 
@@ -42,33 +42,35 @@ pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Op
     galera(direction, at, bytes).or_else(|| xcom(direction, at, bytes))
 }
 
-/// A message of gcomm. Its length is checked against the bytes that are here, or against the header of the next message.
+/// A message of gcomm. Packets of MySQL have headers like it, but no checksum.
 fn galera(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
-    let length = galera_length(bytes)?;
-    let rest = bytes.get(GALERA_HEADER.saturating_add(length)..);
-    let next_fits = rest.is_none_or(|rest| rest.is_empty() || rest.len() < 4 || galera_length(rest).is_some());
-    if !next_fits {
+    let (word, rest) = bytes.split_first_chunk()?;
+    let (stored, rest) = rest.split_first_chunk()?;
+    let word = u32::from_le_bytes(*word);
+    let length = word & GALERA_LENGTH;
+    let algorithm = match word & GALERA_FLAGS {
+        GALERA_CRC32 => CrcAlgorithm::Crc32IsoHdlc,
+        GALERA_CRC32C => CrcAlgorithm::Crc32Iscsi,
+        _ => return None,
+    };
+    let message = rest.get(..usize::try_from(length).ok()?).filter(|message| !message.is_empty())?;
+    let mut digest = Digest::new(algorithm);
+    digest.update(&length.to_le_bytes());
+    digest.update(message);
+    if digest.finalize() != u64::from(u32::from_le_bytes(*stored)) {
         return None;
     }
     let evidence = Evidence::new(direction, at, bytes, GALERA_HEADER, "message of Galera's group communication");
     Some(Class::new(Protocol::Galera, State::Clear, vec![evidence]).settled())
 }
 
-fn galera_length(bytes: &[u8]) -> Option<usize> {
-    let word = u32::from_le_bytes(*bytes.first_chunk()?);
-    let (length, flags, version) = (word & GALERA_LENGTH, word & GALERA_FLAGS, word >> 28);
-    // Versions 0 to 2 exist. A message without a checksum is possible, but is not how servers are set up.
-    let is_header = flags & !GALERA_CHECKSUMS == 0 && flags != 0 && version <= 3;
-    let is_sized = (1..=GALERA_MAX_BYTES).contains(&length);
-    (is_header && is_sized).then(|| usize::try_from(length).ok()).flatten()
-}
-
-/// The handshake that the joiner sends: version, type 1, no flags, no length.
-fn incremental_transfer(to_client: &[u8]) -> Option<Class> {
-    let [1..=32, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..] = to_client else { return None };
-    let evidence =
-        Evidence::new(Direction::ToClient, 0, to_client, IST_HEADER, "handshake of Galera's state transfer (IST)");
-    Some(Class::new(Protocol::IncrementalTransfer, State::Clear, vec![evidence]).settled())
+/// The handshake that the joiner sends, of type 1, and the donor's answer, of type 2.
+fn incremental_transfer(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
+    let [version @ 1..=32, 1, 0, 0, 0, 0, 0, 0, ..] = to_client else { return None };
+    let is_answered = to_server.is_empty() || to_server.starts_with(&[*version, 2, 0]);
+    let meaning = "handshake of Galera's state transfer (IST)";
+    let evidence = || Evidence::new(Direction::ToClient, 0, to_client, IST_HEADER, meaning);
+    is_answered.then(|| Class::new(Protocol::IncrementalTransfer, State::Clear, vec![evidence()]).settled())
 }
 
 fn xcom(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {

@@ -180,7 +180,8 @@ fn middle(to_server: Side<'_>, to_client: Side<'_>) -> Option<Class> {
         all().find_map(|(direction, at, bytes)| test(direction, at, bytes))
     };
     by(tls::in_the_middle)
-        .or_else(|| by(transfer::in_the_middle))
+        .or_else(|| transfer::in_the_middle(Direction::ToServer, to_server.bytes))
+        .or_else(|| transfer::in_the_middle(Direction::ToClient, to_client.bytes))
         .or_else(|| by(mysql::in_the_middle))
         .or_else(|| by(cluster::in_the_middle))
 }
@@ -194,3 +195,6 @@ fn unknown(to_server: &[u8], to_client: &[u8]) -> Class {
     let larger = if to_server.len() >= to_client.len() { to_server } else { to_client };
     Class { entropy: Some(Entropy::of(larger)), ..Class::new(Protocol::Unknown, State::Unknown, Vec::new()) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,10 +30,10 @@ pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
 }
 
 /// A connection that was joined in the middle: a chunk of an xbstream begins anywhere.
-pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
+pub(super) fn in_the_middle(direction: Direction, bytes: &[u8]) -> Option<Class> {
     let (magic, meaning, protocol) = MAGICS.first()?;
-    let found = bytes.windows(magic.len()).position(|window| window == *magic)?;
-    let evidence = Evidence::new(direction, at.saturating_add(found), magic, magic.len(), *meaning);
+    let at = bytes.windows(magic.len()).position(|window| window == *magic)?;
+    let evidence = Evidence::new(direction, at, magic, magic.len(), *meaning);
     Some(Class::new(*protocol, State::Clear, vec![evidence]).settled())
 }
 

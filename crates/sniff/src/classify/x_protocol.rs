@@ -54,7 +54,7 @@ fn message(bytes: &[u8]) -> Option<(usize, u8)> {
 /// The server's records after its messages in clear.
 fn tls_answer(to_client: &[u8]) -> &[u8] {
     let mut rest = to_client;
-    while let Some((length, _)) = message(rest) {
+    while let Some((length, _)) = message(rest).filter(|_| !rest.starts_with(&[0x16, 3])) {
         rest = rest.get(length.saturating_add(4)..).unwrap_or_default();
     }
     rest
