@@ -56,6 +56,7 @@ mod rotate_data;
 mod rotate_faults;
 mod schema;
 mod snapshot;
+mod sniff;
 mod sst;
 mod sst_faults;
 mod support;

@@ -76,6 +76,9 @@ _sealant() {
             sealant,snapshot)
                 cmd="sealant__subcmd__snapshot"
                 ;;
+            sealant,sniff)
+                cmd="sealant__subcmd__sniff"
+                ;;
             sealant,sst)
                 cmd="sealant__subcmd__sst"
                 ;;
@@ -396,6 +399,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help,snapshot)
                 cmd="sealant__subcmd__help__subcmd__snapshot"
+                ;;
+            sealant__subcmd__help,sniff)
+                cmd="sealant__subcmd__help__subcmd__sniff"
                 ;;
             sealant__subcmd__help,sst)
                 cmd="sealant__subcmd__help__subcmd__sst"
@@ -995,7 +1001,7 @@ _sealant() {
 
     case "${cmd}" in
         sealant)
-            opts="-h -V --help --version audit backup bench cert checks cost encrypt keyring keys luks migrate monitor provision receive restore rotate send snapshot tunnel verify sst generate help"
+            opts="-h -V --help --version audit backup bench cert checks cost encrypt keyring keys luks migrate monitor provision receive restore rotate send snapshot sniff tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3569,7 +3575,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help)
-            opts="audit backup bench cert checks cost encrypt keyring keys luks migrate monitor provision receive restore rotate send snapshot tunnel verify sst generate help"
+            opts="audit backup bench cert checks cost encrypt keyring keys luks migrate monitor provision receive restore rotate send snapshot sniff tunnel verify sst generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4887,6 +4893,20 @@ _sealant() {
         sealant__subcmd__help__subcmd__snapshot__subcmd__watchdog)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__sniff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -8883,6 +8903,44 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__sniff)
+            opts="-h --for --interface --pcap --port --fail-on --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interface)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pcap)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -W "clear unknown never" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -42,6 +42,7 @@ mod remedy;
 mod rotate;
 mod sarif;
 mod snapshot;
+mod sniff;
 mod standards;
 mod svg;
 mod table;
@@ -67,6 +68,7 @@ pub use self::migrate::{
     write_migrate_status,
 };
 pub use self::monitor::{write_monitor_check, write_monitor_html, write_monitor_metrics, write_monitor_openmetrics};
+pub use self::sniff::{sniff_messages, write_sniff_json, write_sniff_table};
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,
     backup_plan_messages, backup_progress, key_check_message, restore_messages, restore_plan_messages,

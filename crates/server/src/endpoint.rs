@@ -10,6 +10,14 @@ use crate::address::{self, AddressFault, HostPort};
 pub const DEFAULT_PORT: u16 = 3306;
 /// Port of the X Protocol.
 pub const DEFAULT_X_PORT: u16 = 33060;
+/// Port for administrators, `admin_port`.
+pub const DEFAULT_ADMIN_PORT: u16 = 33062;
+/// Port that the manual of Group Replication uses; the variable has no default.
+pub const DEFAULT_GROUP_PORT: u16 = 33061;
+/// Port for replication between nodes of Galera.
+pub const DEFAULT_GALERA_PORT: u16 = 4567;
+/// Port for incremental state transfers of Galera.
+pub const DEFAULT_IST_PORT: u16 = 4568;
 /// Port for state transfers of Galera.
 pub const DEFAULT_STATE_TRANSFER_PORT: u16 = 4444;
 

@@ -16,6 +16,8 @@ pub mod capability {
     pub const LONG_PASSWORD: u32 = 1;
     /// More column flags.
     pub const LONG_FLAG: u32 = 1 << 2;
+    /// Packets may be compressed with zlib after the login.
+    pub const COMPRESS: u32 = 1 << 5;
     /// The client answers `LOAD DATA LOCAL`.
     pub const LOCAL_FILES: u32 = 1 << 7;
     /// Protocol of MySQL 4.1 and later.
@@ -30,6 +32,8 @@ pub mod capability {
     pub const PLUGIN_AUTH: u32 = 1 << 19;
     /// The client can send attributes.
     pub const CONNECT_ATTRS: u32 = 1 << 20;
+    /// Packets may be compressed with zstd after the login (MySQL 8.0.18).
+    pub const ZSTD: u32 = 1 << 26;
     /// Several authentication factors (MySQL 8.0.27).
     pub const MULTI_FACTOR: u32 = 1 << 28;
     /// The authentication answer may be longer than 255 bytes.

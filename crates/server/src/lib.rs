@@ -54,7 +54,10 @@ pub use connect::{
     Connection, DumpFrom, EachRow, EventPackets, Executed, FIRST_EVENT, LOCAL_NAME, Options, Rows, TlsMode, TlsOptions,
 };
 pub use dialect::capability::Capability;
-pub use endpoint::{DEFAULT_PORT, DEFAULT_STATE_TRANSFER_PORT, DEFAULT_X_PORT, Endpoint, Target};
+pub use endpoint::{
+    DEFAULT_ADMIN_PORT, DEFAULT_GALERA_PORT, DEFAULT_GROUP_PORT, DEFAULT_IST_PORT, DEFAULT_PORT,
+    DEFAULT_STATE_TRANSFER_PORT, DEFAULT_X_PORT, Endpoint, Target,
+};
 pub use error::{Error, OtherService, Phase, UnverifiedPeer};
 pub use galera_options::ProviderOptions;
 pub use identity::{Identity, describe};

@@ -27,6 +27,7 @@ mod restore;
 mod rotate;
 mod send;
 mod snapshot;
+mod sniff;
 pub(crate) mod sst;
 mod transfer;
 mod tunnel;
@@ -70,6 +71,7 @@ enum Verb {
     Rotate(rotate::Rotate),
     Send(Box<send::Send>),
     Snapshot(Box<snapshot::Snapshot>),
+    Sniff(sniff::Sniff),
     Tunnel(tunnel::Tunnel),
     Verify(Box<verify::Verify>),
     #[command(hide = true)]
@@ -118,6 +120,7 @@ impl Cli {
             Verb::Rotate(verb) => verb.run(),
             Verb::Send(verb) => verb.run(),
             Verb::Snapshot(verb) => verb.run(),
+            Verb::Sniff(verb) => verb.run(),
             Verb::Tunnel(verb) => verb.run(),
             Verb::Verify(verb) => verb.run(),
             Verb::Sst(verb) => verb.run(),

@@ -37,6 +37,7 @@ failures! {
     ::report::Error: [is_misuse => Usage],
     ::server::Error: [is_misuse => Usage],
     ::snapshot::Error: [],
+    ::sniff::Error: [is_misuse => Usage],
     ::transfer::Error: [is_misuse => Usage],
     ::tunnel::Error: [is_misuse => Usage],
     ::verify::Error: [],

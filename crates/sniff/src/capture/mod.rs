@@ -1,0 +1,100 @@
+//! Packets of this host, from a packet socket (packet(7)). Nothing is sent, and no interface is switched to promiscuous
+//! mode: only packets that this host sends or receives are seen.
+
+mod filter;
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketType, socket};
+use socket2::{Domain, Protocol, SockFilter, Socket, Type};
+
+use self::filter::SNAP_BYTES;
+use crate::error::Error;
+use crate::flow::FlowTable;
+use crate::packet::{Link, parse};
+use crate::service::MAX_PORTS;
+
+/// Memory of the kernel for packets that this program has not read yet. The system may allow less.
+const QUEUE_BYTES: usize = 8 << 20;
+
+/// How often the end of the time and the wish to stop are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// `ETH_P_ALL` of `linux/if_ether.h`: packets that leave, too.
+const EVERY_PROTOCOL: u16 = 3;
+
+/// Packets of some ports.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    socket: Socket,
+}
+
+impl Capture {
+    /// Begins to watch these ports, on one interface or on all.
+    ///
+    /// # Errors
+    /// [`Error::NotPermitted`], [`Error::NoInterface`], [`Error::TooManyPorts`], [`Error::Socket`].
+    pub(crate) fn open(ports: &[u16], interface: Option<&str>) -> Result<Self, Error> {
+        if ports.len() > MAX_PORTS {
+            return Err(Error::TooManyPorts { count: ports.len() });
+        }
+        let interface = interface.map(index_of).transpose()?;
+        let protocol = Protocol::from(i32::from(EVERY_PROTOCOL.to_be()));
+        let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(protocol)).map_err(|error| {
+            if error.kind() == io::ErrorKind::PermissionDenied { Error::NotPermitted } else { Error::Socket(error) }
+        })?;
+        let program = filter::program(ports, interface, index_of("lo").ok());
+        let kernel: Vec<SockFilter> =
+            program.iter().map(|one| SockFilter::new(one.code, one.if_true, one.if_false, one.operand)).collect();
+        let capture = Self { socket };
+        capture.socket.attach_filter(&kernel).map_err(Error::Socket)?;
+        capture.drain().map_err(Error::Socket)?;
+        // The kernel takes what it allows.
+        let _ = capture.socket.set_recv_buffer_size(QUEUE_BYTES);
+        capture.socket.set_read_timeout(Some(TICK)).map_err(Error::Socket)?;
+        Ok(capture)
+    }
+
+    /// Gives packets to the table until the time is over or the flag is set.
+    ///
+    /// # Errors
+    /// [`Error::Socket`].
+    pub(crate) fn run(&self, table: &mut FlowTable, time: Duration, stop: &AtomicBool) -> Result<(), Error> {
+        let begun = Instant::now();
+        let mut packet = [0; SNAP_BYTES as usize];
+        while begun.elapsed() < time && !stop.load(Ordering::Relaxed) {
+            let length = match (&self.socket).read(&mut packet) {
+                Ok(length) => length,
+                Err(error) if is_passing(&error) => continue,
+                Err(error) => return Err(Error::Socket(error)),
+            };
+            if let Some(segment) = packet.get(..length).and_then(|packet| parse(Link::Ip, packet)) {
+                table.push(Timestamp::now(), &segment);
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops what came before the filter was in place.
+    fn drain(&self) -> io::Result<()> {
+        self.socket.set_nonblocking(true)?;
+        while (&self.socket).read(&mut [0; 1]).is_ok() {}
+        self.socket.set_nonblocking(false)
+    }
+}
+
+/// Whether reading goes on: nothing came, a signal came, or an interface went down.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, NetworkDown, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | NetworkDown | TimedOut | WouldBlock)
+}
+
+/// The kernel's number of an interface in this network namespace.
+fn index_of(name: &str) -> Result<u32, Error> {
+    let any = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(|error| Error::Socket(error.into()))?;
+    name_to_index(any, name).map_err(|_| Error::NoInterface { name: name.to_owned() })
+}

@@ -1,0 +1,174 @@
+//! The classic protocol: the greeting, the login or the switch to TLS, and the commands that begin a replication.
+//!
+//! Source: MySQL's "Connection Phase", "Command Phase" and "Compression"; `my_command.h` for the commands.
+
+use server::greeting::{self, FirstPacket, capability};
+
+use super::{Class, Direction, Evidence, Protocol, State, tls};
+
+/// Bytes of a packet header: three of length, one of sequence number.
+const HEADER: usize = 4;
+
+/// Header of a compressed packet: a packet header, and three bytes of the length before compression.
+const COMPRESSED_HEADER: usize = 7;
+
+/// Payload of the packet that asks for TLS: a login without the user's name.
+const SSL_REQUEST_BYTES: usize = 32;
+
+/// Header and capability bits: the user's name comes later.
+const LOGIN_EVIDENCE: usize = 8;
+
+/// Commands that say what a connection is for.
+const COMMANDS: [(u8, &str, Protocol); 5] = [
+    (0x12, "COM_BINLOG_DUMP", Protocol::Replication),
+    (0x15, "COM_REGISTER_SLAVE", Protocol::Replication),
+    (0x1e, "COM_BINLOG_DUMP_GTID", Protocol::Replication),
+    (0x20, "COM_CLONE", Protocol::Clone),
+    (0x21, "COM_SUBSCRIBE_GROUP_REPLICATION_STREAM", Protocol::GroupReplication),
+];
+
+/// Commands by which a connection is known if its start is missing: those that clients send all the time.
+const COMMON: [(u8, &str); 7] = [
+    (0x01, "COM_QUIT"),
+    (0x03, "COM_QUERY"),
+    (0x0e, "COM_PING"),
+    (0x16, "COM_STMT_PREPARE"),
+    (0x17, "COM_STMT_EXECUTE"),
+    (0x19, "COM_STMT_CLOSE"),
+    (0x1f, "COM_RESET_CONNECTION"),
+];
+
+/// A packet: its payload may be cut.
+struct Packet<'p> {
+    length: usize,
+    sequence: u8,
+    payload: &'p [u8],
+}
+
+impl<'p> Packet<'p> {
+    /// The packet with a header of `header` bytes that begins here.
+    fn parse(bytes: &'p [u8], header: usize) -> Option<Self> {
+        let [low, middle, high, sequence, ..] = bytes else { return None };
+        let length = usize::try_from(u32::from_le_bytes([*low, *middle, *high, 0])).ok()?;
+        let payload = bytes.get(header..)?;
+        Some(Self { length, sequence: *sequence, payload: payload.get(..length).unwrap_or(payload) })
+    }
+
+    fn is_whole(&self) -> bool {
+        self.payload.len() == self.length
+    }
+}
+
+/// A connection that begins with a server's greeting, or its refusal.
+pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
+    let first = Packet::parse(to_client, HEADER).filter(|packet| packet.sequence == 0 && packet.is_whole())?;
+    let meaning = match greeting::parse(first.payload)? {
+        FirstPacket::Greeting(_) => "greeting of the server",
+        FirstPacket::Refusal { .. } => "the server refuses the connection",
+    };
+    let evidence = vec![Evidence::new(Direction::ToClient, 0, to_client, HEADER.saturating_add(1), meaning)];
+    let Some(answer) = Packet::parse(to_server, HEADER) else {
+        return Some(Class::new(Protocol::Mysql, State::Opening, evidence));
+    };
+    let capabilities = answer.payload.first_chunk().map_or(0, |bits| u32::from_le_bytes(*bits));
+    if answer.length == SSL_REQUEST_BYTES && capabilities & capability::SSL != 0 {
+        let greeted = HEADER.saturating_add(first.length);
+        return Some(after_request(to_server, evidence, greeted, to_client));
+    }
+    Some(in_clear(to_server, capabilities, evidence))
+}
+
+/// The client has asked for TLS.
+fn after_request(to_server: &[u8], mut evidence: Vec<Evidence>, greeted: usize, to_client: &[u8]) -> Class {
+    let asked = HEADER.saturating_add(SSL_REQUEST_BYTES);
+    evidence.push(Evidence::new(Direction::ToServer, 0, to_server, LOGIN_EVIDENCE, "the client asks for TLS"));
+    let rest = to_server.get(asked..).unwrap_or_default();
+    let answer = to_client.get(greeted..).unwrap_or_default();
+    if rest.len() < 6 {
+        return Class::new(Protocol::Mysql, State::Opening, evidence);
+    }
+    if !tls::is_client_hello(rest) {
+        return Class::new(Protocol::Mysql, State::Unknown, evidence);
+    }
+    tls::handshake(Protocol::Mysql, evidence, (asked, rest), (greeted, answer))
+}
+
+/// The client has logged in without TLS: the user's name and everything after it can be read.
+fn in_clear(to_server: &[u8], capabilities: u32, mut evidence: Vec<Evidence>) -> Class {
+    evidence.push(Evidence::new(Direction::ToServer, 0, to_server, LOGIN_EVIDENCE, "login without TLS"));
+    let is_compressed = capabilities & (capability::COMPRESS | capability::ZSTD) != 0;
+    let (mut protocol, mut is_compressing) = (Protocol::Mysql, false);
+    let mut at = 0_usize;
+    while let Some(rest) = to_server.get(at..).filter(|rest| rest.len() > HEADER) {
+        let begins_command = rest.get(3) == Some(&0);
+        is_compressing |= begins_command && is_compressed;
+        let header = if is_compressing { COMPRESSED_HEADER } else { HEADER };
+        let Some(packet) = Packet::parse(rest, header) else { break };
+        if is_compressing {
+            protocol = Protocol::MysqlCompressed;
+        }
+        if let Some((found, name)) = begins_command.then(|| purpose(rest, &packet, is_compressing)).flatten() {
+            evidence.push(Evidence::new(Direction::ToServer, at, rest, header.saturating_add(1), name));
+            return Class::new(found, State::Clear, evidence).settled();
+        }
+        at = at.saturating_add(header).saturating_add(packet.length);
+    }
+    Class::new(protocol, State::Clear, evidence)
+}
+
+/// What a command makes of a connection. A compressed packet is looked into if it is sent as it is, as short ones are.
+fn purpose(bytes: &[u8], packet: &Packet<'_>, is_compressing: bool) -> Option<(Protocol, &'static str)> {
+    let command = if is_compressing {
+        bytes.get(HEADER..COMPRESSED_HEADER).filter(|length| *length == [0; 3])?;
+        packet.payload.get(HEADER)?
+    } else {
+        packet.payload.first()?
+    };
+    COMMANDS.iter().find(|(number, ..)| number == command).map(|(_, name, protocol)| (*protocol, *name))
+}
+
+/// A connection that was joined after the login: a command that fills its segment, or an event of a binary log.
+pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
+    let packet = Packet::parse(bytes, HEADER)?;
+    let found = |protocol, count, meaning: &str| {
+        let evidence = Evidence::new(direction, at, bytes, count, meaning);
+        Some(Class::new(protocol, State::Clear, vec![evidence]))
+    };
+    match direction {
+        Direction::ToServer => {
+            let (command, rest) = packet.payload.split_first()?;
+            let is_command = packet.sequence == 0 && packet.is_whole();
+            if let Some((_, name, protocol)) = COMMANDS.iter().find(|(number, ..)| is_command && number == command) {
+                return found(*protocol, HEADER.saturating_add(1), name).map(Class::settled);
+            }
+            let (_, name) = COMMON.iter().find(|(number, _)| is_command && number == command)?;
+            let is_plausible = *name != "COM_QUERY" || is_text(rest);
+            if is_plausible { found(Protocol::Mysql, HEADER.saturating_add(1), name) } else { None }
+        }
+        Direction::ToClient => is_event(&packet)
+            .then(|| found(Protocol::Replication, HEADER.saturating_add(1), "event of a binary log"))?
+            .map(Class::settled),
+    }
+}
+
+/// Whether a statement may begin with these bytes. Attributes of a query come before its text.
+fn is_text(statement: &[u8]) -> bool {
+    let text = statement.strip_prefix(&[0, 1]).unwrap_or(statement);
+    let first = text.get(..8).unwrap_or(text);
+    !first.is_empty() && first.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+}
+
+/// Whether a server's packet holds an event: a marker, perhaps that of semi-synchronous replication, and an event header
+/// whose length is that of the packet.
+///
+/// Source: `binlog_event.h`: time, type, server id, length, next position, flags.
+fn is_event(packet: &Packet<'_>) -> bool {
+    let Some(event) = packet.payload.strip_prefix(&[0]) else { return false };
+    let event_bytes = packet.length.saturating_sub(1);
+    let (event, event_bytes) = match event {
+        [0xef, _, rest @ ..] => (rest, event_bytes.saturating_sub(2)),
+        _ => (event, event_bytes),
+    };
+    let declared = event.get(9..13).and_then(|length| length.first_chunk().copied()).map(u32::from_le_bytes);
+    declared.and_then(|length| usize::try_from(length).ok()) == Some(event_bytes) && event_bytes >= 19
+}

@@ -1,0 +1,132 @@
+//! What was seen: connections of the same kind between the same hosts, as one row.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::classify::{Class, Entropy, Evidence, Protocol, State, Tls};
+use crate::service::Service;
+
+/// Rows that are kept. What does not fit is counted.
+const MAX_ROWS: usize = 4096;
+
+/// Connections of one kind between two hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Host that connected.
+    pub client: IpAddr,
+    /// Host and port that were connected to.
+    pub server: SocketAddr,
+    /// What the port is for.
+    pub service: Service,
+    /// What was said there.
+    pub protocol: Protocol,
+    /// Whether others can read it.
+    pub state: State,
+    /// Version and suite of TLS.
+    pub tls: Option<Tls>,
+    /// Number of connections.
+    pub connections: u64,
+    /// Bytes from the client.
+    pub bytes_to_server: u64,
+    /// Bytes from the server.
+    pub bytes_to_client: u64,
+    /// When the first packet was seen.
+    pub first_seen: Timestamp,
+    /// When the last packet was seen.
+    pub last_seen: Timestamp,
+    /// Headers that show it, of the first of these connections.
+    pub evidence: Vec<Evidence>,
+    /// Entropy of what was not recognised, of the first of these connections.
+    pub entropy: Option<Entropy>,
+}
+
+/// Numbers of connections, by their state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// In clear.
+    pub clear: u64,
+    /// Not recognised.
+    pub unknown: u64,
+    /// Only opened.
+    pub opening: u64,
+    /// Encrypted.
+    pub encrypted: u64,
+}
+
+impl Counts {
+    fn add(&mut self, state: State) {
+        let count = match state {
+            State::Clear => &mut self.clear,
+            State::Unknown => &mut self.unknown,
+            State::Opening => &mut self.opening,
+            State::Encrypted => &mut self.encrypted,
+        };
+        *count = count.saturating_add(1);
+    }
+}
+
+/// A connection at its end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) client: IpAddr,
+    pub(crate) server: SocketAddr,
+    pub(crate) service: Service,
+    pub(crate) class: Class,
+    pub(crate) bytes_to_server: u64,
+    pub(crate) bytes_to_client: u64,
+    pub(crate) first_seen: Timestamp,
+    pub(crate) last_seen: Timestamp,
+}
+
+type Key = (State, SocketAddr, IpAddr, Service, Protocol, Option<Tls>);
+
+/// All rows, the clear ones first.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    rows: BTreeMap<Key, Traffic>,
+    counts: Counts,
+    left_out: u64,
+}
+
+impl Rows {
+    /// Adds a connection.
+    pub(crate) fn add(&mut self, ended: Ended) {
+        let Ended { class, client, server, service, .. } = ended;
+        self.counts.add(class.state);
+        let key = (class.state, server, client, service, class.protocol, class.tls.clone());
+        if let Some(row) = self.rows.get_mut(&key) {
+            row.connections = row.connections.saturating_add(1);
+            row.bytes_to_server = row.bytes_to_server.saturating_add(ended.bytes_to_server);
+            row.bytes_to_client = row.bytes_to_client.saturating_add(ended.bytes_to_client);
+            row.first_seen = row.first_seen.min(ended.first_seen);
+            row.last_seen = row.last_seen.max(ended.last_seen);
+        } else if self.rows.len() < MAX_ROWS {
+            let row = Traffic {
+                client,
+                server,
+                service,
+                protocol: class.protocol,
+                state: class.state,
+                tls: class.tls,
+                connections: 1,
+                bytes_to_server: ended.bytes_to_server,
+                bytes_to_client: ended.bytes_to_client,
+                first_seen: ended.first_seen,
+                last_seen: ended.last_seen,
+                evidence: class.evidence,
+                entropy: class.entropy,
+            };
+            self.rows.insert(key, row);
+        } else {
+            self.left_out = self.left_out.saturating_add(1);
+        }
+    }
+
+    /// The rows, the number of connections, and how many of them have no row.
+    pub(crate) fn finish(self) -> (Vec<Traffic>, Counts, u64) {
+        (self.rows.into_values().collect(), self.counts, self.left_out)
+    }
+}

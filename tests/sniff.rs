@@ -1,0 +1,130 @@
+//! `sealant sniff`: its reports, exit codes and errors.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use harness::{Kind, Server, require};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::schema::has_its_schema;
+use crate::support::{run, sealant};
+
+/// A pcap file of raw IP packets, each from a port to a port with a sequence number and a payload.
+fn capture(path: &Path, segments: &[(u16, u16, u32, &[u8])]) {
+    let mut file: Vec<u8> = Vec::new();
+    [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101_u32].iter().for_each(|word| file.extend(word.to_le_bytes()));
+    for (from, to, sequence, payload) in segments {
+        let length = u16::try_from(40 + payload.len()).expect("short");
+        let mut packet = [&[0x45, 0][..], &length.to_be_bytes(), &[0, 0, 0x40, 0, 64, 6, 0, 0]].concat();
+        packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        packet.extend([&from.to_be_bytes()[..], &to.to_be_bytes(), &sequence.to_be_bytes()].concat());
+        packet.extend([&[0; 4][..], &[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0], payload].concat());
+        [1_700_000_000, 0, u32::from(length), u32::from(length)]
+            .iter()
+            .for_each(|word| file.extend(word.to_le_bytes()));
+        file.extend(packet);
+    }
+    fs::write(path, file).expect("written");
+}
+
+const QUERY: &[u8] = b"\x0c\0\0\0\x03SELECT name";
+const ENCRYPTED: &[u8] = b"\x17\x03\x03\0\x14aaaaaaaaaaaaaaaaaaaa";
+const ODD: &[u8] = b"an odd protocol";
+
+#[test]
+fn a_file_is_judged_by_the_worst_that_it_holds() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("capture.pcap");
+    let file = path.to_str().expect("text");
+    let (clear, encrypted, odd) = ((40001, 3306, 1, QUERY), (40002, 3306, 1, ENCRYPTED), (40003, 3306, 1, ODD));
+    for (segments, verdict, code) in [
+        (vec![clear, encrypted, odd], "clear", 3),
+        (vec![encrypted, odd], "unknown", 4),
+        (vec![encrypted], "encrypted", 0),
+        (vec![], "nothing", 4),
+    ] {
+        capture(&path, &segments);
+        let output = run(["sniff", "--pcap", file, "--format", "json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        has_its_schema(&report, "sniff-1");
+        assert_eq!((report["verdict"].as_str(), output.status.code()), (Some(verdict), Some(code)), "{report:#}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("SELECT"));
+        let never = run(["sniff", "--pcap", file, "--fail-on", "never"]);
+        assert_eq!(never.status.code(), Some(0));
+    }
+    capture(&path, &[encrypted, odd]);
+    assert_eq!(run(["sniff", "--pcap", file, "--fail-on", "unknown"]).status.code(), Some(3));
+    assert_eq!(run(["sniff", "--pcap", file, "--port", "3307"]).status.code(), Some(4));
+}
+
+#[test]
+fn the_table_shows_headers_and_no_content() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("capture.pcap");
+    capture(&path, &[(40001, 3306, 1, QUERY)]);
+    let output = run(["sniff", "--pcap", path.to_str().expect("text")]);
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("○ clear") && table.contains("to the server at byte 0: 0c00000003  COM_QUERY"), "{table}");
+    assert!(table.contains("CLEAR: 1 connection in clear"), "{table}");
+    assert!(!table.contains("53454c454354"), "{table}");
+}
+
+#[test]
+fn a_signal_ends_it_with_what_was_seen() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    if !rustix::process::geteuid().is_root() {
+        return harness::skip("packets can be watched by root only");
+    }
+    let server = Server::builder(Kind::MySql97).start().expect("it starts");
+    let port = server.port().to_string();
+    for (mode, code) in [("REQUIRED", 0), ("DISABLED", 3)] {
+        let mut command = sealant();
+        command.args(["sniff", "--for", "10m", "--interface", "lo", "--port", &port, "--format", "json"]);
+        let mut watching = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut lines = BufReader::new(watching.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        lines.read_line(&mut line).expect("a line");
+        assert!(line.contains("watching for 600 s"), "{line}");
+        let mut client = server.client();
+        client.args([
+            "--protocol=TCP",
+            "--host=127.0.0.1",
+            "--port",
+            &port,
+            &format!("--ssl-mode={mode}"),
+            "-e",
+            "DO 1",
+        ]);
+        assert!(client.status().expect("it starts").success());
+        // The packets are in the kernel's queue already: it is read before the flag is looked at.
+        kill_process(Pid::from_child(&watching), Signal::INT).expect("it runs");
+        let mut report = String::new();
+        watching.stdout.take().expect("a pipe").read_to_string(&mut report).expect("text");
+        assert_eq!(watching.wait().expect("it ends").code(), Some(code), "{mode}: {report}");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        has_its_schema(&report, "sniff-1");
+        assert_eq!(report["connections"]["clear"], u64::from(code == 3), "{report:#}");
+    }
+}
+
+#[test]
+fn without_the_capability_the_error_says_what_to_do() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let program = sealant().get_program().to_owned();
+    let output = Command::new("setpriv")
+        .args(["--bounding-set", "-net_raw", "--inh-caps", "-net_raw"])
+        .arg(program)
+        .args(["sniff", "--for", "1s"])
+        .output()
+        .expect("setpriv");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("CAP_NET_RAW") && stderr.contains("hint: ") && stderr.contains("--pcap"), "{stderr}");
+    let nowhere = run(["sniff", "--interface", "nowhere0", "--for", "1s"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+}
