@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use codec::hash::Hash;
 use harness::certs::{Authority, Profile};
 use harness::{KeyringLocation, Kind, Server, limit, require, wait_until};
-use transfer::hash::Hash;
 
 use crate::support::encryption::sealed_keys;
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};

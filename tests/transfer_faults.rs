@@ -18,14 +18,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use codec::entry::{Entry, Kind};
+use codec::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
+use codec::path::RelativePath;
 use harness::{limit, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
 use transfer::manifest::Manifest;
 use transfer::pairing::{PIN_BYTES, PairingCode, Pin, Secret};
-use transfer::path::RelativePath;
-use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, Segment};
+use transfer::wire::{Chunk, Codec, Control, Data, Material, Root, Segment};
 
 use crate::peer::relay::{Break, Relay};
 use crate::peer::{Rogue, Tls, config, connect, say_data, say_raw};

@@ -15,16 +15,17 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use codec::entry::{Entry, Kind};
+use codec::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
+use codec::path::RelativePath;
 use harness::limit;
 use keyring::WritableKeyring;
 use tempfile::TempDir;
-use transfer::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash};
 use transfer::manifest::Manifest;
 use transfer::pairing::PairingCode;
-use transfer::path::RelativePath;
 use transfer::progress::Progress;
 use transfer::receiver::{ReceiveSettings, Received, Receiver, Trust};
-use transfer::wire::{Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame};
+use transfer::wire::{Chunk, Codec, Control, Data, Material, Root, SecretBytes, Segment, frame};
 
 use crate::peer::flip::Flip;
 use crate::peer::{Rogue, Tls, hear, say_bytes};

@@ -14,7 +14,8 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned};
 use transfer::pairing::{PairingCode, Side};
-use transfer::wire::{Control, Data, HEADER_BYTES, TOKEN_BYTES, VERSION, frame};
+use transfer::wire::frame::{self, HEADER_BYTES};
+use transfer::wire::{Control, Data, TOKEN_BYTES, VERSION};
 
 /// Time limit of an answer in seconds.
 const SECONDS: u64 = 20;

@@ -67,11 +67,11 @@ pub fn write_challenges(directory: &Path, challenges: &[Challenge]) -> Result<()
 #[derive(Debug)]
 pub(crate) struct Recipients {
     path: PathBuf,
-    known: Vec<Known>,
+    known: Vec<KnownRecipient>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Known {
+struct KnownRecipient {
     fingerprint: String,
     /// The age file, in base64.
     challenge: String,
@@ -138,7 +138,7 @@ impl Recipients {
         let written = out.write_all(format!("{answer}\n").as_bytes()).and_then(|()| out.finish());
         let file = written.map_err(|error| failed(agefile::Error::Write(error)))?;
         self.known.retain(|known| known.fingerprint != fingerprint);
-        self.known.push(Known {
+        self.known.push(KnownRecipient {
             fingerprint: fingerprint.to_owned(),
             challenge: BASE64.encode(&file),
             answer: Digest::compute(answer.as_bytes()),

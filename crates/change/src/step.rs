@@ -28,7 +28,7 @@ impl ClientImpact {
 
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Step<Action> {
+pub struct Step<A> {
     /// Stable identifier of the step.
     pub id: String,
     /// Human-readable description.
@@ -39,12 +39,12 @@ pub struct Step<Action> {
     pub bytes: u64,
     /// The action.
     #[serde(skip)]
-    pub action: Action,
+    pub action: A,
 }
 
-impl<Action> Step<Action> {
+impl<A> Step<A> {
     /// A step that does not affect clients and rewrites nothing.
-    pub(crate) fn quiet(id: &str, what: &str, action: Action) -> Self {
+    pub(crate) fn quiet(id: &str, what: &str, action: A) -> Self {
         Self { id: id.to_owned(), what: what.to_owned(), blocks: ClientImpact::Nothing, bytes: 0, action }
     }
 

@@ -104,8 +104,8 @@ pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
     Some(format!("{}\n", serde_json::json!({ "components": components })))
 }
 
-/// The text of a `mysqld-auto.cnf` without variables of keyring plug-ins, which would name the keyring of the server
-/// that kept them; `None` if `before` has none.
+/// The text of a `mysqld-auto.cnf` without the variables of keyring plug-ins, which name the keyring of the server that
+/// wrote the file. `None` if `before` has no such variables.
 #[must_use]
 pub fn persisted_without_keyrings(before: &[u8]) -> Option<String> {
     let mut value: serde_json::Value = serde_json::from_slice(before).ok()?;

@@ -37,9 +37,9 @@ pub enum UsageSign {
     },
     /// It is the backing file of a loop device.
     Loop(String),
-    /// A table of the system names it.
+    /// `/etc/fstab` or `/etc/crypttab` names it.
     Named {
-        /// The table.
+        /// Path of the table.
         file: PathBuf,
         /// Line number, from 1.
         line: usize,

@@ -6,7 +6,7 @@
 
 /// What to do with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChangeDecision {
     /// Its chunk is loaded: apply it.
     Apply,
     /// Its chunk is in flight: wait until it is loaded.
@@ -84,11 +84,11 @@ impl<K: Ord + Clone> ChunkMap<K> {
     }
 
     /// What to do with a change of the row with this identity.
-    pub fn verdict(&self, key: &K) -> Verdict {
+    pub fn verdict(&self, key: &K) -> ChangeDecision {
         match self.chunk_of(key).map(|chunk| chunk.state) {
-            Some(State::Loaded) => Verdict::Apply,
-            Some(State::InFlight) => Verdict::Hold,
-            Some(State::Waiting) | None => Verdict::Drop,
+            Some(State::Loaded) => ChangeDecision::Apply,
+            Some(State::InFlight) => ChangeDecision::Hold,
+            Some(State::Waiting) | None => ChangeDecision::Drop,
         }
     }
 
@@ -168,14 +168,14 @@ mod tests {
     #[test]
     fn a_change_is_judged_by_its_chunk() {
         let mut map = ChunkMap::default();
-        assert_eq!(map.verdict(&7), Verdict::Drop);
+        assert_eq!(map.verdict(&7), ChangeDecision::Drop);
         let first = map.extend(Some(5));
         let second = map.extend(None);
         map.set(first, State::Loaded);
         map.set(second, State::InFlight);
         assert_eq!(
             [0, 5, 6, 255].map(|key| map.verdict(&key)),
-            [Verdict::Apply, Verdict::Apply, Verdict::Hold, Verdict::Hold]
+            [ChangeDecision::Apply, ChangeDecision::Apply, ChangeDecision::Hold, ChangeDecision::Hold]
         );
         assert!(!map.is_complete());
         map.set(second, State::Loaded);
@@ -188,7 +188,7 @@ mod tests {
         let number = map.extend(None);
         map.set(number, State::InFlight);
         map.shorten(number, 9);
-        assert_eq!([9, 10].map(|key| map.verdict(&key)), [Verdict::Hold, Verdict::Drop]);
+        assert_eq!([9, 10].map(|key| map.verdict(&key)), [ChangeDecision::Hold, ChangeDecision::Drop]);
         assert_eq!(map.waiting().map(|chunk| (chunk.after, chunk.upto)), Some((Some(9), None)));
         assert_eq!(map.end(), None);
     }
@@ -198,7 +198,13 @@ mod tests {
         let map = ChunkMap::resumed(vec![loaded(4, Some(20), Some(30)), loaded(0, None, Some(10))]);
         assert_eq!(
             [10, 11, 20, 21, 31].map(|key| map.verdict(&key)),
-            [Verdict::Apply, Verdict::Drop, Verdict::Drop, Verdict::Apply, Verdict::Drop]
+            [
+                ChangeDecision::Apply,
+                ChangeDecision::Drop,
+                ChangeDecision::Drop,
+                ChangeDecision::Apply,
+                ChangeDecision::Drop
+            ]
         );
         assert_eq!(map.waiting().map(|chunk| (chunk.number, chunk.after, chunk.upto)), Some((5, Some(10), Some(20))));
         assert_eq!(map.end(), Some(Some(30)));

@@ -43,7 +43,7 @@ pub enum Grade {
 
 /// A table at both ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct TableEncryption {
     /// `schema.table`.
     pub table: String,
     /// Its state at the source, by the list of tablespaces.
@@ -54,7 +54,7 @@ pub struct Entry {
     pub grade: Grade,
 }
 
-impl Entry {
+impl TableEncryption {
     /// Whether the table is less encrypted at the target, which no option permits.
     #[must_use]
     pub fn is_less(&self) -> bool {
@@ -64,8 +64,8 @@ impl Entry {
 
 /// The states after the tables are created.
 #[must_use]
-pub fn planned(source: &Catalog, encrypt: Encrypt) -> Vec<Entry> {
-    let entry = |table: &Table| Entry {
+pub fn planned(source: &Catalog, encrypt: Encrypt) -> Vec<TableEncryption> {
+    let entry = |table: &Table| TableEncryption {
         table: table.label(),
         source: AtRest::from_flag(table.encrypted),
         target: AtRest::from_flag(encrypt.requires(table)),
@@ -76,9 +76,9 @@ pub fn planned(source: &Catalog, encrypt: Encrypt) -> Vec<Entry> {
 
 /// The states that the servers report. A table that the target lacks counts as unencrypted there.
 #[must_use]
-pub fn reported(source: &Catalog, target: &Catalog) -> Vec<Entry> {
+pub fn reported(source: &Catalog, target: &Catalog) -> Vec<TableEncryption> {
     let encrypted: BTreeSet<_> = target.tables.iter().filter(|table| table.encrypted).map(Table::full_name).collect();
-    let entry = |table: &Table| Entry {
+    let entry = |table: &Table| TableEncryption {
         table: table.label(),
         source: AtRest::from_flag(table.encrypted),
         target: AtRest::from_flag(encrypted.contains(&table.full_name())),
@@ -104,10 +104,10 @@ mod tests {
             [(true, false, true), (true, true, false), (false, false, false), (false, true, false)]
         {
             let entries = reported(&catalog(source), &catalog(target));
-            assert_eq!(entries.iter().any(Entry::is_less), less, "{source} {target}");
+            assert_eq!(entries.iter().any(TableEncryption::is_less), less, "{source} {target}");
         }
-        assert!(reported(&catalog(true), &Catalog::default()).iter().any(Entry::is_less));
-        assert!(!planned(&catalog(true), Encrypt::AsSource).iter().any(Entry::is_less));
+        assert!(reported(&catalog(true), &Catalog::default()).iter().any(TableEncryption::is_less));
+        assert!(!planned(&catalog(true), Encrypt::AsSource).iter().any(TableEncryption::is_less));
         assert_eq!(planned(&catalog(false), Encrypt::All).first().unwrap().target, AtRest::Encrypted);
     }
 }

@@ -64,7 +64,7 @@ pub use link::{Accept, Server};
 pub use not_writable::NotWritable;
 pub use prepare::{Preparation, prepare};
 pub use progress::{Progress, Work};
-pub use proof::{ChunkProof, Entry, Proof, TableProof, Verdict, proof};
+pub use proof::{ChunkProof, JournalEntry, Proof, ProofVerdict, TableProof, proof};
 pub use run::{Verified, create_tables, run, verify};
 pub use settings::{BatchLimits, MAX_BLOCKED, Settings, Until};
 pub use side::Side;

@@ -5,7 +5,7 @@ use server::ServerVersion;
 
 use crate::{
     Error, Server, Side,
-    encryption::{self, Entry},
+    encryption::{self, TableEncryption},
     preflight::{
         self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, copy_method,
         quoted_account,
@@ -35,7 +35,7 @@ pub struct Plan {
     /// All checks; one with several findings is listed once for each.
     pub checks: Vec<CheckResult>,
     /// Each table at both ends.
-    pub encryption: Vec<Entry>,
+    pub encryption: Vec<TableEncryption>,
     /// Each table, the largest first.
     pub tables: Vec<TablePlan>,
     /// Statements that grant what both accounts need.

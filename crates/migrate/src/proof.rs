@@ -30,7 +30,7 @@ pub struct Proof {
     /// The tables, in the order of [`Status::tables`].
     pub tables: Vec<TableProof>,
     /// What has happened.
-    pub journal: Vec<Entry>,
+    pub journal: Vec<JournalEntry>,
 }
 
 /// A table.
@@ -76,7 +76,7 @@ pub struct ChunkProof {
 
 /// An event.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// When, in UTC.
     pub at: String,
     /// What.
@@ -87,7 +87,7 @@ pub struct Entry {
 
 /// What a proof proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProofVerdict {
     /// Every row was compared after its last change and is equal, and no table is less encrypted.
     Proven,
     /// Some rows are not copied, not compared since they changed, or differ.
@@ -99,12 +99,12 @@ pub enum Verdict {
 impl Proof {
     /// What it proves.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> ProofVerdict {
         let whole = |table: &TableStatus| table.complete && table.verified == table.chunks;
         if self.tables.iter().any(TableProof::is_weaker) {
-            return Verdict::LessEncrypted;
+            return ProofVerdict::LessEncrypted;
         }
-        if self.status.tables.iter().all(whole) { Verdict::Proven } else { Verdict::NotCompared }
+        if self.status.tables.iter().all(whole) { ProofVerdict::Proven } else { ProofVerdict::NotCompared }
     }
 }
 
@@ -197,11 +197,11 @@ fn chunks(target: &mut Connection, names: &[(String, String)]) -> Result<HashMap
     Ok(chunks)
 }
 
-fn journal(target: &mut Connection) -> Result<Vec<Entry>, Error> {
+fn journal(target: &mut Connection) -> Result<Vec<JournalEntry>, Error> {
     let rows = ask(target, "SELECT at, event, detail FROM `_sealant`.`journal` ORDER BY id")?;
     let entry = |row| {
         let text = |name| rows.value(row, name).unwrap_or_default().to_owned();
-        Entry { at: text("at"), what: text("event"), detail: text("detail") }
+        JournalEntry { at: text("at"), what: text("event"), detail: text("detail") }
     };
     Ok((0..rows.rows.len()).map(entry).collect())
 }

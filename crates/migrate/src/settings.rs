@@ -35,7 +35,7 @@ pub enum Until {
 pub struct BatchLimits {
     /// Number of rows.
     pub rows: usize,
-    /// Bytes of their statements.
+    /// Length of their statements, in bytes.
     pub bytes: usize,
     /// Age of the oldest change.
     pub age: Duration,

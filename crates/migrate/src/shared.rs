@@ -15,7 +15,7 @@ use server::Connection;
 use crate::{
     Error, Server,
     barrier::{Barrier, Begun},
-    chunk_map::{ChunkMap, Copied, State, Verdict},
+    chunk_map::{ChangeDecision, ChunkMap, Copied, State},
     key::Key,
     link::{self, same_server},
     position::{Position, Tracking},
@@ -192,7 +192,7 @@ impl Shared {
         Ok(source)
     }
 
-    /// Without GTIDs, checks that it is the server whose positions are known.
+    /// Checks, if there are no GTIDs, that this is the server to which the recorded positions belong.
     pub(crate) fn require_source(&self, source: &mut Connection) -> Result<(), Error> {
         if self.tracking == Tracking::Gtids { Ok(()) } else { same_server(source, &self.source_uuid) }
     }
@@ -231,12 +231,12 @@ impl Shared {
         self.wait(|state| {
             let map = state.chunk_maps.get(table)?;
             match map.verdict(key) {
-                Verdict::Hold => None,
-                Verdict::Drop => {
+                ChangeDecision::Hold => None,
+                ChangeDecision::Drop => {
                     state.begun.note(table, key);
                     Some(false)
                 }
-                Verdict::Apply => {
+                ChangeDecision::Apply => {
                     let chunk = map.chunk_of(key)?.number;
                     state.begun.note(table, key);
                     state.touch(table, key, chunk, touched);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use migrate::chunk_map::{Chunk, ChunkMap, State, Verdict};
+use migrate::chunk_map::{ChangeDecision, Chunk, ChunkMap, State};
 use proptest::{
     prelude::*,
     test_runner::{Config, TestRunner},
@@ -208,8 +208,8 @@ impl World {
         let Some(change) = self.log.get(transaction).map(|changes| changes[index].clone()) else { return };
         let key = change.key;
         match self.map.verdict(&key) {
-            Verdict::Apply => self.window.push(change),
-            Verdict::Hold if self.without != Without::Hold => return,
+            ChangeDecision::Apply => self.window.push(change),
+            ChangeDecision::Hold if self.without != Without::Hold => return,
             _ => {}
         }
         if self.newest.is_none_or(|(newest, _)| newest < transaction) {

@@ -259,7 +259,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     };
     migrate::finish(&settings.target, Some(&mut save)).unwrap();
     let saved = saved.unwrap();
-    assert_eq!((saved.verdict(), saved.source_end), (migrate::Verdict::Proven, done.source_end));
+    assert_eq!((saved.verdict(), saved.source_end), (migrate::ProofVerdict::Proven, done.source_end));
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
 }
 

@@ -9,7 +9,7 @@ use std::{collections::HashSet, sync::atomic::Ordering};
 
 use harness::Kind;
 use migrate::{
-    DivergenceKind, Error, Settings, Until, Verdict,
+    DivergenceKind, Error, ProofVerdict, Settings, Until,
     plan::{CheckState, Readiness, plan},
 };
 use support::{Kinds, Pair, shop, writers::Writers};
@@ -46,8 +46,8 @@ fn migrates(kinds: Kinds) {
     migrate::finish(&settings.target, Some(|proof: &migrate::Proof| proven(proof.verdict()))).unwrap();
 }
 
-fn proven(verdict: Verdict) -> Result<(), Error> {
-    assert_eq!(verdict, Verdict::Proven);
+fn proven(verdict: ProofVerdict) -> Result<(), Error> {
+    assert_eq!(verdict, ProofVerdict::Proven);
     Ok(())
 }
 

@@ -4,16 +4,23 @@ mod experiment;
 pub(crate) mod html;
 
 use std::io::Write;
+use std::path::Path;
 
 use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
 
 use crate::labels::second;
 use crate::text::{count, visible};
-use crate::{Error, json};
+use crate::{Error, Message, json};
 use files::quantity::size;
 
 pub(crate) use experiment::{difference, display, experiment, figure, scaled};
 pub use html::write_bench_html;
+
+/// What is left on a disk after its measurement.
+#[must_use]
+pub fn bench_disk_hint(disk: &Path) -> Message {
+    Message::hint(format!("{} holds random data now; overwrite it before it is used", disk.display()))
+}
 
 /// Writes the JSON for scripts, schema `sealant.bench/1`.
 ///

@@ -1,6 +1,7 @@
 //! Plans and runs of `sealant encrypt`.
 
 use std::io::Write;
+use std::path::Path;
 
 use change::{Activity, ClientImpact, Outcome, Request, RunState, StepReport, encrypt};
 use files::quantity::size;
@@ -164,6 +165,12 @@ fn write_run(run: &RunState, now: Timestamp, out: &mut dyn Write) -> Result<(), 
 fn took(from: Timestamp, to: Timestamp) -> String {
     let span = to.since((Unit::Hour, from)).and_then(|span| span.round(SpanRound::new().smallest(Unit::Second)));
     span.map_or_else(|_| "-".to_owned(), |span| format!("{span:#}"))
+}
+
+/// Where the statements of a run are that left something open.
+#[must_use]
+pub fn statement_log_hint(log: &Path) -> Message {
+    Message::hint(format!("every statement that ran is in {}", log.display()))
 }
 
 /// What was removed of finished runs.

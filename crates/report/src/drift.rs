@@ -5,7 +5,7 @@ use std::io::Write;
 use audit::diff::{Change, Drift};
 
 use crate::text::{collect, count, visible};
-use crate::{Error, Format, RenderOptions, json};
+use crate::{Error, Format, Message, RenderOptions, json};
 
 /// Writes the differences as table or JSON.
 ///
@@ -17,6 +17,12 @@ pub fn write_drift(format: Format, drift: &Drift, options: &RenderOptions, out: 
         Format::Json => json::pretty(drift, out),
         other => Err(Error::NotForDrift { name: other.name() }),
     }
+}
+
+/// That the two audits are of different servers.
+#[must_use]
+pub fn two_servers_message(before: &str, after: &str) -> Message {
+    Message::warning(format!("these are facts of two servers: {before} and {after}"))
 }
 
 /// Like [`write_drift`], but returns a string.

@@ -63,9 +63,9 @@ use findings::Severity;
 
 pub use self::migrate::{
     MigrateLine, migrate_abort_change, migrate_aborted, migrate_copied, migrate_cut_over, migrate_event,
-    migrate_finished, migrate_ready, migrate_status_line, migrate_unproven, migrate_verified, write_migrate_html,
-    write_migrate_json, write_migrate_line, write_migrate_plan, write_migrate_proof, write_migrate_proof_lines,
-    write_migrate_status,
+    migrate_finished, migrate_more_differ, migrate_proof_saved, migrate_ready, migrate_status_line, migrate_unproven,
+    migrate_verified, write_migrate_html, write_migrate_json, write_migrate_line, write_migrate_plan,
+    write_migrate_proof, write_migrate_proof_lines, write_migrate_status,
 };
 pub use self::monitor::{write_monitor_check, write_monitor_html, write_monitor_metrics, write_monitor_openmetrics};
 pub use self::sniff::{sniff_messages, write_sniff_json, write_sniff_table};
@@ -75,7 +75,7 @@ pub use backup::{
     restore_progress, restore_status, store_messages, write_backup_check_table, write_backup_list_table,
     write_json_line, write_key_check_table, write_manifest_table, write_receipt_table,
 };
-pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+pub use bench::{bench_disk_hint, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, write_binlog_table};
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
@@ -83,8 +83,8 @@ pub use certificate::{
     write_certificate_table, write_certs_json, write_certs_text, write_unknown_check,
 };
 pub use change::{
-    forgotten_messages, request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json,
-    write_runs_table,
+    forgotten_messages, request_text, statement_log_hint, write_encrypt_json, write_encrypt_plan, write_encrypt_run,
+    write_runs_json, write_runs_table,
 };
 pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;
@@ -92,7 +92,7 @@ pub use cost::{
     cost_messages, write_cost_comparison_json, write_cost_comparison_table, write_cost_html, write_cost_json,
     write_cost_markdown, write_cost_table,
 };
-pub use drift::{render_drift, write_drift};
+pub use drift::{render_drift, two_servers_message, write_drift};
 pub use error::Error;
 pub use evidence::{write_encrypt_html, write_proof_html, write_rotate_html};
 pub use fixes::write_fixes;
@@ -114,15 +114,16 @@ pub use prune::{prune_messages, prune_progress, write_prune_plan};
 pub use reference::render_checks_reference;
 pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use snapshot::{
-    snapshot_dropped_message, snapshot_message, write_estimate_json, write_estimate_table, write_snapshot_json,
-    write_snapshot_table, write_snapshots_json, write_snapshots_table,
+    snapshot_dropped_message, snapshot_kept_message, snapshot_message, write_estimate_json, write_estimate_table,
+    write_snapshot_json, write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
 pub use text::{fit, visible, wrap_lines};
 pub use transfer::{
-    manifest_check_status, prepared_message, send_hint, write_manifest_check_json, write_manifest_check_table,
-    write_send_plan, write_transfer_event, write_transfer_report,
+    manifest_check_status, no_transfer_report_message, prepared_message, received_messages, send_keys_hint,
+    sent_messages, write_manifest_check_json, write_manifest_check_table, write_send_plan, write_transfer_event,
+    write_transfer_report,
 };
-pub use waivers::write_waivers;
+pub use waivers::{bad_waiver_message, write_waivers};
 
 /// A format for audit results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

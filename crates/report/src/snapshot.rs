@@ -24,6 +24,12 @@ pub fn snapshot_dropped_message(copy: &FoundCopy) -> Message {
     Message::info(format!("dropped {}", copy.name))
 }
 
+/// That a copy could not be removed.
+#[must_use]
+pub fn snapshot_kept_message(error: &snapshot::Error) -> Message {
+    Message::warning(format!("{error}; `sealant snapshot drop` removes it"))
+}
+
 /// Writes the location of a copy, as JSON for scripts.
 ///
 /// # Errors

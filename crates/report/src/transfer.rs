@@ -1,6 +1,7 @@
 //! Reports on transfers: what would be sent, and whether received files are unchanged.
 
 use std::io::Write;
+use std::iter;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -10,14 +11,40 @@ use snapshot::backup::Program;
 use transfer::check::{Checked, Difference};
 use transfer::plan::Plan;
 use transfer::progress::Progress;
+use transfer::rekey::Rekeyed;
 use transfer::summary::{Event, Summary};
 
 use crate::text::visible;
 use crate::{Error, Message, json};
 
-/// A hint about logs that were sent encrypted although the given keys decrypt them.
+/// That a transfer was sent.
 #[must_use]
-pub fn send_hint(progress: &Progress) -> Option<String> {
+pub fn sent_messages(summary: &Summary, progress: &Progress) -> Vec<Message> {
+    let sent = Message::info(format!("sent {summary}"));
+    iter::once(sent).chain(send_hint(progress).map(Message::Hint)).collect()
+}
+
+/// That a transfer was received, with the new master keys if there are some.
+#[must_use]
+pub fn received_messages(summary: &Summary, rekeyed: Option<&Rekeyed>) -> Vec<Message> {
+    let keys = rekeyed.into_iter().flat_map(|rekeyed| [rekeyed.to_string(), rekeyed.how_to_start()]);
+    iter::once(format!("received {summary}")).chain(keys).map(Message::Info).collect()
+}
+
+/// What keys would do for a transfer that was planned without them.
+#[must_use]
+pub fn send_keys_hint() -> Message {
+    Message::hint("with the keys of the server, encrypted tablespaces compress: see --keyring and --mariadb-key-file")
+}
+
+/// That the report of a complete transfer was not written.
+#[must_use]
+pub fn no_transfer_report_message(reason: &str) -> Message {
+    Message::warning(format!("everything is in place, but there is no report: {reason}"))
+}
+
+/// A hint about logs that were sent encrypted although the given keys decrypt them.
+fn send_hint(progress: &Progress) -> Option<String> {
     let bytes = progress.withheld_bytes.load(Ordering::Relaxed);
     (bytes > 0).then(|| {
         format!(

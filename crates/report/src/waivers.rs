@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use audit::checks::WAIVER_EXPIRED;
 use audit::finding::{Finding, Status};
 use audit::outcome::Outcome;
 use jiff::ToSpan;
@@ -9,10 +10,16 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::group::line;
-use crate::{Error, labels};
+use crate::{Error, Message, labels};
 
 /// Days after which the waivers of a template expire.
 const DAYS: i64 = 90;
+
+/// That a waiver is not valid, and which finding says why.
+#[must_use]
+pub fn bad_waiver_message() -> Message {
+    Message::warning(format!("a waiver is expired or names an unknown check; see {}", WAIVER_EXPIRED.id))
+}
 
 /// Writes a waiver for every failure, without reason and approver: `--waivers` refuses each one until these are filled
 /// in.

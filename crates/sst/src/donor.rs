@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codec::page::KeyFileKeys;
 use files::proc;
 use files::quantity::size;
 use server::address::{self, HostPort};
@@ -16,7 +17,7 @@ use server::option_group::SST;
 use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
     Error as TransferError,
-    codec::{level::Compression, page::KeyFileKeys},
+    codec::level::Compression,
     pairing::{PairingCode, PairingToken},
     plan::Plan,
     progress::Progress,

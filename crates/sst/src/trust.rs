@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use transfer::tls::identity::{Authorities, Identity};
+use pki::{Authorities, Identity};
 
 use crate::{error::Error, options::Options, report::Report};
 

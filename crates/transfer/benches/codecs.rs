@@ -7,6 +7,10 @@
 
 use std::{env, error::Error, fs, path::PathBuf, time::Duration, time::Instant};
 
+use codec::{
+    hash::CHUNK_BYTES,
+    page::{DecryptedChunk, HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
+};
 use innodb::{
     binlog::MYSQL_HEADER_BYTES,
     crypt::{
@@ -19,10 +23,6 @@ use innodb::{
     },
     keys::KeySource,
     redo::records::{Framing, frame},
-};
-use transfer::{
-    codec::page::{DecryptedChunk, HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
-    hash::CHUNK_BYTES,
 };
 use verify::Keys;
 

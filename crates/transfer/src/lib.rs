@@ -40,6 +40,6 @@ pub mod summary;
 pub mod tls;
 pub mod wire;
 
-pub use ::codec::{hash, path};
+use ::codec::{hash, path};
 
 pub use crate::{error::Error, outgoing::Outgoing};

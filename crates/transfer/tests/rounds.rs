@@ -11,9 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codec::page::KeyFileKeys;
 use transfer::{
     Error,
-    codec::{level::Compression, page::KeyFileKeys},
+    codec::level::Compression,
     pairing::PairingCode,
     plan::{Plan, Selection},
     progress::Progress,

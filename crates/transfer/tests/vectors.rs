@@ -1,15 +1,18 @@
 //! Compares the code with the test vectors of `docs/wire-protocol.md`.
 
+use codec::{
+    entry::{Entry, Kind},
+    hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
+    page::SpaceCipher,
+    path::RelativePath,
+};
 use innodb::crypt::binlog::{EventMode, MariaDbEvents};
 use transfer::{
-    codec::page::SpaceCipher,
-    hash::{CHUNK_BYTES, Hash, chunk_hash, file_hash},
     manifest::Manifest,
     pairing::{PairingCode, Side},
-    path::RelativePath,
     wire::{
-        Chunk, Codec, Control, Data, Entry, Kind, MAX_HAVE, MAX_QUERIED_HASHES, Material, Root, SLOTS, SecretBytes,
-        Segment, VERSION, frame,
+        Chunk, Codec, Control, Data, MAX_HAVE, MAX_QUERIED_HASHES, Material, Root, SLOTS, SecretBytes, Segment,
+        VERSION, frame,
     },
 };
 

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use codec::hash::CHUNK_BYTES;
 use transfer::{
     codec::Decoder,
-    hash::CHUNK_BYTES,
     wire::{Codec, Data},
 };
 

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use transfer::{
-    codec::page::{DecryptedChunk, SpaceCipher},
+use codec::{
     hash::CHUNK_BYTES,
+    page::{DecryptedChunk, SpaceCipher},
 };
 
 fuzz_target!(|input: &[u8]| {

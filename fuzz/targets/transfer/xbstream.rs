@@ -2,10 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use transfer::{
-    hash::CHUNK_BYTES,
-    sender::file_stream::{FileStream, Piece, xbstream::XbStream},
-};
+use codec::hash::CHUNK_BYTES;
+use transfer::sender::file_stream::{FileStream, Piece, xbstream::XbStream};
 
 /// A few bytes of input can describe a hole of gigabytes.
 const MOST_PIECES: usize = 256;

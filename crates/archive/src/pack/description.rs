@@ -1,6 +1,6 @@
 //! Descriptions of frames.
 
-use codec::{hash::Hash, page::Form, path::RelativePath};
+use codec::{hash::Hash, page::MarkEncoding, path::RelativePath};
 use data_encoding::{BASE64, HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl From<Extent> for (u64, u64) {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// Encoding of the marks.
-    pub form: Form,
+    pub form: MarkEncoding,
     /// Length of a unit in bytes.
     pub unit_bytes: u32,
     /// Marks: data that each unit needs to be encrypted again.
@@ -72,7 +72,7 @@ struct Line {
     /// Length of the packed frame.
     z: u32,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    form: Option<Form>,
+    form: Option<MarkEncoding>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     page: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]

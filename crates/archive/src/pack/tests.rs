@@ -1,5 +1,5 @@
 use agefile::Identity;
-use codec::{hash::Hash, page::Form, path::RelativePath};
+use codec::{hash::Hash, page::MarkEncoding, path::RelativePath};
 
 use super::*;
 use crate::Error;
@@ -15,8 +15,14 @@ fn description(path: &[u8], extents: &[(u64, u64)], data: &[u8]) -> Description 
 
 fn frames() -> Vec<(Description, Vec<u8>)> {
     let text = b"all work and no play ".repeat(1000);
-    let opened =
-        Opened { form: Form::Pages, unit_bytes: 1024, marks: vec![7; 10], kind: 2, key_version: 3, counter_mode: true };
+    let opened = Opened {
+        form: MarkEncoding::Pages,
+        unit_bytes: 1024,
+        marks: vec![7; 10],
+        kind: 2,
+        key_version: 3,
+        counter_mode: true,
+    };
     let pages =
         Description { opened: Some(opened), ..description(b"d/\xff.ibd", &[(0, 1024), (4096, 1024)], &text[..2048]) };
     vec![(description(b"a", &[(5, 21000)], &text), text.clone()), (pages, text[..2048].to_vec())]

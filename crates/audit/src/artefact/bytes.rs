@@ -136,7 +136,7 @@ pub(super) fn undecided(scan: &TablespaceScan) -> &'static str {
     } else if scan.counts.encrypted > 0 {
         "page 0 says that its encryption has not ended, and only a sample of its pages was read, none of them clear"
     } else {
-        "page 0 promises encryption, and no page was seen that keeps it"
+        "page 0 says that the tablespace is encrypted, and no page that was read is encrypted"
     }
 }
 

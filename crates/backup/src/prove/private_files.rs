@@ -20,11 +20,11 @@ const SOCKET: &str = "s";
 /// The directories of a server, removed on drop. So is the file of its identity if that was not there before: a second
 /// server with the same UUID must not start from the data directory.
 pub(super) struct PrivateDirectories {
-    /// Of its program, its settings and its socket.
+    /// Directory of its program, its settings and its socket.
     pub(super) own: PathBuf,
     /// Copies of the keys, in memory where the system has such a file system.
     pub(super) secrets: PathBuf,
-    /// Of its log and its temporary files.
+    /// Directory of its log and its temporary files.
     rows: PathBuf,
     datadir: PathBuf,
     has_identity: bool,

@@ -23,11 +23,10 @@ use archive::{
     Manifest,
     names::{self, Number},
 };
-use codec::entry::Entry;
+use codec::{entry::Entry, hash::Hash};
 use innodb::binlog::CopyPosition;
 use keyring::WritableKeyring;
 use transfer::{
-    hash::Hash,
     receiver::{CommitMarker, Owner, Staging, check_committed},
     rekey::{Rekeyed, check_location},
     wire::Root,

@@ -41,7 +41,7 @@ pub struct LayerComparison {
     /// The same in the second report.
     pub after: Interval,
     /// Whether they differ.
-    pub shift: Shift,
+    pub shift: MedianDifference,
 }
 
 /// Rate of an arm in both.
@@ -60,13 +60,13 @@ pub struct ArmComparison {
     /// Rate in the second one.
     pub after: Interval,
     /// Whether they differ.
-    pub shift: Shift,
+    pub shift: MedianDifference,
 }
 
 /// What two intervals say about the difference of their medians.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Shift {
+pub enum MedianDifference {
     /// The second is higher: the intervals have no value in common.
     Higher,
     /// The second is lower.
@@ -75,7 +75,7 @@ pub enum Shift {
     NotSeen,
 }
 
-impl Shift {
+impl MedianDifference {
     /// Compares two 95 % intervals. That these do not overlap is a stricter test than that of their difference.
     #[must_use]
     pub fn between(before: &Interval, after: &Interval) -> Self {
@@ -113,7 +113,7 @@ impl CostRecord {
             .filter_map(|layer| {
                 let other = after.layers.iter().find(|other| other.layer == layer.layer && other.part == layer.part)?;
                 let [before, after] = [layer, other].map(|layer| layer.throughput.ratio);
-                let shift = Shift::between(&before, &after);
+                let shift = MedianDifference::between(&before, &after);
                 Some(LayerComparison { layer: layer.layer.clone(), part: layer.part, before, after, shift })
             })
             .collect();
@@ -124,7 +124,7 @@ impl CostRecord {
                     (other.part, &other.experiment, &other.arm) == (arm.part, &arm.experiment, &arm.arm)
                 };
                 let after = after.arms().find(same)?.before;
-                let shift = Shift::between(&arm.before, &after);
+                let shift = MedianDifference::between(&arm.before, &after);
                 Some(ArmComparison { after, shift, ..arm })
             })
             .collect();
@@ -152,7 +152,7 @@ impl CostRecord {
                     unit: experiment.unit,
                     before: arm.rate,
                     after: arm.rate,
-                    shift: Shift::NotSeen,
+                    shift: MedianDifference::NotSeen,
                 })
             })
         })
@@ -180,11 +180,14 @@ mod tests {
     fn only_intervals_that_do_not_overlap_are_differences() {
         let compared = record(1000.0, 900.0).compare(&record(2000.0, 1800.0));
         assert_eq!((compared.layers.len(), compared.arms.len(), compared.unmatched), (1, 2, 0));
-        assert_eq!(compared.layers[0].shift, Shift::NotSeen);
-        assert!(compared.arms.iter().all(|arm| arm.shift == Shift::Higher));
+        assert_eq!(compared.layers[0].shift, MedianDifference::NotSeen);
+        assert!(compared.arms.iter().all(|arm| arm.shift == MedianDifference::Higher));
         let slower = record(1000.0, 900.0).compare(&record(1000.0, 500.0));
-        assert_eq!((slower.layers[0].shift, slower.arms[0].shift), (Shift::Lower, Shift::NotSeen));
-        assert_eq!(slower.arms[1].shift, Shift::Lower);
+        assert_eq!(
+            (slower.layers[0].shift, slower.arms[0].shift),
+            (MedianDifference::Lower, MedianDifference::NotSeen)
+        );
+        assert_eq!(slower.arms[1].shift, MedianDifference::Lower);
     }
 
     #[test]

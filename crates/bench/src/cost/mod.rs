@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     advice::Advice,
-    compare::{ArmComparison, COMPARISON_SCHEMA, Comparison, LayerComparison, Shift},
+    compare::{ArmComparison, COMPARISON_SCHEMA, Comparison, LayerComparison, MedianDifference},
     layer::{Change, Layer},
     part::Part,
 };

@@ -20,7 +20,7 @@ use server::{
 use super::{
     Error, InitRequest,
     host::Host,
-    part::{Action, Part, directory, read},
+    part::{Part, WriteMethod, directory, read},
 };
 
 /// Directories that the packages' option files include, on Debian and on Red Hat.
@@ -32,7 +32,7 @@ pub(super) fn parts(
     keys: &Path,
     request: &InitRequest,
     notes: &mut Vec<String>,
-) -> Result<Vec<(Part, Action)>, Error> {
+) -> Result<Vec<(Part, WriteMethod)>, Error> {
     if !host.plugin_dir.join(MARIADB_PLUGIN_LIBRARY).is_file() {
         let reason = format!("{MARIADB_PLUGIN} is not installed in {}", host.plugin_dir.display());
         return Err(Error::NotFound { server: host.datadir.display().to_string(), reason });
@@ -54,11 +54,11 @@ pub(super) fn parts(
     }
     let known = read(&password)?;
     let part = Part::secret(password.clone(), "password of the key file", 0o600, owner);
-    parts.push((part.there(known.is_some()), Action::Password));
+    parts.push((part.there(known.is_some()), WriteMethod::Password));
     let there = is_our_key_file(keys, known.as_ref().map(|bytes| bytes.as_slice()))?;
     let what = format!("{} random keys, encrypted with the password", request.keys);
     let part = Part::secret(keys.to_owned(), &what, 0o600, owner);
-    parts.push((part.there(there), Action::Keys { keys: request.keys, password: password.clone() }));
+    parts.push((part.there(there), WriteMethod::Keys { keys: request.keys, password: password.clone() }));
     let target = OptionFileTarget::find(host, request)?;
     if target.shared {
         notes.push(format!(
@@ -123,7 +123,7 @@ impl OptionFileTarget {
 }
 
 /// The lines that load the plug-in, to append to an existing file.
-fn options(keys: &Path, password: &Path, target: &OptionFileTarget) -> Result<(Part, Action), Error> {
+fn options(keys: &Path, password: &Path, target: &OptionFileTarget) -> Result<(Part, WriteMethod), Error> {
     let text = format!(
         "# Keys of this server, by `sealant keyring init`.\n\
          [{}]\n\
@@ -139,18 +139,18 @@ fn options(keys: &Path, password: &Path, target: &OptionFileTarget) -> Result<(P
     let path = target.path.clone();
     let what = "load the plug-in with these keys";
     let Ok(metadata) = fs::metadata(&path) else {
-        return Ok((Part::text(path, what, 0o644, None, text), Action::Text));
+        return Ok((Part::text(path, what, 0o644, None, text), WriteMethod::Text));
     };
     let owner = Some((metadata.uid(), metadata.gid()));
     let part = Part::text(path.clone(), what, metadata.mode() & 0o7777, owner, text);
     let entries = Entries::read(&path).map_err(Error::OptionFile)?;
     match entries.last(&groups, MARIADB_KEYS).map(|entry| entry.value.text().map(PathBuf::from)) {
-        Some(Some(named)) if named == keys => Ok((part.there(true), Action::Append)),
+        Some(Some(named)) if named == keys => Ok((part.there(true), WriteMethod::Append)),
         Some(_) => {
             let reason = format!("has {MARIADB_KEYS} already, for another file");
             Err(Error::Configured { path, reason })
         }
-        None => Ok((part, Action::Append)),
+        None => Ok((part, WriteMethod::Append)),
     }
 }
 

@@ -22,7 +22,7 @@ pub use self::{
 };
 use self::{
     host::Host,
-    part::{Action, written},
+    part::{WriteMethod, written},
 };
 use crate::Error;
 
@@ -56,7 +56,7 @@ pub struct InitPlan {
     server: String,
     host: Host,
     keyring: PathBuf,
-    parts: Vec<(Part, Action)>,
+    parts: Vec<(Part, WriteMethod)>,
     notes: Vec<String>,
 }
 

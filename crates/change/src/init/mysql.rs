@@ -18,10 +18,10 @@ use serde_json::Value;
 use super::{
     Error,
     host::Host,
-    part::{Action, Part, directory, read},
+    part::{Part, WriteMethod, directory, read},
 };
 
-pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, Error> {
+pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, WriteMethod)>, Error> {
     let library = host.plugin_dir.join(component::LIBRARY);
     if !library.is_file() {
         let reason = format!("{} is not installed", library.display());
@@ -70,16 +70,16 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
 
 /// An empty keyring. A mysqld that is started by root would create the file before it changes its user, and could then
 /// not write its first key (ER 3185; confirmed on 9.7, which accepts an empty file as a keyring without keys).
-fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, Action), Error> {
+fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, WriteMethod), Error> {
     let part = Part::secret(keyring.to_owned(), "keyring, to which the server adds its keys", 0o600, Some(owner));
     let metadata = match fs::symlink_metadata(keyring) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, Action::Empty)),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, WriteMethod::Empty)),
         Err(source) => return Err(Error::Look { path: keyring.to_owned(), source }),
         Ok(metadata) => metadata,
     };
     let current = metadata.is_file() && metadata.len() == 0 && (metadata.uid(), metadata.gid()) == owner;
     if current && metadata.mode() & 0o7777 == part.mode {
-        return Ok((part.there(true), Action::Empty));
+        return Ok((part.there(true), WriteMethod::Empty));
     }
     Err(Error::KeysExist { path: keyring.to_owned() })
 }
@@ -90,15 +90,15 @@ fn file(
     what: &str,
     (mode, owner): (u32, Option<(u32, u32)>),
     text: &str,
-) -> Result<(Part, Action), Error> {
+) -> Result<(Part, WriteMethod), Error> {
     let part = Part::text(path.clone(), what, mode, owner, text.to_owned());
-    let Some(bytes) = read(&path)? else { return Ok((part, Action::Text)) };
+    let Some(bytes) = read(&path)? else { return Ok((part, WriteMethod::Text)) };
     let found: Value = serde_json::from_slice(&bytes)
         .map_err(|_| Error::KeyFile { path: path.clone(), source: keyring::Error::NotRecognised })?;
     let wanted: Option<Value> = serde_json::from_str(text).ok();
     let says = |(key, value): (&String, &Value)| found.get(key) == Some(value);
     if wanted.as_ref().and_then(Value::as_object).into_iter().flatten().all(says) {
-        return Ok((part.there(true), Action::Text));
+        return Ok((part.there(true), WriteMethod::Text));
     }
     let reason = match found.get("components").and_then(Value::as_str) {
         Some(components) if components.contains("keyring") => format!("loads {components} already"),

@@ -47,7 +47,7 @@ pub enum Presence {
 
 /// How to write a part.
 #[derive(Clone, Debug)]
-pub(super) enum Action {
+pub(super) enum WriteMethod {
     /// Create a directory.
     Directory,
     /// Write its text.
@@ -88,11 +88,11 @@ impl Part {
 }
 
 /// The directory of the keys, accessible only to the server.
-pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Result<(Part, Action), Error> {
+pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Result<(Part, WriteMethod), Error> {
     let path = files::parent(keyring).to_owned();
     let part = Part::secret(path.clone(), "directory of the keyring", 0o700, Some(owner));
     let metadata = match fs::metadata(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, Action::Directory)),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, WriteMethod::Directory)),
         Err(source) => return Err(Error::Look { path, source }),
         Ok(metadata) => metadata,
     };
@@ -107,7 +107,7 @@ pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Re
     if metadata.mode() & 0o027 != 0 && path != datadir {
         return refuse(format!("is open to others (mode {:04o})", metadata.mode() & 0o7777));
     }
-    Ok((Part { mode: metadata.mode() & 0o7777, ..part }.there(true), Action::Directory))
+    Ok((Part { mode: metadata.mode() & 0o7777, ..part }.there(true), WriteMethod::Directory))
 }
 
 /// Content of a file; `None` if it does not exist.
@@ -120,19 +120,19 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
 }
 
 /// Writes a missing part.
-pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
+pub(super) fn written(part: &Part, action: &WriteMethod) -> Result<(), Error> {
     let path = &part.path;
     let failed = |source: io::Error| Error::Write { path: path.clone(), source };
     let secret = |source| Error::KeyFile { path: path.clone(), source };
     let text = part.text.as_deref().unwrap_or_default();
     let options = WriteOptions { mode: part.mode, owner: part.owner, replace: false };
     let bytes = match action {
-        Action::Directory => return files::create_directory(path, options).map_err(failed),
-        Action::Text => Zeroizing::new(text.as_bytes().to_vec()),
-        Action::Empty => Zeroizing::default(),
-        Action::Append => return option_file::append(path, text).map_err(failed),
-        Action::Password => keyring::new_password().map_err(secret)?,
-        Action::Keys { keys, password } => {
+        WriteMethod::Directory => return files::create_directory(path, options).map_err(failed),
+        WriteMethod::Text => Zeroizing::new(text.as_bytes().to_vec()),
+        WriteMethod::Empty => Zeroizing::default(),
+        WriteMethod::Append => return option_file::append(path, text).map_err(failed),
+        WriteMethod::Password => keyring::new_password().map_err(secret)?,
+        WriteMethod::Keys { keys, password } => {
             let read = keyring::read_file(password);
             let password = read.map_err(|source| Error::KeyFile { path: password.clone(), source })?;
             Zeroizing::new(keyring::new_key_file(*keys, &password).map_err(secret)?)

@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{Confirm, LockWait, Outcome, RunResult, Session, StatementLog, Step};
 
-/// Action of a step.
+/// InstallAction of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+enum InstallAction {
     Keep,
     Replace,
     Reload,
@@ -89,7 +89,7 @@ struct Installation<'w> {
     wanted: String,
     authorities: Vec<CertificateDer<'static>>,
     before: Option<String>,
-    steps: Vec<Step<Action>>,
+    steps: Vec<Step<InstallAction>>,
 }
 
 impl<'w> Installation<'w> {
@@ -142,7 +142,7 @@ impl<'w> Installation<'w> {
             step.seconds = *seconds;
         }
         // Backups may remain, but the certificate is installed.
-        let proven = |step: &&Step<Action>| step.action == Action::Prove;
+        let proven = |step: &&Step<InstallAction>| step.action == InstallAction::Prove;
         let number = self.steps.iter().position(|step| proven(&step)).unwrap_or(usize::MAX);
         report.done = matches!(outcomes.get(number), Some((Outcome::Done, _)));
         report.served_after = if report.done { Some(self.wanted.clone()) } else { None };
@@ -153,13 +153,13 @@ impl<'w> Installation<'w> {
         (report, ended)
     }
 
-    fn carry_out(&mut self, action: Action) -> Result<(), Error> {
+    fn carry_out(&mut self, action: InstallAction) -> Result<(), Error> {
         match action {
-            Action::Keep => self.back_up(),
-            Action::Replace => pair_files::write(&self.files, self.log),
-            Action::Reload => Ok(self.session.change(self.target.reload)?),
-            Action::Prove => self.prove(),
-            Action::Forget => pair_files::remove_backups(&self.files),
+            InstallAction::Keep => self.back_up(),
+            InstallAction::Replace => pair_files::write(&self.files, self.log),
+            InstallAction::Reload => Ok(self.session.change(self.target.reload)?),
+            InstallAction::Prove => self.prove(),
+            InstallAction::Forget => pair_files::remove_backups(&self.files),
         }
     }
 
@@ -193,11 +193,11 @@ impl<'w> Installation<'w> {
     }
 
     /// Restores everything that the run has changed.
-    fn roll_back(&mut self, failed: Action, cause: Error) -> Error {
+    fn roll_back(&mut self, failed: InstallAction, cause: Error) -> Error {
         let undone = match failed {
-            Action::Keep => pair_files::remove_backups(&self.files),
-            Action::Replace | Action::Reload | Action::Prove => self.undo(),
-            Action::Forget => return cause,
+            InstallAction::Keep => pair_files::remove_backups(&self.files),
+            InstallAction::Replace | InstallAction::Reload | InstallAction::Prove => self.undo(),
+            InstallAction::Forget => return cause,
         };
         match undone {
             Ok(()) => Error::RolledBack { cause: Box::new(cause) },
@@ -234,8 +234,8 @@ impl<'w> Installation<'w> {
         }
     }
 
-    fn statements(&self, action: Action) -> Vec<String> {
-        if action == Action::Reload { vec![self.target.reload.to_owned()] } else { Vec::new() }
+    fn statements(&self, action: InstallAction) -> Vec<String> {
+        if action == InstallAction::Reload { vec![self.target.reload.to_owned()] } else { Vec::new() }
     }
 }
 
@@ -297,15 +297,15 @@ fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, back_up: bool, notes: &mut
     new
 }
 
-fn steps(target: &CertificateTarget, files: &[Replacement]) -> Vec<Step<Action>> {
+fn steps(target: &CertificateTarget, files: &[Replacement]) -> Vec<Step<InstallAction>> {
     let names = files.iter().map(|file| format!("{} {}", file.kind, file.path.display()));
     let names = names.collect::<Vec<_>>().join(", ");
     let outside = &target.outside;
     vec![
-        Step::quiet("keep", "keep the server's files beside them, as FILE.sealant-before", Action::Keep),
-        Step::quiet("replace", &format!("replace {names}"), Action::Replace),
-        Step::quiet("reload", "make the server load them; open connections are not affected", Action::Reload),
-        Step::quiet("prove", &format!("check the new certificate in a handshake with {outside}"), Action::Prove),
-        Step::quiet("forget", "remove the old files", Action::Forget),
+        Step::quiet("keep", "keep the server's files beside them, as FILE.sealant-before", InstallAction::Keep),
+        Step::quiet("replace", &format!("replace {names}"), InstallAction::Replace),
+        Step::quiet("reload", "make the server load them; open connections are not affected", InstallAction::Reload),
+        Step::quiet("prove", &format!("check the new certificate in a handshake with {outside}"), InstallAction::Prove),
+        Step::quiet("forget", "remove the old files", InstallAction::Forget),
     ]
 }

@@ -171,8 +171,8 @@ fn hasher_at(offset: u64) -> Hasher {
     hasher
 }
 
-/// Hash of a tree over subtrees of equal length; the last may be shorter. The left half has as many as the largest
-/// power of two below their number.
+/// Hash of a tree of subtrees, which all have the same length, except that the last may be shorter. As in BLAKE3, the
+/// left half holds a power of two of them: the largest that leaves something for the right half.
 fn joined(subtrees: &[Hash], is_root: bool) -> Hash {
     if let [] | [_] = subtrees {
         return subtrees.first().copied().unwrap_or(Hash([0; HASH_BYTES]));

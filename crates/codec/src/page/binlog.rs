@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Scheme,
-    marks::{Form, Mark},
+    marks::{Mark, MarkEncoding},
 };
 use crate::{Fields, Malformed};
 
@@ -45,8 +45,8 @@ impl Scheme for BinlogStream {
         Self::KIND
     }
 
-    fn form(&self) -> Form {
-        Form::Bits
+    fn form(&self) -> MarkEncoding {
+        MarkEncoding::Bits
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Scheme,
-    marks::{Form, Mark, Part},
+    marks::{Mark, MarkEncoding, Part},
 };
 use crate::{Fields, Malformed};
 
@@ -55,8 +55,8 @@ impl Scheme for LogEvents {
         Self::KIND
     }
 
-    fn form(&self) -> Form {
-        Form::Parts
+    fn form(&self) -> MarkEncoding {
+        MarkEncoding::Parts
     }
 
     fn counter_mode(&self) -> bool {

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Scheme,
-    marks::{Form, Mark},
+    marks::{Mark, MarkEncoding},
     page_bytes, put_page_bytes,
 };
 use crate::{Fields, Malformed};
@@ -70,8 +70,8 @@ impl Scheme for MariaDbPages {
         self.pages.bytes
     }
 
-    fn form(&self) -> Form {
-        Form::Pages
+    fn form(&self) -> MarkEncoding {
+        MarkEncoding::Pages
     }
 
     fn counter_mode(&self) -> bool {

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Scheme, is_ctr,
-    marks::{Form, Mark},
+    marks::{Mark, MarkEncoding},
     mode,
 };
 use crate::{Fields, Malformed};
@@ -102,8 +102,8 @@ impl Scheme for LogBlocks {
         BLOCK_BYTES
     }
 
-    fn form(&self) -> Form {
-        Form::Bits
+    fn form(&self) -> MarkEncoding {
+        MarkEncoding::Bits
     }
 
     fn counter_mode(&self) -> bool {

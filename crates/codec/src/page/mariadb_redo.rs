@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Scheme, is_ctr,
-    marks::{Form, Mark, Part},
+    marks::{Mark, MarkEncoding, Part},
     mode,
 };
 use crate::{Fields, Malformed};
@@ -64,8 +64,8 @@ impl Scheme for MiniTransactions {
         Self::KIND
     }
 
-    fn form(&self) -> Form {
-        Form::Parts
+    fn form(&self) -> MarkEncoding {
+        MarkEncoding::Parts
     }
 
     fn counter_mode(&self) -> bool {

@@ -56,7 +56,7 @@ impl Part {
 /// Encoding of the marks of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum MarkEncoding {
     /// One byte for the kind and four bytes for the end, per unit.
     Pages,
     /// One bit per unit.
@@ -70,7 +70,7 @@ const DECRYPTED: u8 = 4;
 /// MySQL page types in the order of their numbers, from 1.
 const MYSQL_TYPES: [PageType; 3] = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
 
-impl Form {
+impl MarkEncoding {
     /// Bytes of the marks of this many units.
     pub(super) const fn bytes(self, units: usize) -> usize {
         match self {
@@ -183,7 +183,7 @@ mod tests {
             (0..19).map(|unit| if unit % 3 == 0 { Mark::Decrypted } else { Mark::Unchanged }).collect();
         let parts =
             vec![Mark::Part(Part { from: 0, end: 7 }), Mark::Unchanged, Mark::Part(Part { from: 9, end: 1 << 20 })];
-        for (form, marks) in [(Form::Pages, pages), (Form::Bits, bits), (Form::Parts, parts)] {
+        for (form, marks) in [(MarkEncoding::Pages, pages), (MarkEncoding::Bits, bits), (MarkEncoding::Parts, parts)] {
             let mut out = vec![0; form.bytes(marks.len())];
             form.write(&marks, &mut out);
             let mut fields = Fields(&out);
@@ -198,18 +198,18 @@ mod tests {
     fn the_first_unit_is_the_highest_bit() {
         let marks = [Mark::Decrypted, Mark::Unchanged, Mark::Decrypted];
         let mut out = [0];
-        Form::Bits.write(&marks, &mut out);
+        MarkEncoding::Bits.write(&marks, &mut out);
         assert_eq!(out, [0b1010_0000]);
     }
 
     #[test]
     fn invalid_marks_are_refused() {
-        assert_eq!(Form::Pages.read(&mut Fields(&[5, 0, 0, 0, 0]), 1), Err(Malformed));
-        assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 4), Err(Malformed));
-        assert_eq!(Form::Bits.read(&mut Fields(&[0b1000_1000]), 5).unwrap().len(), 5);
+        assert_eq!(MarkEncoding::Pages.read(&mut Fields(&[5, 0, 0, 0, 0]), 1), Err(Malformed));
+        assert_eq!(MarkEncoding::Bits.read(&mut Fields(&[0b1000_1000]), 4), Err(Malformed));
+        assert_eq!(MarkEncoding::Bits.read(&mut Fields(&[0b1000_1000]), 5).unwrap().len(), 5);
         for (from, end) in [(5_u32, 5_u32), (6, 5), (1, 0)] {
             let part = [from.to_be_bytes(), end.to_be_bytes()].concat();
-            assert_eq!(Form::Parts.read(&mut Fields(&part), 1), Err(Malformed), "{from} to {end}");
+            assert_eq!(MarkEncoding::Parts.read(&mut Fields(&part), 1), Err(Malformed), "{from} to {end}");
         }
     }
 }

@@ -48,7 +48,7 @@ use self::{
 };
 pub use self::{
     keys::{HEAD_BYTES, KeyFileKeys, SpaceKeys},
-    marks::Form,
+    marks::MarkEncoding,
 };
 use crate::{Fields, Malformed, hash::CHUNK_BYTES};
 
@@ -60,7 +60,7 @@ pub struct InvalidPayload;
 /// Slot and number of units.
 const COUNT_BYTES: usize = 4;
 /// Maximum length of a description, reached with the smallest pages.
-pub const MAX_DESCRIPTION_BYTES: usize = COUNT_BYTES + Form::Pages.bytes(CHUNK_BYTES / MIN_PAGE_BYTES);
+pub const MAX_DESCRIPTION_BYTES: usize = COUNT_BYTES + MarkEncoding::Pages.bytes(CHUNK_BYTES / MIN_PAGE_BYTES);
 
 /// Maximum length of an encoded key, reached by MySQL's pages. Buffers have this capacity from the start: growing would
 /// leave an unwiped copy.
@@ -78,7 +78,7 @@ trait Scheme: fmt::Debug + Send + Sync {
     }
 
     /// Encoding of the marks of these units.
-    fn form(&self) -> Form;
+    fn form(&self) -> MarkEncoding;
 
     /// Whether the mode is AES-CTR, for kinds of files that do not record the mode.
     fn counter_mode(&self) -> bool {
@@ -88,8 +88,8 @@ trait Scheme: fmt::Debug + Send + Sync {
     /// Whether a unit of this length can have been encrypted as `mark` claims.
     fn accepts(&self, mark: Mark, unit_bytes: usize) -> bool {
         match self.form() {
-            Form::Parts => mark.is_part_of(unit_bytes),
-            Form::Pages | Form::Bits => matches!(mark, Mark::Unchanged | Mark::Decrypted),
+            MarkEncoding::Parts => mark.is_part_of(unit_bytes),
+            MarkEncoding::Pages | MarkEncoding::Bits => matches!(mark, Mark::Unchanged | Mark::Decrypted),
         }
     }
 
@@ -181,7 +181,7 @@ impl SpaceCipher {
 
     /// Encoding of the marks of its units.
     #[must_use]
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> MarkEncoding {
         self.scheme.form()
     }
 

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Scheme,
-    marks::{Form, Mark},
+    marks::{Mark, MarkEncoding},
     page_bytes, put_page_bytes,
 };
 use crate::{Fields, Malformed};
@@ -56,8 +56,8 @@ impl Scheme for MySqlPages {
         self.page_bytes
     }
 
-    fn form(&self) -> Form {
-        Form::Pages
+    fn form(&self) -> MarkEncoding {
+        MarkEncoding::Pages
     }
 
     fn accepts(&self, mark: Mark, page_bytes: usize) -> bool {

@@ -7,7 +7,7 @@ use innodb::{
 
 use super::{
     Scheme,
-    marks::{Form, Mark},
+    marks::{Mark, MarkEncoding},
     mysql::{key_and_iv, put_key_and_iv},
 };
 use crate::{Fields, Malformed};
@@ -64,8 +64,8 @@ impl Scheme for RedoBlocks {
         BLOCK_BYTES
     }
 
-    fn form(&self) -> Form {
-        Form::Bits
+    fn form(&self) -> MarkEncoding {
+        MarkEncoding::Bits
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

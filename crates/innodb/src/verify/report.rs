@@ -114,7 +114,7 @@ pub enum Check {
     SpaceId,
     /// The length a unit gives for itself.
     Length,
-    /// The order of the first events of a binary log is one with which its server starts again whenever it reads it.
+    /// The first events of a binary log are in the order without which a server that reads the log does not start.
     EventOrder,
     /// What is compressed can be decompressed.
     Decompression,

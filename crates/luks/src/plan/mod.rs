@@ -325,6 +325,6 @@ mod tests {
         disk.bytes = 1 << 30;
         let plan = Plan::new(input);
         assert!(plan.remarks.iter().any(|remark| remark.contains("is mounted at /mnt")));
-        assert!(plan.remarks.iter().any(|remark| remark.contains("too few")));
+        assert!(plan.remarks.iter().any(|remark| remark.contains("are needed")));
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use ::bench::Interval;
-use ::bench::cost::{Comparison, Shift};
+use ::bench::cost::{Comparison, MedianDifference};
 
 use crate::Error;
 use crate::bench::{display, environment, figure, scaled};
@@ -52,7 +52,7 @@ fn line(
     before: Interval,
     after: Interval,
     scale: f64,
-    shift: Shift,
+    shift: MedianDifference,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let shown = |interval: Interval| {
@@ -60,9 +60,9 @@ fn line(
         format!("{} ({} to {})", figure(scaled.estimate), figure(scaled.low), figure(scaled.high))
     };
     let shift = match shift {
-        Shift::Higher => "B is higher",
-        Shift::Lower => "B is lower",
-        Shift::NotSeen => "no difference seen",
+        MedianDifference::Higher => "B is higher",
+        MedianDifference::Lower => "B is lower",
+        MedianDifference::NotSeen => "no difference seen",
     };
     Ok(writeln!(out, "  {}\n    A {}   B {}   {shift}", visible(name), shown(before), shown(after))?)
 }

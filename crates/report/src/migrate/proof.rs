@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::migrate::{ChunkProof, Entry, Phase, Proof, TableProof, Verdict};
+use ::migrate::{ChunkProof, JournalEntry, Phase, Proof, ProofVerdict, TableProof};
 use askama::Template;
 use aws_lc_rs::digest::{Context, SHA256};
 use data_encoding::HEXLOWER;
@@ -80,9 +80,9 @@ fn migration(proof: &Proof) -> Value {
     json!({
         "at": proof.at,
         "verdict": match proof.verdict() {
-            Verdict::Proven => "proven",
-            Verdict::NotCompared => "not-compared",
-            Verdict::LessEncrypted => "less-encrypted",
+            ProofVerdict::Proven => "proven",
+            ProofVerdict::NotCompared => "not-compared",
+            ProofVerdict::LessEncrypted => "less-encrypted",
         },
         "phase": phase_name(proof.status.phase),
         "source": { "uuid": proof.source_uuid, "end_position": proof.source_end },
@@ -107,9 +107,9 @@ fn verdict(proof: &Proof) -> String {
 
 fn why_unproven(proof: &Proof) -> Option<&'static str> {
     match proof.verdict() {
-        Verdict::Proven => None,
-        Verdict::NotCompared => Some("rows are not copied, not compared since they changed, or differ"),
-        Verdict::LessEncrypted => Some("a table is less encrypted than it was, or is not there"),
+        ProofVerdict::Proven => None,
+        ProofVerdict::NotCompared => Some("rows are not copied, not compared since they changed, or differ"),
+        ProofVerdict::LessEncrypted => Some("a table is less encrypted than it was, or is not there"),
     }
 }
 
@@ -179,7 +179,7 @@ pub fn write_migrate_html(proof: &Proof, out: &mut dyn Write) -> Result<(), Erro
     let page = Page {
         policy: content_security(STYLE, ""),
         style: STYLE,
-        proven: proof.verdict() == Verdict::Proven,
+        proven: proof.verdict() == ProofVerdict::Proven,
         verdict: verdict(proof),
         facts: facts(proof).into_iter().map(|(label, text)| (label, visible(&text).into_owned())).collect(),
         tables: proof
@@ -194,7 +194,7 @@ pub fn write_migrate_html(proof: &Proof, out: &mut dyn Write) -> Result<(), Erro
     Ok(out.write_all(page.render()?.as_bytes())?)
 }
 
-fn cells(entry: &Entry) -> [String; 3] {
+fn cells(entry: &JournalEntry) -> [String; 3] {
     [&entry.at, &entry.what, &entry.detail].map(|text| visible(text).into_owned())
 }
 
@@ -270,7 +270,7 @@ mod tests {
             target_end: "binlog.000005:14".to_owned(),
             status,
             tables: vec![proven],
-            journal: vec![Entry { at: at(), what: "switched".to_owned(), detail: "0.9 s <b>".to_owned() }],
+            journal: vec![JournalEntry { at: at(), what: "switched".to_owned(), detail: "0.9 s <b>".to_owned() }],
         }
     }
 

@@ -1,6 +1,6 @@
 //! Runs of `sealant migrate`: progress, events, and the state.
 
-use std::{io::Write, time::Duration};
+use std::{io::Write, path::Path, time::Duration};
 
 use ::migrate::{CutOver, DivergenceKind, Event, Phase, Status, Verified};
 
@@ -67,6 +67,18 @@ pub const fn migrate_abort_change(drop_tables: bool) -> &'static str {
 pub fn migrate_aborted(drop_tables: bool) -> Message {
     let tables = if drop_tables { "the tables at the target are dropped" } else { "its tables stay at the target" };
     Message::info(format!("the migration is aborted; {tables}"))
+}
+
+/// Where the proof of a migration was saved.
+#[must_use]
+pub fn migrate_proof_saved(path: &Path) -> Message {
+    Message::info(format!("the proof is in {}", path.display()))
+}
+
+/// More rows differ than the `named` ones.
+#[must_use]
+pub fn migrate_more_differ(named: usize) -> Message {
+    Message::info(format!("more than {named} rows differ; --json names all"))
 }
 
 /// A migration was ended after its cut-over.

@@ -5,7 +5,6 @@ mod source;
 
 use std::path::PathBuf;
 
-use ::audit::checks::WAIVER_EXPIRED;
 use ::audit::facts::Facts;
 use ::audit::fleet::{self, Fleet, FleetOptions};
 use ::audit::outcome::{Conclusion, Outcome};
@@ -16,13 +15,14 @@ use ::audit::source::SourceEvent;
 use ::audit::waiver::Waivers;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use report::{bad_waiver_message, two_servers_message};
 use server::dialect::AUDIT_GRANTS;
 
 use crate::cli::connect::{Login, Terminal};
 use crate::cli::value::{self, FailOn};
 use crate::exit::{self, Exit};
 use crate::output::file;
-use crate::output::message::{Failure, error, warning};
+use crate::output::message::{Failure, error, say, warning};
 use crate::output::render::Render;
 use crate::process::forbid_dumps;
 
@@ -191,7 +191,7 @@ impl Judgement {
     fn exit(&self, outcome: &Outcome) -> Exit {
         match outcome.conclusion(self.fail_on.0, self.require_complete) {
             Conclusion::BadWaiver => {
-                warning(&format!("a waiver is expired or names an unknown check; see {}", WAIVER_EXPIRED.id));
+                say(&[bad_waiver_message()]);
                 Exit::BadWaiver
             }
             Conclusion::Unreachable => Exit::Failed,
@@ -206,7 +206,7 @@ impl Diff {
     fn run(self) -> Result<Exit, Failure> {
         let (before, after) = (Facts::load(&self.before)?, Facts::load(&self.after)?);
         if before.target != after.target {
-            warning(&format!("these are facts of two servers: {} and {}", before.target, after.target));
+            say(&[two_servers_message(&before.target, &after.target)]);
         }
         let found = drift(&before, &after);
         let format = self.render.format();

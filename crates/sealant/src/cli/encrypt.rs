@@ -6,14 +6,14 @@ use std::time::Duration;
 use ::change::encrypt::{EncryptReport, Method, Options, Policy, Records, ServerAccess, User, carry_out, preview};
 use ::change::{Limit, Request, Throttle, Window};
 use clap::{Args, Subcommand};
-use report::{write_encrypt_html, write_encrypt_json, write_encrypt_plan, write_encrypt_run};
+use report::{statement_log_hint, write_encrypt_html, write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
 use crate::cli::change::{
     Consent, DATADIR_HELP, Evidence, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help,
 };
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, hint};
+use crate::output::message::{Failure, say};
 use crate::output::render::Writer;
 use crate::process::{ended_by_signals, forbid_dumps};
 
@@ -244,7 +244,7 @@ impl Run {
         if report.done {
             return Ok(Exit::Clean);
         }
-        hint(&format!("every statement that ran is in {}", log.display()));
+        say(&[statement_log_hint(&log)]);
         Ok(Exit::Findings)
     }
 }

@@ -12,12 +12,13 @@ use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Trust};
 use ::transfer::summary::{Event, Summary};
 use clap::Args;
 use keyring::WritableKeyring;
+use report::received_messages;
 
 use self::prepare::Preparing;
 use super::transfer::{Certificates, Following};
 use crate::cli::value;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
+use crate::output::message::{Failure, say};
 use crate::process::forbid_dumps;
 
 /// Receive a data directory from another host
@@ -113,11 +114,7 @@ impl Receive {
         if self.following.quiet.is_set() || self.following.json {
             return;
         }
-        info(&format!("received {summary}"));
-        if let Some(rekeyed) = &received.rekeyed {
-            info(&rekeyed.to_string());
-            info(&rekeyed.how_to_start());
-        }
+        say(&received_messages(summary, received.rekeyed.as_ref()));
     }
 
     fn settings(&self) -> Result<ReceiveSettings, Failure> {

@@ -8,15 +8,15 @@ use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
 use ::transfer::Outgoing;
 use ::transfer::codec::level::Compression;
-use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::{Destination, SendSettings};
 use ::transfer::summary::{Event, Summary};
 use ::transfer::tls::Suite;
 use clap::Args;
+use codec::page::KeyFileKeys;
 use glob::Pattern;
-use report::{send_hint, write_send_plan};
+use report::{send_keys_hint, sent_messages, write_send_plan};
 use zeroize::Zeroizing;
 
 use super::key_stores::KeyStores;
@@ -25,7 +25,7 @@ use super::transfer::{Certificates, Following};
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::file::{check_directory, to_stdout};
-use crate::output::message::{Failure, hint, info, warning};
+use crate::output::message::{Failure, say, warning};
 use crate::process::forbid_dumps;
 
 /// Send a data directory to another host, encrypted and verified
@@ -186,8 +186,7 @@ impl Send {
         self.following.over(outcome.as_ref());
         let summary = outcome?;
         if !self.following.quiet.is_set() && !self.following.json {
-            info(&format!("sent {summary}"));
-            send_hint(&progress).iter().for_each(|text| hint(text));
+            say(&sent_messages(&summary, &progress));
         }
         Ok(Exit::Clean)
     }
@@ -214,7 +213,7 @@ impl Send {
             to_stdout(&|out| Ok(write_send_plan(plan, out)?))?;
         }
         if !self.keys.any() {
-            hint("with the keys of the server, encrypted tablespaces compress: see --keyring and --mariadb-key-file");
+            say(&[send_keys_hint()]);
         }
         Ok(Exit::Clean)
     }

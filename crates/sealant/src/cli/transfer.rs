@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use ::transfer::progress::Progress;
 use ::transfer::summary::{Event, Summary, followed};
-use ::transfer::tls::identity::{Authorities, Identity};
 use clap::Args;
-use report::{write_transfer_event, write_transfer_report};
+use pki::{Authorities, Identity};
+use report::{no_transfer_report_message, write_transfer_event, write_transfer_report};
 
 use crate::output::file;
-use crate::output::message::{Failure, warning};
+use crate::output::message::{Failure, say};
 use crate::output::progress::{Quiet, StatusLine};
 
 /// Certificates of the site, used instead of a pairing code.
@@ -79,7 +79,7 @@ impl Following {
         let (Ok(summary), Some(path)) = (outcome, &self.report) else { return };
         let written = file::replace(path, &|out| Ok(write_transfer_report(summary, out)?));
         if let Err(failure) = written {
-            warning(&format!("everything is in place, but there is no report: {}", failure.error));
+            say(&[no_transfer_report_message(&failure.error)]);
         }
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
 }
 
 /// Start times of the waits, and the server's position in the last one.
-struct Waits {
+struct CopiedFiles {
     ddl_from: Instant,
     commits_from: Instant,
     copied_again: u64,
@@ -108,7 +108,7 @@ impl LiveServer<'_> {
         items: &[Item],
         end: &End,
         recover_from: Checkpoint,
-    ) -> Result<Waits, Error> {
+    ) -> Result<CopiedFiles, Error> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, "Innodb_lsn_current", "Innodb_lsn_last_checkpoint")?;
 
@@ -128,7 +128,7 @@ impl LiveServer<'_> {
         self.copy_binary_log(copier, &position.log, None)?;
         self.session.run_with(Privilege::Reload, backup_lock::FLUSH_ENGINE_LOGS)?;
         end.set(self.session.status(log::WRITTEN)?);
-        Ok(Waits { ddl_from, commits_from, copied_again, position })
+        Ok(CopiedFiles { ddl_from, commits_from, copied_again, position })
     }
 
     /// Copies tablespaces that are new, were replaced, or whose table was changed. DDL can write pages without the log,

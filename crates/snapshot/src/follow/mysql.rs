@@ -92,7 +92,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
 }
 
 /// The moment that the copy represents.
-struct Cut {
+struct CopyPoint {
     /// LSN at which the redo log ends.
     end: u64,
     position: CopyPosition,
@@ -103,7 +103,7 @@ struct Cut {
     recover_from: Option<Lsn>,
 }
 
-impl Cut {
+impl CopyPoint {
     fn into_result(self, start_lsn: u64, log_bytes: u64, counts: Counts, ddl_waited: Duration) -> Followed {
         Followed {
             start_lsn,
@@ -132,7 +132,12 @@ struct LogStatus {
 
 impl LiveServer<'_> {
     /// Copies everything but the redo log, and determines its end.
-    fn copy_up_to_cut(&mut self, copier: &Copier<'_>, items: &[Item], recover_from: Checkpoint) -> Result<Cut, Error> {
+    fn copy_up_to_cut(
+        &mut self,
+        copier: &Copier<'_>,
+        items: &[Item],
+        recover_from: Checkpoint,
+    ) -> Result<CopyPoint, Error> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, LSN, CHECKPOINT)?;
         // Copy what is there now, so that less remains while others wait.
@@ -153,7 +158,7 @@ impl LiveServer<'_> {
             Checkpoint::First => None,
             Checkpoint::Newest => Some(Lsn(self.session.status(CHECKPOINT)?.min(status.lsn))),
         };
-        Ok(Cut {
+        Ok(CopyPoint {
             end: status.lsn,
             position: status.position,
             commits_waited: status.waited,

@@ -19,9 +19,9 @@ use super::PrepareFault;
 /// Size limit. No program writes more, and nobody needs more to specify keys.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Form of the value of an option.
+/// ValueType of the value of an option.
 #[derive(Clone, Copy)]
-enum Form {
+enum ValueType {
     Number,
     Word,
     /// Files of the system tablespace, inside the backup.
@@ -30,26 +30,26 @@ enum Form {
 
 /// Server options that mariadb-backup and xtrabackup write and need again, except those that name a library, a key or a
 /// path.
-const KNOWN: [(&str, Form); 19] = [
-    ("innodb_checksum_algorithm", Form::Word),
-    ("innodb_compression_level", Form::Number),
-    ("innodb_data_file_path", Form::DataFiles),
-    (variable::MARIADB_REDO, Form::Word),
-    (variable::MARIADB_TABLESPACES, Form::Word),
-    ("innodb_fast_checksum", Form::Word),
-    ("innodb_log_block_size", Form::Number),
-    ("innodb_log_checksum_algorithm", Form::Word),
-    ("innodb_log_checksums", Form::Word),
-    ("innodb_log_file_size", Form::Number),
-    ("innodb_log_files_in_group", Form::Number),
-    ("innodb_page_size", Form::Number),
-    (variable::MYSQL_REDO, Form::Word),
-    (variable::MYSQL_UNDO, Form::Word),
-    ("innodb_undo_tablespaces", Form::Number),
-    ("master_key_id", Form::Number),
-    ("redo_log_version", Form::Number),
-    ("server_id", Form::Number),
-    ("server_uuid", Form::Word),
+const KNOWN: [(&str, ValueType); 19] = [
+    ("innodb_checksum_algorithm", ValueType::Word),
+    ("innodb_compression_level", ValueType::Number),
+    ("innodb_data_file_path", ValueType::DataFiles),
+    (variable::MARIADB_REDO, ValueType::Word),
+    (variable::MARIADB_TABLESPACES, ValueType::Word),
+    ("innodb_fast_checksum", ValueType::Word),
+    ("innodb_log_block_size", ValueType::Number),
+    ("innodb_log_checksum_algorithm", ValueType::Word),
+    ("innodb_log_checksums", ValueType::Word),
+    ("innodb_log_file_size", ValueType::Number),
+    ("innodb_log_files_in_group", ValueType::Number),
+    ("innodb_page_size", ValueType::Number),
+    (variable::MYSQL_REDO, ValueType::Word),
+    (variable::MYSQL_UNDO, ValueType::Word),
+    ("innodb_undo_tablespaces", ValueType::Number),
+    ("master_key_id", ValueType::Number),
+    ("redo_log_version", ValueType::Number),
+    ("server_id", ValueType::Number),
+    ("server_uuid", ValueType::Word),
 ];
 
 /// Rewrites the option file of a backup; appends the options of `current`, a file of this host.
@@ -83,7 +83,7 @@ fn rewritten(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(rewritten.into_bytes())
 }
 
-impl Form {
+impl ValueType {
     fn fits(self, value: &str) -> bool {
         const MAX_CHARS: usize = 64;
         let word = |text: &str| {

@@ -3,7 +3,7 @@
 pub mod level;
 
 use ::codec::compression::CompressionLevel;
-pub use ::codec::{InvalidPayload, page};
+pub(crate) use ::codec::{InvalidPayload, page};
 use files::all_zero;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use zeroize::Zeroizing;

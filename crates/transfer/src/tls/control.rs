@@ -19,7 +19,10 @@ use zeroize::Zeroizing;
 use crate::{
     error::Error,
     pairing::{EXPORTER_BYTES, Pin},
-    wire::{Control, HEADER_BYTES, frame},
+    wire::{
+        Control,
+        frame::{self, HEADER_BYTES},
+    },
 };
 
 const EXPORTER_LABEL: &[u8] = b"EXPORTER-sealant-transfer-1";

@@ -15,7 +15,10 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::{
     error::Error,
     tls::{handshake, record, socket::RecordSocket},
-    wire::{Data, HEADER_BYTES, MAX_BODY_BYTES, frame},
+    wire::{
+        Data,
+        frame::{self, HEADER_BYTES, MAX_BODY_BYTES},
+    },
 };
 
 /// Maximum length of all messages except chunks.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub use pki::{Authorities, Identity};
+pub(crate) use pki::{Authorities, Identity};
 
 use crate::{error::Error, pairing::Pin};
 

@@ -3,7 +3,7 @@
 mod control;
 mod data;
 mod handshake;
-pub mod identity;
+pub(crate) mod identity;
 mod pinned;
 mod socket;
 pub mod speed;

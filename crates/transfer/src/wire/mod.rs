@@ -7,7 +7,7 @@ mod control;
 mod data;
 pub mod frame;
 
-pub use ::codec::{
+pub(crate) use ::codec::{
     Fields, Malformed,
     entry::{Entry, Kind},
 };
@@ -15,5 +15,4 @@ pub use ::codec::{
 pub use self::{
     control::{Control, MAX_HAVE, PROOF_BYTES, Root, SUITES, SecretBytes, TOKEN_BYTES, VERSION},
     data::{CHUNK_HEADER_BYTES, Chunk, Codec, Data, MAX_QUERIED_HASHES, Material, SLOTS, Segment},
-    frame::{HEADER_BYTES, MAX_BODY_BYTES},
 };

@@ -193,6 +193,13 @@ impl Far {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
+    /// What it says when it accepts near ends.
+    #[must_use]
+    pub fn ready_text(&self) -> String {
+        let addresses: Vec<String> = self.addresses().iter().map(ToString::to_string).collect();
+        format!("ready: far end on {}", addresses.join(", "))
+    }
+
     /// Tries once to reach the server; returns the error if that fails.
     pub async fn try_server(&self) -> Option<String> {
         let test_handshake = tokio::time::timeout(FIRST_CONNECT_TIMEOUT, session::try_server(&self.shared)).await;

@@ -105,6 +105,12 @@ impl Near {
         self.listeners.iter().map(ToString::to_string).collect()
     }
 
+    /// What it says when it accepts clients.
+    #[must_use]
+    pub fn ready_text(&self) -> String {
+        format!("ready: near end on {}", self.addresses().join(", "))
+    }
+
     /// Tries all far ends once, simultaneously; returns the result of each.
     pub async fn try_far_ends(&self) -> Vec<(HostPort, Result<(), Error>)> {
         let options = &self.pool.shared().options;

@@ -21,7 +21,7 @@ use crate::{Error, prove::options};
 /// Some file systems keep times of files in steps.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
-/// What the tables of a directory were before a replay.
+/// The tables of a directory that were encrypted before a replay.
 pub(super) struct EncryptedTables {
     since: SystemTime,
     /// By their numbers, which stay when a table is renamed.

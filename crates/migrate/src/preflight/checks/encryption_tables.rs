@@ -11,8 +11,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
-    let less =
-        encryption::planned(&tables.source, facts.request.encrypt).into_iter().filter(encryption::Entry::is_less);
+    let less = encryption::planned(&tables.source, facts.request.encrypt)
+        .into_iter()
+        .filter(encryption::TableEncryption::is_less);
     less.map(|entry| {
         Finding::block(entry.table, "it is encrypted at the source, and would not be at the target")
             .advice("a table without its own encryption cannot be migrated from an encrypted one")

@@ -11,13 +11,14 @@ use ::bench::disk::{CipherSet, Pattern};
 use ::bench::suite::disk::{DiskSuite, FreeDisk, find_cryptsetup};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use report::bench_disk_hint;
 
 use super::effort::Effort;
 use super::output::Output;
 use crate::cli::change::Consent;
 use crate::cli::value;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, hint};
+use crate::output::message::{Failure, say};
 use crate::process::ended_by_signals;
 
 /// Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given
@@ -103,7 +104,7 @@ impl BenchDisk {
         }
         let exit = self.output.measure(|watch| suite.run(environment, watch))?;
         if let Some(free_disk) = suite.written() {
-            hint(&format!("{} holds noise now; overwrite it before it is used", free_disk.named.display()));
+            say(&[bench_disk_hint(&free_disk.named)]);
         }
         Ok(exit)
     }

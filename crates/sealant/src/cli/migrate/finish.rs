@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use ::migrate::Proof;
 use clap::Args;
-use report::{migrate_abort_change, migrate_aborted, migrate_finished, migrate_unproven};
+use report::{migrate_abort_change, migrate_aborted, migrate_finished, migrate_proof_saved, migrate_unproven};
 
 use super::report::write_proof;
 use super::scope::Scope;
 use crate::cli::change::confirm_change;
 use crate::exit::{self, Exit};
 use crate::output::file::check_writable;
-use crate::output::message::{Failure, info, say};
+use crate::output::message::{Failure, say};
 
 /// Save the proof of a migration after its cut-over, and remove its state; the tables stay at both ends
 ///
@@ -68,7 +68,7 @@ impl Finish {
 /// Saves the proof, and warns if it does not prove the migration: its state is removed all the same.
 fn save(path: &Path, proof: &Proof) -> Result<(), Failure> {
     write_proof(path, proof)?;
-    info(&format!("the proof is in {}", path.display()));
+    say(&[migrate_proof_saved(path)]);
     say(migrate_unproven(proof).as_slice());
     Ok(())
 }

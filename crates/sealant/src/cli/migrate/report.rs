@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::migrate::{Proof, Verdict, proof};
+use ::migrate::{Proof, ProofVerdict, proof};
 use clap::Args;
 use report::{write_migrate_html, write_migrate_proof, write_migrate_proof_lines};
 
@@ -48,9 +48,9 @@ impl Report {
         let found = proof(&self.scope.target()?)?;
         self.write(&found)?;
         Ok(match found.verdict() {
-            Verdict::Proven => Exit::Clean,
-            Verdict::LessEncrypted => Exit::Findings,
-            Verdict::NotCompared => Exit::Incomplete,
+            ProofVerdict::Proven => Exit::Clean,
+            ProofVerdict::LessEncrypted => Exit::Findings,
+            ProofVerdict::NotCompared => Exit::Incomplete,
         })
     }
 

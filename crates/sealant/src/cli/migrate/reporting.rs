@@ -2,7 +2,7 @@
 
 use ::migrate::Event;
 use clap::Args;
-use report::{Message, MigrateLine, migrate_event, migrate_status_line, write_migrate_line};
+use report::{Message, MigrateLine, migrate_event, migrate_more_differ, migrate_status_line, write_migrate_line};
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, say};
@@ -62,7 +62,7 @@ impl Reporter<'_> {
     fn may_name(&mut self) -> bool {
         self.differing += 1;
         if self.differing == NAMED + 1 {
-            self.say(&[Message::Info(format!("more than {NAMED} rows differ; --json names all"))]);
+            self.say(&[migrate_more_differ(NAMED)]);
         }
         self.differing <= NAMED
     }

@@ -9,11 +9,11 @@ use ::snapshot::backup::Settings;
 use ::snapshot::follow::Keys;
 use ::snapshot::{Error, Keep, Listener, Options, ProviderChoice, SnapshotCopy, SnapshotGuard, take};
 use clap::Args;
-use report::backup_copy_message;
+use report::{backup_copy_message, snapshot_kept_message};
 
 use super::source::{Freezing, ServerHint, Source};
 use crate::cli::key_stores::KeyStores;
-use crate::output::message::{Failure, info, warning};
+use crate::output::message::{Failure, info, say};
 use crate::process::{end, ended_by_signals};
 
 /// The running server to copy.
@@ -74,7 +74,7 @@ impl Live {
 
 /// Holds a copy. A signal releases it and ends the program, because other threads wait for the network.
 pub(crate) fn guard(copy: SnapshotCopy, stop: Arc<AtomicBool>) -> SnapshotGuard {
-    let kept = |error: &Error| warning(&format!("{error}; `sealant snapshot drop` removes it"));
+    let kept = |error: &Error| say(&[snapshot_kept_message(error)]);
     SnapshotGuard::new(copy, stop, Listener { stopped: Box::new(end_by_signal), kept: Arc::new(kept) })
 }
 

@@ -93,8 +93,7 @@ impl Far {
                 // The server may come up later.
                 warning(&reason);
             }
-            let addresses: Vec<String> = far.addresses().iter().map(ToString::to_string).collect();
-            info(&format!("ready: far end on {}", addresses.join(", ")));
+            info(&far.ready_text());
             far.run().await;
             info("stopped");
             Ok(())

@@ -84,7 +84,7 @@ impl Near {
                     }
                 }
             }
-            info(&format!("ready: near end on {}", near.addresses().join(", ")));
+            info(&near.ready_text());
             near.run().await;
             info("stopped");
             Ok(())
