@@ -20,8 +20,8 @@ impl Error {
     fn backup_hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`",
-            Self::OtherMachine { .. } => {
-                let lost = "a host that lost its state has to be allowed to list and read its backups for one `sealant \
+            Self::OtherMachine { .. } | Self::OldBackupState { .. } => {
+                let lost = "a host that lost its state, or got an older copy of it, has to be allowed to list and read its backups for one `sealant \
                             backup init` and one run";
                 return Some(format!("{OWN_NAME}; {lost}").into());
             }

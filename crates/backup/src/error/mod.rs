@@ -104,6 +104,18 @@ pub enum Error {
         /// Path of the lock file.
         path: PathBuf,
     },
+    /// The state of this host is an older copy, or another machine writes as this host.
+    #[error(
+        "{location}: the state of {host} is older than the repository, which had a backup {number} that it does not know"
+    )]
+    OldBackupState {
+        /// The store.
+        location: String,
+        /// Name of the host.
+        host: String,
+        /// The number that was in use.
+        number: Number,
+    },
     /// Another machine writes backups under the same host name.
     #[error("{location}: another machine writes as {host}: backup {number} exists and is not from this machine")]
     OtherMachine {
