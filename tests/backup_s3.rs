@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::s3::s3_server;
 
 use crate::support::backup::{Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper};
@@ -204,6 +205,27 @@ fn a_host_with_an_old_state_makes_no_backup_until_it_may_read() {
     s3.put_policy("backups", HOST_ONLY).expect("a policy");
     ended(&mut backups.command(&["init", "--unproven-recipient"])).is(0);
     backups.backup(&["run"]).is(0).says("continues from 4");
+}
+
+/// A store that replaces objects although it is told not to is refused.
+#[test]
+fn a_store_that_replaces_objects_is_refused() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", true).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let init = ["init", "--unproven-recipient"];
+    let careful = backups.command(&init).output().expect("it starts");
+    let said = String::from_utf8_lossy(&careful.stderr).into_owned();
+    assert!(said.contains("refuses wrong checksums: yes, keeps versions: yes, locks objects: not known"), "{said}");
+    let fault = |seen: &Seen| if seen.method == "PUT" { Fault::Answer(200, "taken") } else { Fault::None };
+    let proxy = FaultyStore::start(s3.port(), fault).expect("a proxy");
+    backups.configure(&s3.endpoint(), &proxy.endpoint());
+    let careless = backups.command(&init).output().expect("it starts");
+    let said = String::from_utf8_lossy(&careless.stderr).into_owned();
+    assert!(careless.status.code() == Some(1) && said.contains("the store replaces an object"), "{said}");
 }
 
 /// Copies a directory with everything in it.

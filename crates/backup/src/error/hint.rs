@@ -20,6 +20,9 @@ impl Error {
     fn backup_hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`",
+            Self::ReplacingStore { .. } => {
+                "backups would not be safe from being overwritten there: use a newer release of the store, or another one"
+            }
             Self::OtherMachine { .. } | Self::OldBackupState { .. } => {
                 let lost = "a host that lost its state, or got an older copy of it, has to be allowed to list and read its backups for one `sealant \
                             backup init` and one run";

@@ -98,6 +98,12 @@ pub enum Error {
         /// Location of the repository.
         location: String,
     },
+    /// The store replaces objects although it is told not to.
+    #[error("{location}: the store replaces an object although the request forbids it (If-None-Match)")]
+    ReplacingStore {
+        /// Location of the repository.
+        location: String,
+    },
     /// Another run holds the lock.
     #[error("{path}: another backup of this host is running")]
     Busy {
