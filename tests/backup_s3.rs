@@ -1,7 +1,9 @@
 //! Backups in buckets of real S3 servers.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
+use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::s3::s3_server;
 
 use crate::support::backup::{Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper};
@@ -132,6 +134,104 @@ fn every_role_does_what_the_printed_policy_allows() {
     let check = ended(sealant().args(["backup", "check", "all", "--objects", "--json", "--config"]).arg(&config)).is(0);
     assert_eq!(check.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", check.json);
     backups.backup(&["run"]).is(0).says("continues from 3");
+}
+
+/// A host that may only put objects, and whose state directory was restored from an old copy, neither overwrites
+/// anything nor makes a backup on top of one whose packs may be gone.
+#[test]
+fn a_host_with_an_old_state_makes_no_backup_until_it_may_read() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let (root, host) = (s3.root().expect("root"), s3.create_user("host").expect("a user"));
+    s3.put_policy("backups", HOST_ONLY).expect("a policy");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &host, "s3://backups/mysql");
+    backups.backup(&["run"]).is(0);
+    let (state, old) = (backups.path("state"), backups.path("old"));
+    copy(&state, &old);
+    let mut change = |name: &str| {
+        server.start().expect("it starts");
+        server.sql(&format!("UPDATE demo.enc SET name = '{name}' WHERE id < 5")).expect("changed");
+        server.stop().expect("it stops");
+    };
+    for name in ["second", "third"] {
+        change(name);
+        backups.backup(&["run"]).is(0);
+    }
+    let data = s3.path("data/backups/mysql/hosts");
+    let receipts = || files_below(&data).into_iter().filter(|path| path.to_string_lossy().contains("/receipts/"));
+    let before: Vec<(PathBuf, Vec<u8>)> =
+        receipts().map(|path| (path.clone(), fs::read(path).expect("a receipt"))).collect();
+    let roll_back = || {
+        fs::remove_dir_all(&state).expect("removed");
+        copy(&old, &state);
+    };
+    roll_back();
+    backups.backup(&["run"]).is(1).says("backup 2 exists");
+    // It does not look for a number that is free.
+    for _ in 0..3 {
+        backups.backup(&["run"]).is(1).says("older than the repository").says("allowed to list and read");
+    }
+    let now: Vec<_> = receipts().map(|path| (path.clone(), fs::read(path).expect("a receipt"))).collect();
+    assert!(now == before, "no receipt was written or replaced");
+
+    // A prune has removed the backups between: their numbers are still in use.
+    with_keeper(&backups, "keep_last = 1\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    files_below(&data).iter().for_each(|object| age(object, 60));
+    let keeper = backups.configure_user("keeper", &s3, &root);
+    let as_keeper =
+        |verb: &[&str]| ended(sealant().arg("backup").args(verb).arg("--json").arg("--config").arg(&keeper));
+    assert_eq!(as_keeper(&["prune", "--yes"]).is(0).number("/pruned/backups"), 2);
+    let signers = backups.path("signers");
+    let check = ["check", "all", "--objects", "--allowed-signers", text(&signers)];
+    let checked = as_keeper(&check).is(0).json;
+    assert_eq!(as_keeper(&["prune", "--yes"]).is(0).number("/pruned/objects"), 0);
+    roll_back();
+    backups.backup(&["run"]).is(1).says("backup 2 exists");
+    backups.backup(&["run"]).is(1).says("older than the repository");
+    assert_eq!(as_keeper(&check).is(0).json["chain"], checked["chain"]);
+
+    // If the host may read the bucket, it makes a full backup after the newest one.
+    let all = HOST_ONLY
+        .replace("[\"s3:PutObject\"]", "[\"s3:*\"]")
+        .replace("[\"arn:aws:s3:::backups/*\"]", "[\"arn:aws:s3:::backups\", \"arn:aws:s3:::backups/*\"]");
+    s3.put_policy("backups", &all).expect("a policy");
+    ended(&mut backups.command(&["init", "--unproven-recipient"])).is(0);
+    backups.backup(&["run"]).is(0).says("does not belong to the newest backup");
+    assert_eq!(as_keeper(&check).is(0).number("/receipts"), 2);
+    backups.restore_as(&s3, &root, "4", &backups.path("into"), &["--keyring", text(&keyring)]).is(0);
+    is_same(&backups.path("into"), &files(server.datadir()));
+    s3.put_policy("backups", HOST_ONLY).expect("a policy");
+    ended(&mut backups.command(&["init", "--unproven-recipient"])).is(0);
+    backups.backup(&["run"]).is(0).says("continues from 4");
+}
+
+/// A store that replaces objects although it is told not to is refused.
+#[test]
+fn a_store_that_replaces_objects_is_refused() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", true).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let init = ["init", "--unproven-recipient"];
+    let careful = backups.command(&init).output().expect("it starts");
+    let said = String::from_utf8_lossy(&careful.stderr).into_owned();
+    assert!(said.contains("refuses wrong checksums: yes, keeps versions: yes, locks objects: not known"), "{said}");
+    let fault = |seen: &Seen| if seen.method == "PUT" { Fault::Answer(200, "taken") } else { Fault::None };
+    let proxy = FaultyStore::start(s3.port(), fault).expect("a proxy");
+    backups.configure(&s3.endpoint(), &proxy.endpoint());
+    let careless = backups.command(&init).output().expect("it starts");
+    let said = String::from_utf8_lossy(&careless.stderr).into_owned();
+    assert!(careless.status.code() == Some(1) && said.contains("the store replaces an object"), "{said}");
+}
+
+/// Copies a directory with everything in it.
+fn copy(from: &Path, to: &Path) {
+    let copied = std::process::Command::new("cp").arg("-a").args([from, to]).status().expect("cp runs");
+    assert!(copied.success());
 }
 
 /// Whoever looks at backups again reads no receipt again, and what was replaced in the bucket is still noticed.

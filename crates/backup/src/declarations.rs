@@ -1,9 +1,10 @@
 //! Reads the declarations of earlier prunes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
-    Digest, names,
+    Digest,
+    names::{self, Number},
     prune::{MAX_BYTES, NAMESPACE, PruneDeclaration, RemovedLogs},
     sshsig::AllowedSigners,
 };
@@ -20,6 +21,8 @@ pub(crate) type PruneDeclarations = BTreeMap<String, HostDeclarations>;
 pub(crate) struct HostDeclarations {
     /// The receipts that were removed, each with the one before it.
     pub(crate) removed: BTreeMap<Digest, Option<Digest>>,
+    /// The numbers of these receipts.
+    pub(crate) numbers: BTreeSet<Number>,
     /// The newest receipts of binary logs that were removed, by server.
     pub(crate) binlogs: BTreeMap<String, DeclaredRemoval>,
     /// Time of the last declaration.
@@ -53,6 +56,7 @@ pub(crate) fn declared(
                 for (host, removed) in declaration.hosts {
                     let of_host = declared.entry(host).or_default();
                     of_host.removed.extend(removed.iter().map(|one| (one.sha256, one.previous)));
+                    of_host.numbers.extend(removed.iter().map(|one| one.number));
                     of_host.last = of_host.last.max(Some(declaration.at));
                 }
                 for (host, servers) in declaration.binlogs {

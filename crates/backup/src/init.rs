@@ -2,13 +2,18 @@
 
 use std::{fs, path::PathBuf};
 
-use archive::sshsig::SigningKey;
+use archive::{names, sshsig::SigningKey};
 use files::{WriteOptions, write_atomic};
-use store::{Put, Store};
+use store::{Put, S3, Store, s3::Settings};
+
+pub use store::s3::Observed;
 
 use crate::{
-    Config, Error, Location, Repository, recipients::Challenge, repository::is_denied,
-    repository_record::RepositoryRecord, state::State,
+    Config, Error, Location, Repository,
+    recipients::Challenge,
+    repository::{is_denied, name},
+    repository_record::RepositoryRecord,
+    state::State,
 };
 
 /// Result of [`init`].
@@ -24,6 +29,8 @@ pub struct Init {
     pub challenges: Vec<Challenge>,
     /// The line to add to an allowed signers file.
     pub signer: String,
+    /// What was observed of the store, if it is a bucket.
+    pub observed: Option<Observed>,
 }
 
 /// Creates the repository and the signing key, unless they exist, and checks the words that recipients have decrypted.
@@ -33,12 +40,12 @@ pub struct Init {
 pub fn init(config: &Config, answers: &[String]) -> Result<Init, Error> {
     let made_key = make_key(config)?;
     let key = config.signing_key()?;
-    let (repository, made_repository) = make_repository(config)?;
+    let (repository, made_repository, observed) = make_repository(config)?;
     let mut recipients = State::open(&config.state, &repository.id, &config.host)?.recipients()?;
     answers.iter().try_for_each(|answer| recipients.answer(answer))?;
     let challenges = recipients.challenges(&recipients.unproven(&config.all_recipients()))?;
     let signer = format!("{} namespaces=\"{}\" {}", config.host, archive::receipt::NAMESPACE, key.public());
-    Ok(Init { repository, made_repository, made_key, challenges, signer })
+    Ok(Init { repository, made_repository, made_key, challenges, signer, observed })
 }
 
 /// Opens the repository of a configuration.
@@ -67,7 +74,7 @@ pub fn open_location(location: &Location) -> Result<Repository, Error> {
 }
 
 /// Creates the repository unless it exists, and determines whether this host may read it.
-fn make_repository(config: &Config) -> Result<(Repository, bool), Error> {
+fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observed>), Error> {
     let (put, id) = Repository::create(&*config.repository.make()?)?;
     let (repository, may_read) = match Repository::open(config.repository.open()?) {
         Err(error) if is_denied(&error) => {
@@ -82,14 +89,22 @@ fn make_repository(config: &Config) -> Result<(Repository, bool), Error> {
             (repository, may_list)
         }
     };
-    if let Location::Bucket(_) = &config.repository {
-        RepositoryRecord::write(config, &repository.id, may_read)?;
-    }
-    Ok((repository, put == Put::New))
+    let Location::Bucket(settings) = &config.repository else { return Ok((repository, put == Put::New, None)) };
+    let observed = Some(observe(settings, &config.host)?);
+    RepositoryRecord::write(config, &repository.id, may_read, observed.clone())?;
+    Ok((repository, put == Put::New, observed))
+}
+
+/// Observes what the store does.
+fn observe(settings: &Settings, host: &str) -> Result<Observed, Error> {
+    let mut random = [0; 8];
+    aws_lc_rs::rand::fill(&mut random).map_err(|_| Error::Randomness)?;
+    let absent = format!("{}probe-{:016x}", names::of_host(host), u64::from_le_bytes(random));
+    Ok(S3::open(settings)?.observe(&name(names::REPOSITORY)?, &name(&absent)?)?)
 }
 
 fn may_list(store: &dyn Store, host: &str) -> Result<bool, Error> {
-    match store.list(&archive::names::receipts(host)) {
+    match store.list(&names::receipts(host)) {
         Err(error) if error.is_denied() => Ok(false),
         listed => Ok(listed.map(|_| true)?),
     }

@@ -56,16 +56,24 @@ impl Repository {
         Self { store, id, may_read: false }
     }
 
-    /// Creates a repository in a store that has none. Returns its id.
+    /// Creates a repository in a store that has none. Returns its id. Makes sure that the store replaces nothing.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::Randomness`].
+    /// [`Error::ReplacingStore`], [`Error::Store`], [`Error::Randomness`].
     pub(crate) fn create(store: &dyn Store) -> Result<(Put, String), Error> {
+        let existing = match read(store, names::REPOSITORY, repository::MAX_BYTES) {
+            Err(error) if is_denied(&error) => None,
+            existing => existing?,
+        };
+        if let Some(existing) = existing {
+            return refuses_again(store, &existing).map(|()| (Put::Exists, String::new()));
+        }
         let mut id = [0; repository::ID_BYTES];
         aws_lc_rs::rand::fill(&mut id).map_err(|_| Error::Randomness)?;
         let description = RepositoryDescription::new(id, Timestamp::now());
         let bytes = description.encode()?;
         let put = store.put_new(&name(names::REPOSITORY)?, &mut Cursor::new(&bytes), bytes.len() as u64)?;
+        refuses_again(store, &bytes)?;
         Ok((put, description.id))
     }
 
@@ -232,6 +240,12 @@ impl Repository {
     pub fn object(&self, object: &str) -> Result<HashingStream<Box<dyn Read + Send>>, Error> {
         Ok(HashingStream::new(self.store.get(&name(object)?, None)?))
     }
+}
+
+/// Puts the description that a store has once more. A store that does not refuse it would also replace backups.
+fn refuses_again(store: &dyn Store, description: &[u8]) -> Result<(), Error> {
+    let put = store.put_new(&name(names::REPOSITORY)?, &mut Cursor::new(description), description.len() as u64)?;
+    if put == Put::New { Err(Error::ReplacingStore { location: store.location() }) } else { Ok(()) }
 }
 
 /// Reads a pack into `bytes` in one pass, since the store may be slow, and compares it with its receipt.

@@ -7,6 +7,7 @@ use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 use archive::Digest;
 use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
+use store::s3::Observed;
 
 use crate::{Config, Error};
 
@@ -22,6 +23,9 @@ pub(crate) struct RepositoryRecord {
     pub(crate) id: String,
     /// Whether `init` could read the repository.
     pub(crate) may_read: bool,
+    /// What `init` observed of the store.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) observed: Option<Observed>,
 }
 
 impl RepositoryRecord {
@@ -32,12 +36,12 @@ impl RepositoryRecord {
         (known.location == config.repository.identity()).then_some(known)
     }
 
-    pub(crate) fn write(config: &Config, id: &str, may_read: bool) -> Result<(), Error> {
+    pub(crate) fn write(config: &Config, id: &str, may_read: bool, observed: Option<Observed>) -> Result<(), Error> {
         let (path, location) = (path(config), config.repository.identity());
         let directory = config.state.join(DIRECTORY);
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         made.map_err(Error::io(&directory, "cannot be created"))?;
-        let known = serde_json::to_vec(&Self { location, id: id.to_owned(), may_read }).unwrap_or_default();
+        let known = serde_json::to_vec(&Self { location, id: id.to_owned(), may_read, observed }).unwrap_or_default();
         let written = write_atomic(&path, &known, WriteOptions::SECRET.replacing(true));
         written.map_err(Error::io(&path, "cannot be written"))
     }

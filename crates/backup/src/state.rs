@@ -3,6 +3,8 @@
 //! ```text
 //! STATE/REPOSITORY/HOST/lock
 //!                       secret          32 random bytes, by which pages are hashed
+//!                       reserved        the highest number in use
+//!                       overtaken       a number that was in use, unknown to this state: it is an older copy
 //!                       recipients.json which recipients were proven: `recipients`
 //!                       000123/         of backup 123
 //!                              receipt.json  receipt.json.sig
@@ -42,6 +44,8 @@ const PAGES: &str = "hashes";
 const PART: &str = ".part";
 /// The highest number in use.
 const RESERVED: &str = "reserved";
+/// Marks the state of a host whose next number was in use, although this state does not know it.
+const OVERTAKEN: &str = "overtaken";
 /// Marks the state of a backup whose receipt is in the repository.
 const COMMITTED: &str = "committed";
 /// Length of a page's hash.
@@ -140,13 +144,41 @@ impl State {
 
     /// The highest number that was reserved; 0 if none was.
     pub(crate) fn reserved(&self) -> Result<Number, Error> {
-        let path = self.directory.join(RESERVED);
+        Ok(self.number(RESERVED)?.unwrap_or(0))
+    }
+
+    /// Reads a file with a number; `None` if there is none.
+    fn number(&self, name: &str) -> Result<Option<Number>, Error> {
+        let path = self.directory.join(name);
         match fs::read_to_string(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             read => {
                 let text = read.map_err(Error::io(&path, "cannot be read"))?;
-                text.trim().parse().map_err(|_| Error::io(&path, "cannot be used")(ErrorKind::InvalidData.into()))
+                let number = text.trim().parse().map(Some);
+                number.map_err(|_| Error::io(&path, "cannot be used")(ErrorKind::InvalidData.into()))
             }
+        }
+    }
+
+    /// Records that the repository has a backup of this host with this number, which this state does not know: the state
+    /// is an older copy, or another machine writes as this host. Its packs may be gone.
+    pub(crate) fn mark_overtaken(&self, number: Number) -> Result<(), Error> {
+        let path = self.directory.join(OVERTAKEN);
+        let written = files::write_atomic(&path, number.to_string().as_bytes(), WriteOptions::SECRET.replacing(true));
+        written.map_err(Error::io(&path, "cannot be written"))
+    }
+
+    /// The number that was found in use, if one was.
+    pub(crate) fn overtaken(&self) -> Result<Option<Number>, Error> {
+        self.number(OVERTAKEN)
+    }
+
+    /// Records that this state belongs to the newest backup in the repository.
+    pub(crate) fn mark_newest(&self) -> Result<(), Error> {
+        let path = self.directory.join(OVERTAKEN);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(Error::io(&path, "cannot be removed")),
         }
     }
 

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use harness::s3::{S3Server, S3User, s3_server};
+use harness::{
+    faulty::{Fault, FaultyStore, Seen},
+    s3::{S3Server, S3User, s3_server},
+};
 use store::{
     Deletion, Error, Name, Put, S3, Store,
     s3::{Address, Lock, LockMode, S3Fault, Settings},
@@ -53,6 +56,41 @@ fn a_bucket_keeps_objects_as_every_store_does() {
             assert!(store.warnings().is_empty());
         }
     }
+}
+
+#[test]
+fn what_a_store_does_is_observed() {
+    let Some(server) = s3_server(false) else { return };
+    let root = server.root().expect("root");
+    for (bucket, is_locking) in [("locking", true), ("plain", false)] {
+        server.create_bucket(bucket, is_locking).expect("a bucket");
+        let lock = is_locking.then_some(Lock { mode: LockMode::Governance, days: 1 });
+        let open = |endpoint: &str| {
+            let mut settings = Settings { lock, ..settings(&server, &root, "s3://unused") };
+            settings.address =
+                Address::new(&format!("s3://{bucket}/db"), Some(endpoint), None, None).expect("an address");
+            S3::open(&settings).expect("a store")
+        };
+        let store = open(&server.endpoint());
+        put(&store, "existing", b"x").expect("put");
+        let observed = store.observe(&name("existing"), &name("absent")).expect("observed");
+        assert_eq!(observed.checksums, Some(true), "{observed:?}");
+        assert_eq!((observed.versions, observed.locks), (Some(is_locking), is_locking.then_some(true)), "{observed:?}");
+        assert!(observed.warnings().is_empty(), "{observed:?}");
+        assert_eq!(store.list("").expect("a listing").len(), 1, "nothing is left");
+
+        // A store that takes everything, and whose answers say so.
+        let fault = |seen: &Seen| if seen.method == "PUT" { Fault::Answer(200, "taken") } else { Fault::None };
+        let proxy = FaultyStore::start(server.port(), fault).expect("a proxy");
+        let careless = open(&proxy.endpoint()).observe(&name("existing"), &name("absent")).expect("observed");
+        assert_eq!(careless.checksums, Some(false));
+        assert!(careless.warnings()[0].contains("checksum"), "{:?}", careless.warnings());
+    }
+    // In a bucket without locks the store may refuse to lock, or ignore that; it is not called locked.
+    let nobody = server.create_user("nobody").expect("a user");
+    let denied = S3::open(&settings(&server, &nobody, "s3://plain/db")).expect("a store");
+    let unknown = denied.observe(&name("existing"), &name("absent")).expect("no error");
+    assert_eq!((unknown.checksums, unknown.versions, unknown.clock_ahead_seconds), (None, None, None));
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub(super) struct Named {
     archives: Vec<Archive>,
     /// What prunes have removed of each archive.
     pruned: BTreeMap<String, DeclaredRemoval>,
+    /// Numbers of the backups that prunes have removed.
+    removed: BTreeSet<Number>,
 }
 
 impl Named {
@@ -46,7 +48,7 @@ impl Named {
         let (links, receipts, mut bad) = links(repository, host, signers)?;
         let (mut declared, untrusted) = declared(repository, signers)?;
         bad.extend(untrusted.into_iter().map(|(object, what)| BadObject { object, what }));
-        let HostDeclarations { removed, binlogs: pruned, .. } = declared.remove(host).unwrap_or_default();
+        let HostDeclarations { removed, numbers, binlogs: pruned, .. } = declared.remove(host).unwrap_or_default();
         let breaks = chain::breaks(&repository.id, host, &links, &removed);
         let archives = if only.is_none() { Archive::read_all(repository, host, signers)? } else { Vec::new() };
         let of_archives = archives.iter().flat_map(|archive| archive.breaks.iter().cloned());
@@ -54,7 +56,7 @@ impl Named {
         let chosen = links.iter().filter(|link| only.is_none_or(|only| link.receipt.number == only));
         let mut objects: BTreeMap<String, Object> = chosen.flat_map(|link| link.receipt.objects()).collect();
         objects.extend(archives.iter().flat_map(Archive::parts).map(|part| (part.object, part.segment.object)));
-        Ok(Self { links, receipts, objects, breaks, bad, archives, pruned })
+        Ok(Self { links, receipts, objects, breaks, bad, archives, pruned, removed: numbers })
     }
 
     /// Whether no receipt is wrong.
@@ -78,7 +80,7 @@ impl Named {
             .map(|(number, _)| number)
             .collect();
         let is_expected = |object: &String| match of_receipt(object) {
-            Some((number, _)) => receipts.contains(&number),
+            Some((number, is_receipt)) => receipts.contains(&number) || !is_receipt && self.removed.contains(&number),
             None => {
                 self.objects.contains_key(object) || of_binlogs.contains(object) || self.is_left_signature(host, object)
             }

@@ -24,8 +24,11 @@ impl Error {
                 "give --identity of one of them; a recipient is known by the first 16 digits of the SHA-256 of its text: \
                  age-keygen -y IDENTITY | tr -d '\\n' | sha256sum"
             }
-            Self::OtherMachine { .. } => {
-                let lost = "a host that lost its state has to be allowed to list and read its backups for one `sealant \
+            Self::ReplacingStore { .. } => {
+                "backups would not be safe from being overwritten there: use a newer release of the store, or another one"
+            }
+            Self::OtherMachine { .. } | Self::OldBackupState { .. } => {
+                let lost = "a host that lost its state, or got an older copy of it, has to be allowed to list and read its backups for one `sealant \
                             backup init` and one run";
                 return Some(format!("{OWN_NAME}; {lost}").into());
             }

@@ -98,11 +98,29 @@ pub enum Error {
         /// Location of the repository.
         location: String,
     },
+    /// The store replaces objects although it is told not to.
+    #[error("{location}: the store replaces an object although the request forbids it (If-None-Match)")]
+    ReplacingStore {
+        /// Location of the repository.
+        location: String,
+    },
     /// Another run holds the lock.
     #[error("{path}: another backup of this host is running")]
     Busy {
         /// Path of the lock file.
         path: PathBuf,
+    },
+    /// The state of this host is an older copy, or another machine writes as this host.
+    #[error(
+        "{location}: the state of {host} is older than the repository, which had a backup {number} that it does not know"
+    )]
+    OldBackupState {
+        /// The store.
+        location: String,
+        /// Name of the host.
+        host: String,
+        /// The number that was in use.
+        number: Number,
     },
     /// Another machine writes backups under the same host name.
     #[error("{location}: another machine writes as {host}: backup {number} exists and is not from this machine")]

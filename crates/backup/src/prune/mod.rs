@@ -132,7 +132,7 @@ impl Removal<'_> {
                 live.extend(link.receipt.objects().map(|(object, _)| object));
                 continue;
             }
-            self.delete(&names::signature(&host.host, number), 0)?;
+            // The signature stays: its name shows a host with an old state that the number was in use.
             self.pruned.backups = self.pruned.backups.saturating_add(1);
         }
         for (object, bytes) in host.unneeded.iter().filter(|(object, _)| !live.contains(*object)) {

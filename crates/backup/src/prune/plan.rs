@@ -150,7 +150,7 @@ impl Planning<'_> {
         }
         let live: BTreeSet<String> =
             kept.iter().flat_map(|kept| kept.link.receipt.objects().map(|(object, _)| object)).collect();
-        let mut unneeded = self.unneeded(&host, &listed, &live);
+        let mut unneeded = self.unneeded(&host, &listed, &live, &declared.numbers);
         let began =
             |link: &Link| put.get(&link.receipt.number).map_or(link.receipt.began, |put| link.receipt.began.min(*put));
         // Also those that are removed now: a lock of the bucket may keep them, and until then a restore of them must
@@ -240,15 +240,16 @@ impl Planning<'_> {
     }
 
     /// Objects that no remaining receipt names and that are too old for a run to still need them. Only names that
-    /// Sealant gives to packs, manifests, keys and signatures count.
-    fn unneeded(&self, host: &str, listed: &[Listed], live: &BTreeSet<String>) -> Objects {
+    /// Sealant gives to packs, manifests, keys and signatures count. The signatures of removed receipts stay.
+    fn unneeded(&self, host: &str, listed: &[Listed], live: &BTreeSet<String>, removed: &BTreeSet<Number>) -> Objects {
         let existing: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
         let is_ours = |object: &str| {
             names::pack_digest(host, object).is_some()
                 || names::manifest_number(host, object).is_some()
                 || names::keys_number(host, object).is_some()
-                || names::receipt_number(host, object)
-                    .is_some_and(|(number, is_receipt)| !is_receipt && !existing.contains(&number))
+                || names::receipt_number(host, object).is_some_and(|(number, is_receipt)| {
+                    !is_receipt && !existing.contains(&number) && !removed.contains(&number)
+                })
         };
         let unneeded =
             listed.iter().filter(|listed| self.is_old(listed)).map(|listed| (listed.name.as_str(), listed.bytes));

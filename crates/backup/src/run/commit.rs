@@ -80,17 +80,31 @@ impl Commit<'_> {
         // Another run must not reuse the number, even if this run ends before its receipt.
         state.reserve(self.number)?;
         let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
-        let object = self.put_manifest(&draft, &manifest)?;
-        let keys = files.keys.as_ref().map(|keys| self.put_keys(keys)).transpose()?;
+        let object = self.noted(state, self.put_manifest(&draft, &manifest))?;
+        let keys = files.keys.as_ref().map(|keys| self.put_keys(keys)).transpose();
+        let keys = self.noted(state, keys)?;
         let states = files.states(&summary.proofs.sound);
         let receipt = self.receipt(&manifest, (object, keys), used, summary);
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
         draft.finish(&manifest, &states, &bytes, signature.as_bytes())?;
-        put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes(), Attempt::First)?;
+        let put = put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes(), Attempt::First);
+        self.noted(state, put)?;
         state.mark_committed(self.number)?;
+        if self.repository.may_read() {
+            state.mark_newest()?;
+        }
         state.forget_others(self.number)?;
         Ok((receipt, Digest::compute(&bytes)))
+    }
+
+    /// Records that the number is in use by a backup that this host does not know. It cannot ask which is the newest, so
+    /// it must not go on to a number that is free.
+    fn noted<T>(&self, state: &State, put: Result<T, Error>) -> Result<T, Error> {
+        if matches!(put, Err(Error::OtherMachine { .. })) && !self.repository.may_read() {
+            state.mark_overtaken(self.number)?;
+        }
+        put
     }
 
     fn manifest(

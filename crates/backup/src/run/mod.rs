@@ -80,6 +80,7 @@ pub fn run(
     let source = &Source::new(copy, hold);
     let (began, clock) = (Timestamp::now(), Instant::now());
     let state = State::open(&config.state, &repository.id, &config.host)?;
+    predecessor::check_state(repository, &config.host, &state)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
     let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
     let keys = &config.server.keys()?;

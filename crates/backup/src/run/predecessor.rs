@@ -98,6 +98,17 @@ impl Predecessor {
     }
 }
 
+/// Refuses a state that is older than the repository, if this host cannot read what is newer: the packs of its last
+/// backup may be gone, and its last receipt may not be the one with this number.
+pub(super) fn check_state(repository: &Repository, host: &str, state: &State) -> Result<(), Error> {
+    match state.overtaken()? {
+        Some(number) if !repository.may_read() => {
+            Err(Error::OldBackupState { location: repository.store().location(), host: host.to_owned(), number })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether all packs to be reused of a backup exist with the right length.
 fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, Error> {
     let lengths = repository.lengths(&receipt.host)?;

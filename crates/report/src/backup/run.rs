@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use backup::{
     Config,
     config::PageStorage,
-    init::Init,
+    init::{Init, Observed},
     recipients::Challenge,
     run::{self, Backup, RunPlan},
 };
@@ -33,6 +33,7 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
             }
         }),
     ];
+    messages.extend(init.observed.iter().flat_map(store_abilities));
     if config.recipients.len() == 1 {
         messages.push(Message::warning(
             "if the identity of the only recipient is lost, so are all backups; add a second recipient, and keep its \
@@ -44,6 +45,22 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
     }
     messages.push(Message::hint("keep this line on the restore host, as the file for --allowed-signers:"));
     messages
+}
+
+/// What the store does, and warnings about what it does not do.
+fn store_abilities(observed: &Observed) -> Vec<Message> {
+    let text = |is_so: Option<bool>| match is_so {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not known",
+    };
+    let abilities = format!(
+        "the store refuses to replace objects: yes, refuses wrong checksums: {}, keeps versions: {}, locks objects: {}",
+        text(observed.checksums),
+        text(observed.versions),
+        text(observed.locks)
+    );
+    std::iter::once(Message::info(abilities)).chain(observed.warnings().into_iter().map(Message::warning)).collect()
 }
 
 /// Messages that ask holders to prove possession of the recipients' identities.

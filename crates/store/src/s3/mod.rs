@@ -14,6 +14,7 @@ mod credentials;
 mod download;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod observe;
 mod sign;
 mod xml;
 
@@ -30,7 +31,10 @@ use data_encoding::{BASE64, HEXLOWER};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-pub use self::address::{Address, SCHEME, Style};
+pub use self::{
+    address::{Address, SCHEME, Style},
+    observe::Observed,
+};
 use self::{
     client::{Call, Client, Reply, Upload},
     download::Download,
