@@ -16,11 +16,11 @@ use crate::support::proof::Proof;
 use crate::support::schema::has_its_schema;
 use crate::support::{Audit, sealant};
 
-const KEY_1: &str = "data=770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
+pub(crate) const KEY_1: &str = "data=770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
 const KEY_1_NEW: &str = "data=0102030405060708090a0b0c0d0e0f100102030405060708090a0b0c0d0e0f10";
-const KEY_2: &str = "data=11111111111111111111111111111111";
+pub(crate) const KEY_2: &str = "data=11111111111111111111111111111111";
 /// Privileges for MariaDB's plug-in, and those for sealant.
-const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
+pub(crate) const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
     path \"mariadb/metadata/*\" { capabilities = [\"list\"] }
     path \"sys/mounts/mariadb/tune\" { capabilities = [\"read\"] }";
 
@@ -59,29 +59,25 @@ impl Site {
     }
 
     /// The same, with a token in a file.
-    fn with_token(&self, name: &str, path: &str, token: &str) -> PathBuf {
+    pub(crate) fn with_token(&self, name: &str, path: &str, token: &str) -> PathBuf {
         let token = self.file(&format!("{name}-token"), token);
         self.option_file(name, path, self.vault.authority(), &format!("sealant_token_file = {}", token.display()))
     }
 
-    fn mariadb(&self, token: &str) -> Server {
+    pub(crate) fn mariadb(&self, token: &str, more: &[&str]) -> Server {
         let url = format!("{}/v1/mariadb", self.vault.address());
         let server = Server::builder(Kind::MariaDb1011)
             .option("--plugin-load-add=hashicorp_key_management")
             .option(format!("--hashicorp-key-management-vault-url={url}"))
             .option(format!("--hashicorp-key-management-vault-ca={}", self.vault.authority().display()))
             .option(format!("--hashicorp-key-management-token={token}"))
-            .options([
-                "--innodb-encrypt-log=ON",
-                "--aria-encrypt-tables=ON",
-                "--encrypt-binlog=ON",
-                "--log-bin=binlog",
-            ]);
+            .options(["--innodb-encrypt-log=ON", "--aria-encrypt-tables=ON", "--encrypt-binlog=ON", "--log-bin=binlog"])
+            .options(more.iter().copied());
         server.start().expect("MariaDB starts with its keys in the Vault")
     }
 }
 
-fn table(name: &str, options: &str) -> String {
+pub(crate) fn table(name: &str, options: &str) -> String {
     format!(
         "CREATE TABLE {name} (id INT PRIMARY KEY, pad TEXT) ENGINE=InnoDB {options};
          INSERT INTO {name} SELECT seq, REPEAT(MD5(seq), 20) FROM seq_1_to_500;"
@@ -114,7 +110,7 @@ fn mariadb_encrypts_through_the_vault_and_every_page_is_proven() {
     site.vault(&["kv", "put", "mariadb/1", KEY_1]);
     site.vault(&["kv", "put", "mariadb/2", KEY_2]);
     let token = site.vault.token("mariadb", POLICY, &[]).expect("a token");
-    let mut server = site.mariadb(&token);
+    let mut server = site.mariadb(&token, &[]);
     server.sql(&format!("CREATE DATABASE demo; USE demo; {}", table("old", "ENCRYPTED=YES"))).expect("SQL");
     site.vault(&["kv", "put", "mariadb/1", KEY_1_NEW]);
     server.stop().expect("it stops");
@@ -311,7 +307,7 @@ fn every_verb_that_needs_keys_fetches_them_from_the_vault() {
     site.vault(&["kv", "put", "mariadb/2", KEY_1_NEW]);
     site.vault(&["kv", "put", "mariadb/2", KEY_2]);
     let token = site.vault.token("mariadb", POLICY, &[]).expect("a token");
-    let mut server = site.mariadb(&token);
+    let mut server = site.mariadb(&token, &[]);
     let tables = [table("one", "ENCRYPTED=YES"), table("two", "ENCRYPTED=YES ENCRYPTION_KEY_ID=2")];
     server.sql(&format!("CREATE DATABASE demo; USE demo; {}", tables.concat())).expect("SQL");
     let config = site.with_token("good.cnf", "mariadb", &token);

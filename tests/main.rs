@@ -53,6 +53,7 @@ mod rekey;
 mod rotate;
 mod rotate_data;
 mod rotate_faults;
+mod rotate_vault;
 mod schema;
 mod snapshot;
 mod sst;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use zeroize::Zeroizing;
+
 use crate::{
     base64::Base64,
     component_file,
@@ -130,6 +132,15 @@ impl MysqlKeyring {
     #[must_use]
     pub(crate) fn for_user(&self, name: &str, user: &str) -> Option<&Key> {
         self.keys.get(user)?.get(name).map(|typed| &typed.key)
+    }
+
+    /// The keys as the bytes of a file of `component_keyring_file`, which [`load`](Self::load) reads: the form in which
+    /// keys of a service are backed up.
+    ///
+    /// # Errors
+    /// [`Error::CannotAdd`] if a name cannot be written.
+    pub fn as_component_file(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        component_file::with_keys(&self.stored())
     }
 
     /// Every key, of the server and of users, sorted by user and name.

@@ -97,9 +97,15 @@ pub enum Fault {
     /// The credentials are not valid, or lack permission.
     #[error("the Vault refuses the token for this path (403)")]
     Forbidden,
-    /// The token may not create a secret there.
-    #[error("the Vault does not let this token create a secret at this path (403)")]
-    MayNotCreate,
+    /// The token may not write there.
+    #[error("the Vault does not let this token write to this path (403)")]
+    MayNotWrite,
+    /// The newest version of a secret is not the expected one.
+    #[error("its newest version is not {expected} any more: somebody else writes it")]
+    OtherVersion {
+        /// The version that was the newest.
+        expected: u32,
+    },
     /// A secret was to be created, but the name has or had a value.
     #[error("there is a secret of this name already, or was one that is deleted")]
     Exists,
@@ -220,7 +226,11 @@ impl Fault {
             Self::Sealed => "unseal it (`vault operator unseal`) and try again",
             Self::Busy(_) => "nothing was changed; try again later, or ask the active node",
             Self::Forbidden => "the token's policy needs the capability `read` for this path, and `list` to list keys",
-            Self::MayNotCreate => "the token's policy needs the capability `create` for this path",
+            Self::MayNotWrite => {
+                "the token's policy needs for this path the capability `create`, and for a new version of a secret \
+                 `update`"
+            }
+            Self::OtherVersion { .. } => "run the same command again when nobody else rotates this key",
             Self::Exists => {
                 "if the Vault shows no value of it, restore it (`vault kv undelete`) or remove it (`vault kv metadata \
                  delete`)"

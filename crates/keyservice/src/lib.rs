@@ -2,7 +2,7 @@
 //!
 //! [`Vault`] is a session with a HashiCorp Vault: it logs in, finds the mount and version of the KV engine, lists
 //! names, and reads secrets. It changes nothing in the Vault, except that a login creates a token, which is revoked at
-//! the end, and that [`Vault::create`] adds a secret.
+//! the end, and that [`Vault::create`] and [`Vault::add_version`] add to it.
 //!
 //! A service is trusted only if its certificate leads to the given authorities; plain HTTP is only for this machine.
 //! Redirects and proxies are not followed, because they could lead to any host. Credentials come from files. Answers
