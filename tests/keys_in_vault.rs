@@ -2,13 +2,14 @@
 //! are there as Percona's plug-in and component store them.
 
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use data_encoding::{BASE64, HEXUPPER};
-use harness::certs::Authority;
+use harness::certs::{Authority, Profile};
 use harness::vault::{self, Vault};
-use harness::{KeyringLocation, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, free_port, limit, require, wait_until};
 
 use crate::support::backup::{Backups, files, is_same};
 use crate::support::moving::{Receiving, moves, send};
@@ -131,6 +132,7 @@ fn mariadb_encrypts_through_the_vault_and_every_page_is_proven() {
     assert_eq!(requests, expected, "one request for each version of a key");
 
     refusals(&site, datadir, &token);
+    a_certificate_of_another_time(&site, datadir);
     app_role(&site, datadir);
     withdrawn(&site, datadir, &config);
 
@@ -181,6 +183,31 @@ fn refusals(site: &Site, datadir: &Path, token: &str) {
     let middle = site.option_file("middle.cnf", "mariadb", &other.certificate(), &token_file);
     fails(&verified(datadir, &middle), "its certificate is not trusted", "another machine answers");
     assert_eq!(site.vault.requests().expect("an audit log").len(), before, "the token was not sent");
+}
+
+/// A service with a certificate that was valid in the past only, as every certificate is to a host whose clock is wrong.
+fn a_certificate_of_another_time(site: &Site, datadir: &Path) {
+    let authority = Authority::create(&site.directory.path().join("past")).expect("openssl");
+    let past = Profile { expired: true, ..Profile::default() };
+    let tls = authority.issue("past", &past).expect("openssl");
+    let port = free_port().expect("a port");
+    let mut openssl = Command::new("openssl");
+    openssl.args(["s_server", "-quiet", "-accept", &format!("127.0.0.1:{port}"), "-cert"]).arg(&tls.cert).arg("-key");
+    openssl.arg(&tls.key).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut service = openssl.spawn().expect("openssl starts");
+    wait_until("it listens", limit(60), || {
+        TcpStream::connect(("127.0.0.1", port)).map(drop).map_err(|error| error.to_string())
+    });
+    let token = site.file("past-token", "hvs.unused");
+    let text = format!(
+        "[mariadb]\nhashicorp_key_management_vault_url = https://127.0.0.1:{port}/v1/mariadb\n\
+         hashicorp_key_management_vault_ca = {}\n[sealant]\nsealant_token_file = {}\n",
+        tls.ca.display(),
+        token.display()
+    );
+    let refused = verified(datadir, &site.file("past.cnf", &text));
+    service.kill().and_then(|()| service.wait()).expect("it ends");
+    fails(&refused, "its certificate is not trusted: certificate expired", "check this host's clock");
 }
 
 fn app_role(site: &Site, datadir: &Path) {
@@ -279,6 +306,7 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
         assert_eq!(requests.len(), elements.len() + 2, "{requests:#?}");
         assert!(!requests.iter().any(|request| request.contains(&mine)), "{requests:#?}");
     }
+    however_many_tablespaces_need_it_each_key_is_requested_once(&site, &server, &component, elements.len());
     let by_config = sealant()
         .arg("verify")
         .arg(server.datadir())
@@ -287,6 +315,26 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
         .output()
         .expect("the binary starts");
     assert_eq!(by_config.status.code(), Some(0), "{}", String::from_utf8_lossy(&by_config.stderr));
+}
+
+fn however_many_tablespaces_need_it_each_key_is_requested_once(
+    site: &Site,
+    server: &Server,
+    config: &Path,
+    keys: usize,
+) {
+    const TABLESPACES: usize = 1000;
+    let many = server.dir().join("many");
+    fs::create_dir(&many).expect("room");
+    for number in 0..TABLESPACES {
+        fs::copy(server.datadir().join("demo/t.ibd"), many.join(format!("t{number}.ibd"))).expect("room");
+    }
+    let before = site.vault.requests().expect("an audit log").len();
+    let proof = Proof::mysql(&[&many], Some(config));
+    assert_eq!((proof.code, proof.files().len()), (0, TABLESPACES), "{}", proof.stderr);
+    let requests = site.vault.requests().expect("an audit log").split_off(before);
+    // As for a single one: the version of the engine, the list, and each key once.
+    assert_eq!(requests.len(), keys + 2, "{requests:#?}");
 }
 
 /// `sealant keys` on this server, with its keys in the service that `config` names.

@@ -27,6 +27,7 @@ mod keyring;
 mod keyring_migrate;
 mod keys;
 mod keys_and_wire;
+mod keys_in_kmip;
 mod keys_in_vault;
 mod live;
 mod login;

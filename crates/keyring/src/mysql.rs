@@ -9,6 +9,7 @@ use crate::{
     component_file,
     error::Error,
     key::{Arena, Key, Keys, Slot},
+    kmip_source::KmipSource,
     plugin_file,
     record::{Material, Parsed, Record},
     service::{self, Owners, WithdrawnKey},
@@ -17,6 +18,9 @@ use crate::{
     summary::{Damage, StoreKind},
     vault_source::{self, VaultSource},
 };
+
+/// The type of the server's own keys.
+const KEY_TYPE: &str = "AES";
 
 /// Keys from a file of `component_keyring_file` or of the `keyring_file` plug-in.
 ///
@@ -61,17 +65,30 @@ impl MysqlKeyring {
         }
     }
 
-    /// As [`Self::load`]; the configuration of a Vault is accepted too, and the server's own keys are fetched from
+    /// As [`Self::load`]; the configuration of a Vault or KMIP service is accepted too, and the server's own keys are fetched from
     /// there.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
     /// [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8]) -> Result<Self, Error> {
-        if !vault_source::is_percona_configuration(bytes) {
-            return Self::load(bytes);
+        match kind_of(bytes) {
+            Ok(StoreKind::VaultConfig) => Self::from_vault(&vault_source::percona(bytes)?, Owners::Server),
+            Ok(StoreKind::KmipConfig) => Self::from_kmip(&KmipSource::parse(bytes)?),
+            _ => Self::load(bytes),
         }
-        Self::from_vault(&vault_source::percona(bytes)?, Owners::Server)
+    }
+
+    /// Fetches keys from a KMIP service, which knows no types and no users.
+    pub(crate) fn from_kmip(source: &KmipSource) -> Result<Self, Error> {
+        let fetched = source.fetch()?;
+        let records = fetched.iter().map(|(name, key)| Record {
+            id: name.clone(),
+            user: String::new(),
+            key_type: KEY_TYPE.to_owned(),
+            material: Some(Material::Plain(key.as_bytes())),
+        });
+        Self::from_parsed(&Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None })
     }
 
     /// Fetches keys from a Vault.

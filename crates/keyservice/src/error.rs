@@ -31,6 +31,9 @@ pub enum Error {
     /// A file of certificates cannot be used.
     #[error(transparent)]
     Authorities(#[from] https::AuthoritiesError),
+    /// The certificate or key of this client, or the authorities, cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] pki::Error),
     /// A file with credentials cannot be read.
     #[error("{}: {source}", path.display())]
     Credentials {
@@ -160,6 +163,23 @@ pub enum Fault {
     /// The answer is not a list of names.
     #[error("the answer is not a list of names")]
     NotAList,
+    /// The answer is not a message of KMIP, or lacks what was asked for.
+    #[error("the answer is not the KMIP message that was asked for")]
+    NotKmip,
+    /// The KMIP service refused the request.
+    #[error("the service refuses it: {} (reason {reason})", message.escape_debug())]
+    KmipRefused {
+        /// `Result Reason`.
+        reason: u32,
+        /// Its message; may be empty.
+        message: String,
+    },
+    /// A key that is wrapped, or encoded in another way than as its bytes.
+    #[error("the key is not given as its bytes alone: it is wrapped, or in another format")]
+    NotARawKey,
+    /// The service did not accept this client's certificate.
+    #[error("the service refuses this client's certificate (TLS alert {0})")]
+    ClientRefused(String),
     /// An HTTP error.
     #[error("the answer cannot be read: {0}")]
     Protocol(String),
@@ -176,6 +196,12 @@ impl Error {
             ),
             Self::Credentials { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("run as a user who may read it, such as root or the server's")
+            }
+            Self::Certificates(error) => error.hint(),
+            Self::Request { address, fault: Fault::Unreachable(_) | Fault::Timeout }
+                if address.starts_with("kmip:") =>
+            {
+                Some("is the KMIP service running, and may this host reach it?")
             }
             Self::Request { fault, .. } => fault.hint(),
             _ => None,
@@ -239,6 +265,13 @@ impl Fault {
             Self::LoginRefused(_) => "check role id and secret id, and where the AppRole method is mounted",
             Self::NoMount | Self::NoAccess => {
                 "check the mount point (`vault secrets list`), the namespace, and the policy of the token"
+            }
+            Self::KmipRefused { .. } => {
+                "see the service's log: the owner of client_ca needs the permissions Locate, Get and \
+                                          Get Attributes"
+            }
+            Self::ClientRefused(_) => {
+                "client_ca has to be a certificate that the service accepts, and client_key its key"
             }
             Self::Redirect(_) => "give the address of the active node itself",
             _ => return None,
