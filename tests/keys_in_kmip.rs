@@ -63,6 +63,8 @@ fn keys_of_a_kmip_service_open_the_tables_of_mysql() {
         let text = |name: &str| element[name].as_str().expect("text");
         ids.push(service.register(text("data_id"), "db1", text("data")).expect("registered"));
     }
+    // A key that no file needs, which remains when the others are destroyed.
+    service.register("INNODBKey-another-1", "db1", &"55".repeat(32)).expect("registered");
     // A key of another group, and of the same name.
     let name = json["elements"][0]["data_id"].as_str().expect("a name");
     service.register(name, "db2", &"77".repeat(32)).expect("registered");
