@@ -158,7 +158,7 @@ fn refusals(site: &Site, server: &Server, keyring: &Path, vault: &Path) {
         path \"two/metadata/db/*\" { capabilities = [\"list\"] }";
     let token = site.vault.token("reader", list, &[]).expect("a token");
     let reader = component(site, "reader.cnf", "two/db", &token);
-    migrate(keyring, &reader, server, &["--yes"]).refused(1, "does not let this token create", "`create`");
+    migrate(keyring, &reader, server, &["--yes"]).refused(1, "does not let this token write", "`create`");
 
     let json: Value = serde_json::from_slice(&before).expect("JSON");
     let mut names: Vec<&str> =
@@ -168,7 +168,7 @@ fn refusals(site: &Site, server: &Server, keyring: &Path, vault: &Path) {
     let one = format!("{list}\npath \"two/data/db/{first}\" {{ capabilities = [\"create\", \"read\"] }}");
     let token = site.vault.token("one", &one, &[]).expect("a token");
     let interrupted = component(site, "one.cnf", "two/db", &token);
-    migrate(keyring, &interrupted, server, &["--yes"]).refused(1, "does not let this token create", "`create`");
+    migrate(keyring, &interrupted, server, &["--yes"]).refused(1, "does not let this token write", "`create`");
     let listed = site.vault(&["kv", "list", "-format=json", "two/db"]);
     assert_eq!(serde_json::from_str::<Value>(&listed).expect("JSON"), json!([first]));
     assert_eq!(fs::read(keyring).expect("a keyring"), before, "the source is unchanged");

@@ -2,13 +2,14 @@
 //! are there as Percona's plug-in and component store them.
 
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use data_encoding::{BASE64, HEXUPPER};
-use harness::certs::Authority;
+use harness::certs::{Authority, Profile};
 use harness::vault::{self, Vault};
-use harness::{KeyringLocation, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, free_port, limit, require, wait_until};
 
 use crate::support::backup::{Backups, files, is_same};
 use crate::support::moving::{Receiving, moves, send};
@@ -16,11 +17,11 @@ use crate::support::proof::Proof;
 use crate::support::schema::has_its_schema;
 use crate::support::{Audit, sealant};
 
-const KEY_1: &str = "data=770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
+pub(crate) const KEY_1: &str = "data=770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
 const KEY_1_NEW: &str = "data=0102030405060708090a0b0c0d0e0f100102030405060708090a0b0c0d0e0f10";
-const KEY_2: &str = "data=11111111111111111111111111111111";
+pub(crate) const KEY_2: &str = "data=11111111111111111111111111111111";
 /// Privileges for MariaDB's plug-in, and those for sealant.
-const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
+pub(crate) const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
     path \"mariadb/metadata/*\" { capabilities = [\"list\"] }
     path \"sys/mounts/mariadb/tune\" { capabilities = [\"read\"] }";
 
@@ -59,29 +60,25 @@ impl Site {
     }
 
     /// The same, with a token in a file.
-    fn with_token(&self, name: &str, path: &str, token: &str) -> PathBuf {
+    pub(crate) fn with_token(&self, name: &str, path: &str, token: &str) -> PathBuf {
         let token = self.file(&format!("{name}-token"), token);
         self.option_file(name, path, self.vault.authority(), &format!("sealant_token_file = {}", token.display()))
     }
 
-    fn mariadb(&self, token: &str) -> Server {
+    pub(crate) fn mariadb(&self, token: &str, more: &[&str]) -> Server {
         let url = format!("{}/v1/mariadb", self.vault.address());
         let server = Server::builder(Kind::MariaDb1011)
             .option("--plugin-load-add=hashicorp_key_management")
             .option(format!("--hashicorp-key-management-vault-url={url}"))
             .option(format!("--hashicorp-key-management-vault-ca={}", self.vault.authority().display()))
             .option(format!("--hashicorp-key-management-token={token}"))
-            .options([
-                "--innodb-encrypt-log=ON",
-                "--aria-encrypt-tables=ON",
-                "--encrypt-binlog=ON",
-                "--log-bin=binlog",
-            ]);
+            .options(["--innodb-encrypt-log=ON", "--aria-encrypt-tables=ON", "--encrypt-binlog=ON", "--log-bin=binlog"])
+            .options(more.iter().copied());
         server.start().expect("MariaDB starts with its keys in the Vault")
     }
 }
 
-fn table(name: &str, options: &str) -> String {
+pub(crate) fn table(name: &str, options: &str) -> String {
     format!(
         "CREATE TABLE {name} (id INT PRIMARY KEY, pad TEXT) ENGINE=InnoDB {options};
          INSERT INTO {name} SELECT seq, REPEAT(MD5(seq), 20) FROM seq_1_to_500;"
@@ -114,7 +111,7 @@ fn mariadb_encrypts_through_the_vault_and_every_page_is_proven() {
     site.vault(&["kv", "put", "mariadb/1", KEY_1]);
     site.vault(&["kv", "put", "mariadb/2", KEY_2]);
     let token = site.vault.token("mariadb", POLICY, &[]).expect("a token");
-    let mut server = site.mariadb(&token);
+    let mut server = site.mariadb(&token, &[]);
     server.sql(&format!("CREATE DATABASE demo; USE demo; {}", table("old", "ENCRYPTED=YES"))).expect("SQL");
     site.vault(&["kv", "put", "mariadb/1", KEY_1_NEW]);
     server.stop().expect("it stops");
@@ -135,6 +132,7 @@ fn mariadb_encrypts_through_the_vault_and_every_page_is_proven() {
     assert_eq!(requests, expected, "one request for each version of a key");
 
     refusals(&site, datadir, &token);
+    a_certificate_of_another_time(&site, datadir);
     app_role(&site, datadir);
     withdrawn(&site, datadir, &config);
 
@@ -185,6 +183,31 @@ fn refusals(site: &Site, datadir: &Path, token: &str) {
     let middle = site.option_file("middle.cnf", "mariadb", &other.certificate(), &token_file);
     fails(&verified(datadir, &middle), "its certificate is not trusted", "another machine answers");
     assert_eq!(site.vault.requests().expect("an audit log").len(), before, "the token was not sent");
+}
+
+/// A service with a certificate that was valid in the past only, as every certificate is to a host whose clock is wrong.
+fn a_certificate_of_another_time(site: &Site, datadir: &Path) {
+    let authority = Authority::create(&site.directory.path().join("past")).expect("openssl");
+    let past = Profile { expired: true, ..Profile::default() };
+    let tls = authority.issue("past", &past).expect("openssl");
+    let port = free_port().expect("a port");
+    let mut openssl = Command::new("openssl");
+    openssl.args(["s_server", "-quiet", "-accept", &format!("127.0.0.1:{port}"), "-cert"]).arg(&tls.cert).arg("-key");
+    openssl.arg(&tls.key).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut service = openssl.spawn().expect("openssl starts");
+    wait_until("it listens", limit(60), || {
+        TcpStream::connect(("127.0.0.1", port)).map(drop).map_err(|error| error.to_string())
+    });
+    let token = site.file("past-token", "hvs.unused");
+    let text = format!(
+        "[mariadb]\nhashicorp_key_management_vault_url = https://127.0.0.1:{port}/v1/mariadb\n\
+         hashicorp_key_management_vault_ca = {}\n[sealant]\nsealant_token_file = {}\n",
+        tls.ca.display(),
+        token.display()
+    );
+    let refused = verified(datadir, &site.file("past.cnf", &text));
+    service.kill().and_then(|()| service.wait()).expect("it ends");
+    fails(&refused, "its certificate is not trusted: certificate expired", "check this host's clock");
 }
 
 fn app_role(site: &Site, datadir: &Path) {
@@ -283,6 +306,7 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
         assert_eq!(requests.len(), elements.len() + 2, "{requests:#?}");
         assert!(!requests.iter().any(|request| request.contains(&mine)), "{requests:#?}");
     }
+    however_many_tablespaces_need_it_each_key_is_requested_once(&site, &server, &component, elements.len());
     let by_config = sealant()
         .arg("verify")
         .arg(server.datadir())
@@ -291,6 +315,26 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
         .output()
         .expect("the binary starts");
     assert_eq!(by_config.status.code(), Some(0), "{}", String::from_utf8_lossy(&by_config.stderr));
+}
+
+fn however_many_tablespaces_need_it_each_key_is_requested_once(
+    site: &Site,
+    server: &Server,
+    config: &Path,
+    keys: usize,
+) {
+    const TABLESPACES: usize = 1000;
+    let many = server.dir().join("many");
+    fs::create_dir(&many).expect("room");
+    for number in 0..TABLESPACES {
+        fs::copy(server.datadir().join("demo/t.ibd"), many.join(format!("t{number}.ibd"))).expect("room");
+    }
+    let before = site.vault.requests().expect("an audit log").len();
+    let proof = Proof::mysql(&[&many], Some(config));
+    assert_eq!((proof.code, proof.files().len()), (0, TABLESPACES), "{}", proof.stderr);
+    let requests = site.vault.requests().expect("an audit log").split_off(before);
+    // As for a single one: the version of the engine, the list, and each key once.
+    assert_eq!(requests.len(), keys + 2, "{requests:#?}");
 }
 
 /// `sealant keys` on this server, with its keys in the service that `config` names.
@@ -311,7 +355,7 @@ fn every_verb_that_needs_keys_fetches_them_from_the_vault() {
     site.vault(&["kv", "put", "mariadb/2", KEY_1_NEW]);
     site.vault(&["kv", "put", "mariadb/2", KEY_2]);
     let token = site.vault.token("mariadb", POLICY, &[]).expect("a token");
-    let mut server = site.mariadb(&token);
+    let mut server = site.mariadb(&token, &[]);
     let tables = [table("one", "ENCRYPTED=YES"), table("two", "ENCRYPTED=YES ENCRYPTION_KEY_ID=2")];
     server.sql(&format!("CREATE DATABASE demo; USE demo; {}", tables.concat())).expect("SQL");
     let config = site.with_token("good.cnf", "mariadb", &token);

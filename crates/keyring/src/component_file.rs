@@ -2,13 +2,18 @@
 //!
 //! Source: docs/formats, "Key stores"; confirmed on MySQL 9.7.
 
+use std::fmt::Write as _;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use zeroize::Zeroizing;
 
 use crate::{
+    error::Error,
     hex::Hex,
     lenient_json::Text,
-    record::{Material, Parsed, Record},
+    record::{Material, NewKey, Parsed, Record},
+    stored_key::StoredKey,
     summary::{Damage, StoreKind, StoreSummary},
 };
 
@@ -43,6 +48,48 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
         damage: if known { Vec::new() } else { vec![Damage::UnknownVersion] },
         checksum_ok: None,
     })
+}
+
+/// The file with one more key; a new one if `before` is empty.
+///
+/// # Errors
+/// [`Error::Truncated`] if `before` is damaged; [`Error::CannotAdd`] if a name cannot be written.
+pub(crate) fn with_key(before: &[u8], key: NewKey<'_>) -> Result<Zeroizing<Vec<u8>>, Error> {
+    #[derive(Deserialize)]
+    struct ComponentFile<'a> {
+        #[serde(borrow)]
+        elements: Vec<&'a RawValue>,
+    }
+    let elements = match before {
+        [] => Vec::new(),
+        _ => serde_json::from_slice::<ComponentFile<'_>>(before).map_err(|_| Error::Truncated)?.elements,
+    };
+    let text = |text: &str| serde_json::to_string(text).map_err(|_| Error::CannotAdd);
+    let (user, name, key_type) = (text(key.user)?, text(key.name)?, text(key.key_type)?);
+    let mut digits = Zeroizing::new(String::with_capacity(key.key.len().saturating_mul(2)));
+    for byte in key.key {
+        let _ = write!(digits, "{byte:02X}");
+    }
+    // Allocated once: reallocation would leave keys in memory.
+    let names = [&user, &name, &key_type].into_iter().fold(0, |sum: usize, name| sum.saturating_add(name.len()));
+    let more = names.saturating_add(digits.len()).saturating_add(256);
+    let mut after = Zeroizing::new(Vec::with_capacity(before.len().saturating_add(more)));
+    after.extend(br#"{"version":"1.0","elements":["#);
+    for element in elements {
+        after.extend(element.get().as_bytes());
+        after.push(b',');
+    }
+    for part in [r#"{"user":"#, &user, r#","data_id":"#, &name, r#","data_type":"#, &key_type, r#","data":""#, &digits]
+    {
+        after.extend(part.as_bytes());
+    }
+    after.extend(br#"","extension":[]}]}"#);
+    Ok(after)
+}
+
+/// A new file with these keys: the form in which keys of a service are backed up.
+pub(crate) fn with_keys(keys: &[StoredKey]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    keys.iter().try_fold(Zeroizing::default(), |bytes: Zeroizing<Vec<u8>>, key| with_key(&bytes, key.as_new()))
 }
 
 pub(crate) fn inspect(bytes: &[u8]) -> StoreSummary {

@@ -11,21 +11,23 @@ use crate::{
     file::read_file,
     store::recognise,
     summary::{ComponentConfig, StoreKind},
-    vault_source::is_percona_configuration,
+    vault_source::is_mysql_service,
 };
 
 /// The component whose keys can be fetched from a HashiCorp Vault.
 pub const VAULT_COMPONENT: &str = "component_keyring_vault";
+/// The component whose keys can be fetched from a KMIP service.
+pub const KMIP_COMPONENT: &str = "component_keyring_kmip";
 /// Components that read a configuration with their name.
 pub const CONFIGURED_COMPONENTS: [&str; 4] =
-    [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, "component_keyring_kmip"];
+    [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, KMIP_COMPONENT];
 /// File with the variables of `SET PERSIST`. Source: MySQL manual, "Persisted System Variables".
 pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
 const KEYRING_PREFIX: &str = "keyring_";
 
 /// Finds the keyring file named by `component_keyring_file.cnf`, as the server does; for `component_keyring_vault.cnf`,
-/// and other configurations of a Vault, the configuration that says where the keys are. With `read_local_config` the
+/// and other configurations of a Vault or KMIP service, the configuration that says where the keys are. With `read_local_config` the
 /// file of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
 /// opened.
 ///
@@ -43,13 +45,14 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
         None => Err(Error::NeedsDatadir { wanted: wanted.to_owned() }),
     };
     let bytes = read_file(config_path)?;
-    if is_percona_configuration(&bytes) {
+    if is_mysql_service(&bytes) {
         return Ok(config_path.to_owned());
     }
-    let config = parse_config(config_path, &bytes)?;
-    if config.read_local_config && component(name) == Some(VAULT_COMPONENT) {
+    let is_local = || inspect_component(&bytes).config.is_some_and(|config| config.read_local_config);
+    if matches!(component(name), Some(VAULT_COMPONENT | KMIP_COMPONENT)) && is_local() {
         return in_datadir(name);
     }
+    let config = parse_config(config_path, &bytes)?;
     let found = if config.read_local_config {
         let path = in_datadir(name)?;
         let local = read_file(&path).and_then(|bytes| parse_config(&path, &bytes)).and_then(keyring_of);

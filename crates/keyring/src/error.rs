@@ -129,6 +129,21 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The configuration of a KMIP service does not suffice to fetch keys.
+    #[error("the configuration of a KMIP service {what}")]
+    KmipConfig {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The KMIP service has no keys with names.
+    #[error("the KMIP service has no keys with names{}", group_text(.group.as_deref()))]
+    NoKeysInKmip {
+        /// The object group that was asked for.
+        group: Option<String>,
+    },
+    /// Keys were to be added to a KMIP service.
+    #[error("keys can only be read from a KMIP service")]
+    KmipIsReadOnly,
     /// The service returned no keys.
     #[error(transparent)]
     Service(#[from] keyservice::Error),
@@ -216,11 +231,17 @@ impl Error {
                 "the policy of the token needs `list` for metadata/, or the file `sealant_key_ids = 1,2` in a group \
                  [sealant]",
             ),
+            Self::NoKeysInKmip { .. } => Some("check object_group, and which client the service lets read the keys"),
+            Self::KmipIsReadOnly => Some("register them with the server's own mysql_migrate_keyring"),
             Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
             Self::Vanished { .. } => Some("nothing was changed; try again"),
             _ => None,
         }
     }
+}
+
+fn group_text(group: Option<&str>) -> String {
+    group.map_or_else(String::new, |group| format!(" in the object group {}", group.escape_debug()))
 }
 
 /// The kind of store that was given instead of the expected one, and what to give instead.
@@ -243,6 +264,10 @@ const fn wrong_kind(kind: StoreKind) -> &'static str {
         }
         StoreKind::VaultConfig => {
             "the configuration of a Vault, where the keys are; migrate a copy of them to a keyring file and give that"
+        }
+        StoreKind::KmipConfig => {
+            "the configuration of a KMIP service, where the keys are; migrate a copy of them to a keyring file and give \
+             that"
         }
         StoreKind::CfpExportKey => {
             "the transfer key of one exported table (.cfp), which opens the tablespace file exported with it and no \

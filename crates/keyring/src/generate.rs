@@ -21,8 +21,7 @@ const LINE_BYTES: usize = 16;
 /// # Errors
 /// [`Error::Cipher`] if the system has no random bytes.
 pub fn new_password() -> Result<Zeroizing<Vec<u8>>, Error> {
-    let mut digits = Zeroizing::new(String::with_capacity(2 * PASSWORD_BYTES));
-    add_random(&mut digits, PASSWORD_BYTES)?;
+    let digits = random_digits(PASSWORD_BYTES)?;
     Ok(Zeroizing::new(digits.as_bytes().to_vec()))
 }
 
@@ -41,6 +40,13 @@ pub fn new_key_file(keys: u32, password: &[u8]) -> Result<Vec<u8>, Error> {
         text.push('\n');
     }
     openssl_enc::seal(text.as_bytes(), password)
+}
+
+/// Random bytes in hexadecimal digits.
+pub(crate) fn random_digits(bytes: usize) -> Result<Zeroizing<String>, Error> {
+    let mut digits = Zeroizing::new(String::with_capacity(bytes.saturating_mul(2)));
+    add_random(&mut digits, bytes)?;
+    Ok(digits)
 }
 
 fn add_random(text: &mut String, bytes: usize) -> Result<(), Error> {

@@ -1,5 +1,5 @@
-//! Where the keys of a MySQL server are: in a keyring file, or in a Vault. From either, all keys can be read, and to
-//! either, keys can be added, so that they can be moved.
+//! Where the keys of a MySQL server are: in a keyring file, a Vault, or a KMIP service. From each, all keys can be read;
+//! to a file and a Vault, keys can be added, so that they can be moved.
 
 use std::{
     fmt,
@@ -11,6 +11,7 @@ use crate::{
     config::keyring_path,
     error::Error,
     file::read_file,
+    kmip_source::KmipSource,
     mysql::MysqlKeyring,
     service::{self, Owners},
     store::kind_of,
@@ -26,6 +27,7 @@ pub struct KeyLocation(Place);
 enum Place {
     File(PathBuf),
     Vault { source: Box<VaultSource>, configuration: PathBuf },
+    Kmip { source: Box<KmipSource>, configuration: PathBuf },
 }
 
 impl fmt::Debug for KeyLocation {
@@ -39,6 +41,7 @@ impl fmt::Display for KeyLocation {
         match &self.0 {
             Place::File(path) => write!(f, "{}", path.display()),
             Place::Vault { source, .. } => write!(f, "{} in the Vault {}", source.path, source.access.address),
+            Place::Kmip { source, .. } => write!(f, "the KMIP service {}:{}", source.access.host, source.access.port),
         }
     }
 }
@@ -57,10 +60,7 @@ impl KeyLocation {
             bytes => bytes?,
         };
         match kind_of(&bytes) {
-            Ok(StoreKind::VaultConfig) => {
-                let source = Box::new(vault_source::percona(&bytes)?);
-                Ok(Self(Place::Vault { source, configuration: path.to_owned() }))
-            }
+            Ok(StoreKind::VaultConfig | StoreKind::KmipConfig) => Self::service(path, &bytes),
             Ok(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2) | Err(Error::Empty) => {
                 Ok(Self(Place::File(path.to_owned())))
             }
@@ -74,27 +74,35 @@ impl KeyLocation {
     fn configured(path: &Path, datadir: Option<&Path>) -> Result<Self, Error> {
         let found = keyring_path(path, datadir)?;
         match read_file(&found) {
-            Ok(bytes) if vault_source::is_percona_configuration(&bytes) => {
-                let source = Box::new(vault_source::percona(&bytes)?);
-                Ok(Self(Place::Vault { source, configuration: found }))
-            }
+            Ok(bytes) if vault_source::is_mysql_service(&bytes) => Self::service(&found, &bytes),
             Ok(_) | Err(Error::NotFound) => Ok(Self(Place::File(found))),
             Err(error) => Err(error),
         }
+    }
+
+    /// The location that a configuration of a service names.
+    fn service(configuration: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        let configuration = configuration.to_owned();
+        Ok(Self(match kind_of(bytes)? {
+            StoreKind::KmipConfig => Place::Kmip { source: Box::new(KmipSource::parse(bytes)?), configuration },
+            _ => Place::Vault { source: Box::new(vault_source::percona(bytes)?), configuration },
+        }))
     }
 
     /// Path of the keyring file, or of the configuration of the Vault: what the verbs that decrypt take as a keyring.
     #[must_use]
     pub fn path(&self) -> &Path {
         match &self.0 {
-            Place::File(path) | Place::Vault { configuration: path, .. } => path,
+            Place::File(path) | Place::Vault { configuration: path, .. } | Place::Kmip { configuration: path, .. } => {
+                path
+            }
         }
     }
 
     /// Whether the keys are in a service.
     #[must_use]
     pub const fn is_service(&self) -> bool {
-        matches!(self.0, Place::Vault { .. })
+        !matches!(self.0, Place::File(_))
     }
 
     /// Whether both are the same file, or the same directory of the same Vault.
@@ -109,6 +117,11 @@ impl KeyLocation {
                 };
                 names(one) == names(other)
             }
+            (Place::Kmip { source: one, .. }, Place::Kmip { source: other, .. }) => {
+                let names =
+                    |source: &KmipSource| (source.access.host.clone(), source.access.port, source.group.clone());
+                names(one) == names(other)
+            }
             _ => false,
         }
     }
@@ -121,6 +134,7 @@ impl KeyLocation {
         match &self.0 {
             Place::File(path) => MysqlKeyring::load(&read_file(path)?),
             Place::Vault { source, .. } => MysqlKeyring::from_vault(source, Owners::All),
+            Place::Kmip { source, .. } => MysqlKeyring::from_kmip(source),
         }
     }
 
@@ -130,7 +144,9 @@ impl KeyLocation {
     /// Those of [`keys`](Self::keys).
     pub fn keys_so_far(&self) -> Result<MysqlKeyring, Error> {
         match self.keys() {
-            Err(Error::NotFound | Error::NoKeysInVault { .. }) => Ok(MysqlKeyring::default()),
+            Err(Error::NotFound | Error::NoKeysInVault { .. } | Error::NoKeysInKmip { .. }) => {
+                Ok(MysqlKeyring::default())
+            }
             keys => keys,
         }
     }
@@ -144,6 +160,7 @@ impl KeyLocation {
         match &self.0 {
             Place::File(path) => WritableKeyring::open(path)?.add_all(keys, new_file),
             Place::Vault { source, .. } => service::add_mysql(source, keys),
+            Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! MySQL keyring files and MariaDB key files: recognised, judged, and loaded into memory that is wiped and, where
-//! possible, locked. Keys that are in a HashiCorp Vault are fetched from there.
+//! possible, locked. Keys that are in a HashiCorp Vault or a KMIP service are fetched from there.
 //!
 //! [`recognise`] and [`inspect`] report the kind of a key file, the names of its keys, whether anyone who can read it
 //! can use them, and whether it is damaged; they keep no key. [`MysqlKeyring`], [`MariaDbKeys`] and [`ExportKey`] load
@@ -26,6 +26,7 @@ mod hex;
 mod key;
 mod key_id;
 mod key_location;
+mod kmip_source;
 mod lenient_json;
 mod limits;
 #[allow(unsafe_code, reason = "no safe call locks memory or keeps it out of core dumps")]
@@ -49,7 +50,7 @@ mod writable;
 
 pub use crate::component_config::COMPONENT_MANIFEST;
 pub use crate::config::{
-    CONFIGURED_COMPONENTS, KeyringConfigFile, PERSISTED_VARIABLES, VAULT_COMPONENT, keyring_path,
+    CONFIGURED_COMPONENTS, KMIP_COMPONENT, KeyringConfigFile, PERSISTED_VARIABLES, VAULT_COMPONENT, keyring_path,
     manifest_of_file_component, persisted_without_keyrings,
 };
 pub use crate::error::Error;

@@ -1,7 +1,8 @@
 //! The keys of a MariaDB key file.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
+use data_encoding::HEXLOWER;
 use innodb::keys::MARIADB_SYSTEM_KEY;
 use zeroize::Zeroizing;
 
@@ -126,6 +127,40 @@ impl MariaDbKeys {
             damage.push(Damage::NoSystemKey);
         }
         Ok(Self { keys, damage, withdrawn: Vec::new(), derivation: None, locked: frozen.is_locked() })
+    }
+
+    /// Writes a new random version of key `id` into the Vault that this option file names, as the successor of its newest
+    /// one, and with the same length.
+    ///
+    /// # Errors
+    /// [`Error::VaultConfig`], [`Error::Service`], [`Error::Cipher`]; [`Error::Vanished`] if there is no such key.
+    pub fn add_version(&self, option_file: &[u8], id: u32) -> Result<(), Error> {
+        let newest = self.newest_version(id).and_then(|version| Some((version, self.get(id, version)?)));
+        let (version, key) = newest.ok_or_else(|| Error::Vanished { name: format!("key {id}") })?;
+        service::add_mariadb_version(&vault_source::mariadb(option_file)?, id, version, key)
+    }
+
+    /// The newest version of key `id`.
+    #[must_use]
+    pub fn newest_version(&self, id: u32) -> Option<u32> {
+        self.keys.range((id, 0)..=(id, u32::MAX)).next_back().map(|((_, version), _)| *version)
+    }
+
+    /// The keys as the text of a key file, which [`load`](Self::load) reads: the form in which keys of a service are
+    /// backed up.
+    #[must_use]
+    pub fn as_key_file(&self) -> Zeroizing<Vec<u8>> {
+        /// Longer than number, version, separators and line end.
+        const REST: usize = 32;
+        let bytes = self.keys.values().map(|key| key.as_bytes().len().saturating_mul(2).saturating_add(REST));
+        // Allocated once: reallocation would leave keys in memory.
+        let mut text = Zeroizing::new(String::with_capacity(bytes.fold(0, usize::saturating_add)));
+        for ((id, version), key) in &self.keys {
+            let _ = write!(text, "{id};{version};");
+            HEXLOWER.encode_append(key.as_bytes(), &mut text);
+            text.push('\n');
+        }
+        Zeroizing::new(text.as_bytes().to_vec())
     }
 
     /// Version `version` of key `id`. Lines without a version are version 1.

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use zeroize::Zeroizing;
+
 use crate::{
     base64::Base64,
     component_file,
     error::Error,
     key::{Arena, Key, Keys, Slot},
+    kmip_source::KmipSource,
     plugin_file,
     record::{Material, Parsed, Record},
     service::{self, Owners, WithdrawnKey},
@@ -15,6 +18,9 @@ use crate::{
     summary::{Damage, StoreKind},
     vault_source::{self, VaultSource},
 };
+
+/// The type of the server's own keys.
+const KEY_TYPE: &str = "AES";
 
 /// Keys from a file of `component_keyring_file` or of the `keyring_file` plug-in.
 ///
@@ -59,17 +65,30 @@ impl MysqlKeyring {
         }
     }
 
-    /// As [`Self::load`]; the configuration of a Vault is accepted too, and the server's own keys are fetched from
+    /// As [`Self::load`]; the configuration of a Vault or KMIP service is accepted too, and the server's own keys are fetched from
     /// there.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
     /// [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8]) -> Result<Self, Error> {
-        if !vault_source::is_percona_configuration(bytes) {
-            return Self::load(bytes);
+        match kind_of(bytes) {
+            Ok(StoreKind::VaultConfig) => Self::from_vault(&vault_source::percona(bytes)?, Owners::Server),
+            Ok(StoreKind::KmipConfig) => Self::from_kmip(&KmipSource::parse(bytes)?),
+            _ => Self::load(bytes),
         }
-        Self::from_vault(&vault_source::percona(bytes)?, Owners::Server)
+    }
+
+    /// Fetches keys from a KMIP service, which knows no types and no users.
+    pub(crate) fn from_kmip(source: &KmipSource) -> Result<Self, Error> {
+        let fetched = source.fetch()?;
+        let records = fetched.iter().map(|(name, key)| Record {
+            id: name.clone(),
+            user: String::new(),
+            key_type: KEY_TYPE.to_owned(),
+            material: Some(Material::Plain(key.as_bytes())),
+        });
+        Self::from_parsed(&Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None })
     }
 
     /// Fetches keys from a Vault.
@@ -130,6 +149,15 @@ impl MysqlKeyring {
     #[must_use]
     pub(crate) fn for_user(&self, name: &str, user: &str) -> Option<&Key> {
         self.keys.get(user)?.get(name).map(|typed| &typed.key)
+    }
+
+    /// The keys as the bytes of a file of `component_keyring_file`, which [`load`](Self::load) reads: the form in which
+    /// keys of a service are backed up.
+    ///
+    /// # Errors
+    /// [`Error::CannotAdd`] if a name cannot be written.
+    pub fn as_component_file(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        component_file::with_keys(&self.stored())
     }
 
     /// Every key, of the server and of users, sorted by user and name.

@@ -37,6 +37,8 @@ impl<'a> NewKey<'a> {
 pub(crate) enum Material<'a> {
     Hex(Hex<'a>),
     Base64(Base64<'a>),
+    /// As they are.
+    Plain(&'a [u8]),
     /// Each byte XORed with the mask, which restarts with each key.
     Masked(&'a [u8], &'static [u8; 24]),
 }
@@ -47,7 +49,7 @@ impl Material<'_> {
         match self {
             Self::Hex(hex) => hex.bytes(),
             Self::Base64(base64) => base64.bytes(),
-            Self::Masked(bytes, _) => bytes.len(),
+            Self::Plain(bytes) | Self::Masked(bytes, _) => bytes.len(),
         }
     }
 
@@ -56,6 +58,7 @@ impl Material<'_> {
         match self {
             Self::Hex(hex) => hex.decode(out),
             Self::Base64(base64) => base64.decode(out),
+            Self::Plain(bytes) => out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte),
             Self::Masked(bytes, mask) => {
                 for ((out, byte), mask) in out.iter_mut().zip(bytes).zip(mask.iter().cycle()) {
                     *out = byte ^ mask;

@@ -8,7 +8,7 @@ use data_encoding::BASE64;
 use files::secret::encode_base64;
 use keyservice::{Answer, Engine, EngineVersion, Fault, Stored, Vault, Withdrawn};
 
-use crate::{error::Error, stored_key::StoredKey, vault_source::VaultSource};
+use crate::{error::Error, generate::random_digits, key::Key, stored_key::StoredKey, vault_source::VaultSource};
 
 /// Maximum number of versions of a key; by default the Vault keeps ten.
 const MAX_VERSIONS: u32 = 100_000;
@@ -98,6 +98,14 @@ pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Error
         fetched.add_versions(&vault, &engine, id)?;
     }
     fetched.require_keys(source)
+}
+
+/// Writes a random key as the successor of version `after` of a MariaDB key, with as many bytes as `like`.
+pub(crate) fn add_mariadb_version(source: &VaultSource, id: u32, after: u32, like: &Key) -> Result<(), Error> {
+    let digits = random_digits(like.as_bytes().len())?;
+    let engine = Engine::at(&source.path, EngineVersion::Second);
+    let vault = Vault::connect(&source.access)?;
+    Ok(vault.add_version(&engine, &id.to_string(), &[("data", &digits)], after)?)
 }
 
 fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, Error> {

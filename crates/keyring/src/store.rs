@@ -44,7 +44,7 @@ pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, Error> {
         StoreKind::ComponentConfig => component_config::inspect_component(bytes),
         StoreKind::Manifest => component_config::inspect_manifest(bytes),
         StoreKind::VaultConfig => vault::inspect(bytes),
-        StoreKind::OpensslSalted | StoreKind::AwsPlugin => StoreSummary::new(kind, false),
+        StoreKind::OpensslSalted | StoreKind::AwsPlugin | StoreKind::KmipConfig => StoreSummary::new(kind, false),
         StoreKind::CfpExportKey => StoreSummary::new(kind, true),
     };
     Ok(summary.complete())
@@ -96,6 +96,7 @@ fn json_kind(bytes: &[u8]) -> Option<StoreKind> {
         ("\"components\"", StoreKind::Manifest),
         ("\"vault_url\"", StoreKind::VaultConfig),
         ("\"secret_mount_point\"", StoreKind::VaultConfig),
+        ("\"client_ca\"", StoreKind::KmipConfig),
         ("\"read_local_config\"", StoreKind::ComponentConfig),
         ("\"read_only\"", StoreKind::ComponentConfig),
     ];

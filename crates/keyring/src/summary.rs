@@ -29,6 +29,8 @@ pub enum StoreKind {
     AwsPlugin,
     /// Address and credentials of a HashiCorp Vault.
     VaultConfig,
+    /// `component_keyring_kmip.cnf`: address of a KMIP service, and the files with this client's certificate and key.
+    KmipConfig,
     /// `<table>.cfp`: transfer key of an exported table; opens the table without a keyring.
     CfpExportKey,
 }

@@ -29,12 +29,12 @@ pub(crate) struct VaultSource {
 /// Whether the bytes are a configuration that says in which service the keys are, and how to fetch them.
 #[must_use]
 pub fn names_service(bytes: &[u8]) -> bool {
-    is_percona_configuration(bytes) || is_mariadb_configuration(bytes)
+    is_mysql_service(bytes) || is_mariadb_configuration(bytes)
 }
 
-/// Whether the bytes are a configuration of Percona's plug-in or component.
-pub(crate) fn is_percona_configuration(bytes: &[u8]) -> bool {
-    matches!(kind_of(bytes), Ok(StoreKind::VaultConfig))
+/// Whether the bytes are a configuration of Percona's plug-in or component for a Vault, or of its component for KMIP.
+pub(crate) fn is_mysql_service(bytes: &[u8]) -> bool {
+    matches!(kind_of(bytes), Ok(StoreKind::VaultConfig | StoreKind::KmipConfig))
 }
 
 /// Reads a configuration of Percona's plug-in or component.

@@ -1,7 +1,6 @@
 //! Writable keyrings: master keys are added to the keyring file of a stopped server.
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::{self, ErrorKind},
     os::unix::fs::MetadataExt,
@@ -12,12 +11,11 @@ use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use files::WriteOptions;
 use innodb::keys::{binary_log_key_name, master_key_name};
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, accessat, flock};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use crate::{
     component_config::is_read_only,
+    component_file,
     config::keyring_path,
     error::Error,
     file::read_file,
@@ -229,54 +227,16 @@ fn is_plugin_file(bytes: &[u8]) -> Result<bool, Error> {
 /// The file with one more key, in the format that `loaded_by` reads.
 fn with_key(before: &[u8], key: NewKey<'_>, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, Error> {
     if loaded_by == LoadedBy::Component {
-        return with_element(before, key);
+        if !before.is_empty() && kind_of(before)? != StoreKind::ComponentFile {
+            return Err(Error::CannotAdd);
+        }
+        return component_file::with_key(before, key);
     }
     let kind = if before.is_empty() { StoreKind::PluginFileV1 } else { kind_of(before)? };
     if !matches!(kind, StoreKind::PluginFileV1 | StoreKind::PluginFileV2) {
         return Err(Error::NotForPlugin);
     }
     plugin_file::with_key(before, kind, key).ok_or(Error::CannotAdd)
-}
-
-/// A component's file with one more key.
-fn with_element(before: &[u8], key: NewKey<'_>) -> Result<Zeroizing<Vec<u8>>, Error> {
-    #[derive(Deserialize)]
-    struct ComponentFile<'a> {
-        #[serde(borrow)]
-        elements: Vec<&'a RawValue>,
-    }
-    let elements = if before.is_empty() {
-        Vec::new()
-    } else {
-        match kind_of(before)? {
-            StoreKind::ComponentFile => {
-                let file: ComponentFile<'_> = serde_json::from_slice(before).map_err(|_| Error::Truncated)?;
-                file.elements
-            }
-            _ => return Err(Error::CannotAdd),
-        }
-    };
-    let text = |text: &str| serde_json::to_string(text).map_err(|_| Error::CannotAdd);
-    let (user, name, key_type) = (text(key.user)?, text(key.name)?, text(key.key_type)?);
-    let mut digits = Zeroizing::new(String::with_capacity(key.key.len().saturating_mul(2)));
-    for byte in key.key {
-        let _ = write!(digits, "{byte:02X}");
-    }
-    // Allocated once: reallocation would leave keys in memory.
-    let names = [&user, &name, &key_type].into_iter().fold(0, |sum: usize, name| sum.saturating_add(name.len()));
-    let more = names.saturating_add(digits.len()).saturating_add(256);
-    let mut after = Zeroizing::new(Vec::with_capacity(before.len().saturating_add(more)));
-    after.extend(br#"{"version":"1.0","elements":["#);
-    for element in elements {
-        after.extend(element.get().as_bytes());
-        after.push(b',');
-    }
-    for part in [r#"{"user":"#, &user, r#","data_id":"#, &name, r#","data_type":"#, &key_type, r#","data":""#, &digits]
-    {
-        after.extend(part.as_bytes());
-    }
-    after.extend(br#"","extension":[]}]}"#);
-    Ok(after)
 }
 
 /// Replaces a keyring atomically; it keeps its owner and permissions. A new keyring gets the owner of its directory:

@@ -31,6 +31,9 @@ pub enum Error {
     /// A file of certificates cannot be used.
     #[error(transparent)]
     Authorities(#[from] https::AuthoritiesError),
+    /// The certificate or key of this client, or the authorities, cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] pki::Error),
     /// A file with credentials cannot be read.
     #[error("{}: {source}", path.display())]
     Credentials {
@@ -97,9 +100,15 @@ pub enum Fault {
     /// The credentials are not valid, or lack permission.
     #[error("the Vault refuses the token for this path (403)")]
     Forbidden,
-    /// The token may not create a secret there.
-    #[error("the Vault does not let this token create a secret at this path (403)")]
-    MayNotCreate,
+    /// The token may not write there.
+    #[error("the Vault does not let this token write to this path (403)")]
+    MayNotWrite,
+    /// The newest version of a secret is not the expected one.
+    #[error("its newest version is not {expected} any more: somebody else writes it")]
+    OtherVersion {
+        /// The version that was the newest.
+        expected: u32,
+    },
     /// A secret was to be created, but the name has or had a value.
     #[error("there is a secret of this name already, or was one that is deleted")]
     Exists,
@@ -154,6 +163,23 @@ pub enum Fault {
     /// The answer is not a list of names.
     #[error("the answer is not a list of names")]
     NotAList,
+    /// The answer is not a message of KMIP, or lacks what was asked for.
+    #[error("the answer is not the KMIP message that was asked for")]
+    NotKmip,
+    /// The KMIP service refused the request.
+    #[error("the service refuses it: {} (reason {reason})", message.escape_debug())]
+    KmipRefused {
+        /// `Result Reason`.
+        reason: u32,
+        /// Its message; may be empty.
+        message: String,
+    },
+    /// A key that is wrapped, or encoded in another way than as its bytes.
+    #[error("the key is not given as its bytes alone: it is wrapped, or in another format")]
+    NotARawKey,
+    /// The service did not accept this client's certificate.
+    #[error("the service refuses this client's certificate (TLS alert {0})")]
+    ClientRefused(String),
     /// An HTTP error.
     #[error("the answer cannot be read: {0}")]
     Protocol(String),
@@ -170,6 +196,12 @@ impl Error {
             ),
             Self::Credentials { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("run as a user who may read it, such as root or the server's")
+            }
+            Self::Certificates(error) => error.hint(),
+            Self::Request { address, fault: Fault::Unreachable(_) | Fault::Timeout }
+                if address.starts_with("kmip:") =>
+            {
+                Some("is the KMIP service running, and may this host reach it?")
             }
             Self::Request { fault, .. } => fault.hint(),
             _ => None,
@@ -220,7 +252,11 @@ impl Fault {
             Self::Sealed => "unseal it (`vault operator unseal`) and try again",
             Self::Busy(_) => "nothing was changed; try again later, or ask the active node",
             Self::Forbidden => "the token's policy needs the capability `read` for this path, and `list` to list keys",
-            Self::MayNotCreate => "the token's policy needs the capability `create` for this path",
+            Self::MayNotWrite => {
+                "the token's policy needs for this path the capability `create`, and for a new version of a secret \
+                 `update`"
+            }
+            Self::OtherVersion { .. } => "run the same command again when nobody else rotates this key",
             Self::Exists => {
                 "if the Vault shows no value of it, restore it (`vault kv undelete`) or remove it (`vault kv metadata \
                  delete`)"
@@ -229,6 +265,13 @@ impl Fault {
             Self::LoginRefused(_) => "check role id and secret id, and where the AppRole method is mounted",
             Self::NoMount | Self::NoAccess => {
                 "check the mount point (`vault secrets list`), the namespace, and the policy of the token"
+            }
+            Self::KmipRefused { .. } => {
+                "see the service's log: the owner of client_ca needs the permissions Locate, Get and \
+                                          Get Attributes"
+            }
+            Self::ClientRefused(_) => {
+                "client_ca has to be a certificate that the service accepts, and client_key its key"
             }
             Self::Redirect(_) => "give the address of the active node itself",
             _ => return None,

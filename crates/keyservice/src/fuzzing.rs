@@ -1,8 +1,8 @@
-//! Entry points of the fuzz targets: what a Vault answers.
+//! Entry points of the fuzz targets: what a Vault and a KMIP service answer.
 
 use zeroize::Zeroizing;
 
-use crate::{kv, secret};
+use crate::{kmip::message, kv, secret};
 
 /// Parses any bytes as the answer about a mount, as a list of names, and as a secret of both versions.
 ///
@@ -22,4 +22,13 @@ pub fn answer(bytes: &[u8]) {
             let _ = answer.unescaped(name);
         }
     }
+}
+
+/// Parses any bytes as the value of a response message of KMIP.
+///
+/// # Panics
+/// If a key is longer than the answer.
+pub fn kmip(bytes: &[u8]) {
+    let _ = (message::identifiers(bytes), message::name(bytes));
+    assert!(message::key(bytes).map_or(0, <[u8]>::len) <= bytes.len());
 }

@@ -79,7 +79,7 @@ fn fault(error: &ureq::Error, limit: u64) -> Fault {
     }
 }
 
-fn of_io(error: &io::Error, limit: u64) -> Fault {
+pub(crate) fn of_io(error: &io::Error, limit: u64) -> Fault {
     if let Some(inner) = error.get_ref() {
         if let Some(error) = inner.downcast_ref::<rustls::Error>() {
             return of_tls(error);

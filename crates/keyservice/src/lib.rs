@@ -2,7 +2,9 @@
 //!
 //! [`Vault`] is a session with a HashiCorp Vault: it logs in, finds the mount and version of the KV engine, lists
 //! names, and reads secrets. It changes nothing in the Vault, except that a login creates a token, which is revoked at
-//! the end, and that [`Vault::create`] adds a secret.
+//! the end, and that [`Vault::create`] and [`Vault::add_version`] add to it.
+//!
+//! [`Kmip`] is a connection to a KMIP service, over mutual TLS: it locates symmetric keys and reads them.
 //!
 //! A service is trusted only if its certificate leads to the given authorities; plain HTTP is only for this machine.
 //! Redirects and proxies are not followed, because they could lead to any host. Credentials come from files. Answers
@@ -16,6 +18,7 @@ mod error;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod http;
+mod kmip;
 mod kv;
 mod secret;
 mod vault;
@@ -23,6 +26,7 @@ mod withdrawn;
 
 pub use crate::credentials::{AppRole, Login};
 pub use crate::error::{Error, Fault};
+pub use crate::kmip::{Kmip, KmipAccess, KmipKey};
 pub use crate::kv::{Engine, EngineVersion};
 pub use crate::secret::{Answer, Stored};
 pub use crate::vault::{Access, DEFAULT_TIMEOUT, Vault};

@@ -68,8 +68,8 @@ struct Keys {
     keys: Vec<String>,
 }
 
-/// The body of a request that creates a secret of version 2. Source: Vault's documentation, "KV version 2 (API)":
-/// with `cas` 0 the secret is written only if the name has no version yet.
+/// The body of a request that writes a secret of version 2. Source: Vault's documentation, "KV version 2 (API)": it is
+/// written only if the newest version is `cas`; with 0, only if the name has no version yet.
 #[derive(Serialize)]
 struct NewVersion<'a> {
     options: CheckAndSet,
@@ -81,8 +81,9 @@ struct CheckAndSet {
     cas: u32,
 }
 
-/// The body of a request that creates a secret with these fields.
-pub(crate) fn new_secret(fields: &[(&str, &str)], second_version: bool) -> Result<Zeroizing<Vec<u8>>, Fault> {
+/// The body of a request that writes these fields: in an engine of version 2 as the successor of version `after`, in
+/// one of version 1 without it.
+pub(crate) fn new_secret(fields: &[(&str, &str)], after: Option<u32>) -> Result<Zeroizing<Vec<u8>>, Fault> {
     /// Longer than everything but the fields; a character can become an escape of six.
     const REST: usize = 64;
     let bytes = fields.iter().map(|(name, value)| name.len().saturating_add(value.len()).saturating_mul(6));
@@ -90,10 +91,9 @@ pub(crate) fn new_secret(fields: &[(&str, &str)], second_version: bool) -> Resul
     // Full capacity from the start: a vector that grows leaves copies behind.
     let mut body = Zeroizing::new(Vec::with_capacity(capacity));
     let data: BTreeMap<&str, &str> = fields.iter().copied().collect();
-    let written = if second_version {
-        serde_json::to_writer(&mut *body, &NewVersion { options: CheckAndSet { cas: 0 }, data: &data })
-    } else {
-        serde_json::to_writer(&mut *body, &data)
+    let written = match after {
+        Some(cas) => serde_json::to_writer(&mut *body, &NewVersion { options: CheckAndSet { cas }, data: &data }),
+        None => serde_json::to_writer(&mut *body, &data),
     };
     written.map_err(|error| Fault::Protocol(error.to_string()))?;
     Ok(body)
@@ -209,10 +209,10 @@ mod tests {
     #[test]
     fn a_new_secret_is_read_back_and_replaces_none() {
         let fields = [("type", "AES"), ("value", "AP8=")];
-        let text = |second_version| String::from_utf8(new_secret(&fields, second_version).unwrap().to_vec()).unwrap();
-        assert_eq!(text(false), r#"{"type":"AES","value":"AP8="}"#);
-        assert_eq!(text(true), r#"{"options":{"cas":0},"data":{"type":"AES","value":"AP8="}}"#);
-        let quoted = new_secret(&[("a\"", "\u{1}\u{1}")], false).unwrap();
+        let text = |after| String::from_utf8(new_secret(&fields, after).unwrap().to_vec()).unwrap();
+        assert_eq!(text(None), r#"{"type":"AES","value":"AP8="}"#);
+        assert_eq!(text(Some(3)), r#"{"options":{"cas":3},"data":{"type":"AES","value":"AP8="}}"#);
+        let quoted = new_secret(&[("a\"", "\u{1}\u{1}")], None).unwrap();
         assert_eq!(quoted.as_slice(), br#"{"a\"":"\u0001\u0001"}"#);
     }
 

@@ -188,14 +188,29 @@ impl Vault {
         if !is_second && !matches!(self.secret(engine, name, None)?, Stored::Absent) {
             return Err(self.failed(&path, Fault::Exists));
         }
-        let address = self.address.url(plain_path(&path)?, "");
+        self.write(&path, new_secret(fields, is_second.then_some(0)))?.ok_or_else(|| self.failed(&path, Fault::Exists))
+    }
+
+    /// Adds a version to a secret of an engine of version 2, as the successor of version `after`.
+    ///
+    /// # Errors
+    /// [`Error::Request`]; [`Fault::OtherVersion`] if another version is the newest.
+    pub fn add_version(&self, engine: &Engine, name: &str, fields: &[(&str, &str)], after: u32) -> Result<(), Error> {
+        let path = engine.secret(name);
+        let written = self.write(&path, new_secret(fields, Some(after)))?;
+        written.ok_or_else(|| self.failed(&path, Fault::OtherVersion { expected: after }))
+    }
+
+    /// Sends a body to a path; `None` if the check-and-set of the body fails.
+    fn write(&self, path: &str, body: Result<Zeroizing<Vec<u8>>, Fault>) -> Result<Option<()>, Error> {
+        let address = self.address.url(plain_path(path)?, "");
         let failed = |fault| Error::Request { address: address.clone(), fault };
-        let body = new_secret(fields, is_second).map_err(failed)?;
+        let body = body.map_err(failed)?;
         let reply = self.send(&address, Some(&body), MAX_SECRET_BYTES).map_err(failed)?;
         match reply.status {
-            200 | 204 => Ok(()),
-            400 if reply.says(CHECK_AND_SET) => Err(failed(Fault::Exists)),
-            403 if self.token_is_known() => Err(failed(Fault::MayNotCreate)),
+            200 | 204 => Ok(Some(())),
+            400 if reply.says(CHECK_AND_SET) => Ok(None),
+            403 if self.token_is_known() => Err(failed(Fault::MayNotWrite)),
             403 => Err(failed(Fault::TokenUnknown)),
             _ => Err(failed(status_fault(&reply))),
         }

@@ -81,6 +81,9 @@ pub struct Unfinished {
     /// Fingerprints of the tablespace keys at the start, of files whose key the run replaces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data_keys: BTreeMap<PathBuf, u32>,
+    /// Newest version, at the start, of the MariaDB key that gets a new version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_version: Option<u32>,
 }
 
 /// A key backup written by an unfinished run.
@@ -183,6 +186,7 @@ mod tests {
             binlog_key: None,
             backups,
             data_keys: BTreeMap::new(),
+            key_version: None,
         };
         let unfinished = run(vec![written]);
         assert!(unfinished.may_replace(&path, &names(&["a", "b", "c"])).unwrap());
@@ -212,6 +216,7 @@ mod tests {
             binlog_key: None,
             backups,
             data_keys: BTreeMap::new(),
+            key_version: None,
         };
         assert!(run.may_replace(&file, &names(&["new", "newer"])).unwrap());
         assert!(!run.may_replace(&before, &names(&["new", "newer"])).unwrap(), "the other one may go next");

@@ -21,6 +21,7 @@ pub mod certs;
 pub mod faulty;
 pub mod galera;
 pub mod group;
+pub mod kmip;
 pub mod s3;
 pub mod vault;
 pub mod vm;

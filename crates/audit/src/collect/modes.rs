@@ -93,7 +93,9 @@ fn private(file: &FileFact) -> Option<&'static str> {
             | keyring::StoreKind::PluginFileV2
             | keyring::StoreKind::AwsPlugin => Some("keyring"),
             keyring::StoreKind::Manifest => Some("keyring manifest"),
-            keyring::StoreKind::ComponentConfig | keyring::StoreKind::VaultConfig => Some("keyring configuration"),
+            keyring::StoreKind::ComponentConfig | keyring::StoreKind::VaultConfig | keyring::StoreKind::KmipConfig => {
+                Some("keyring configuration")
+            }
             _ => Some("key file"),
         },
         Content::ExportKey => Some("key file"),

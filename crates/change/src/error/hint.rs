@@ -81,8 +81,8 @@ impl Error {
             | Self::KeyringBehind { .. } => KEYRING_LOST,
             Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
             Self::KeyringNotAFile { .. } => {
-                "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back \
-                 up those with their own tools"
+                "give the file, or the configuration of the Vault, with --keyring; keys in a KMS or encrypted file cannot \
+                 be read: rotate and back up those with their own tools"
             }
             Self::OtherKeyring { .. } => "leave --keyring out",
             Self::NoSuchKey { .. } => "add a line for it, and restart the server, which reads the file only at startup",
@@ -100,7 +100,8 @@ impl Error {
             Self::Identity { .. } => return agefile::Error::NoIdentity.hint(),
             Self::NoMasterKey { .. } => {
                 "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
-                 its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
+                 its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table); keys in a Vault get a version with \
+                 --mariadb-new-version N"
             }
             Self::NoBackup => "give --keyring-backup FILE and --recipient age1…, or ask for a plan",
             Self::NoRecipient => "give --recipient age1…",
@@ -128,6 +129,14 @@ impl Error {
                 "run it on the server's host, as root; name what it cannot find with --plugin-dir and --daemon-dir"
             }
             Self::Unsafe { .. } => "name another directory, or give it to the server's user alone: mode 0700 or 0750",
+            Self::NoNewVersion { .. } => "another Vault or a cache answers; see the Vault's audit log",
+            Self::VersionsRemoved { .. } => {
+                "do not stop the server; raise max_versions, and restore the versions from the backup FILE.before"
+            }
+            Self::OldVersionInUse { .. } => {
+                "lower hashicorp_key_management_cache_version_timeout, or wait longer with --settle; see the server's \
+                 error log if its token may not read the new version; then run the same command again"
+            }
             Self::SameKeyring { .. } => "name another target",
             Self::NoKeysToMigrate { .. } => "name the keyring that the server uses",
             Self::KeyringDamaged { .. } => "`sealant audit` names them; take a sound copy; nothing was changed",

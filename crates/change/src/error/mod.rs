@@ -409,6 +409,43 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// The service took a new version of a key, but does not return it.
+    #[error(
+        "{}: nothing is rotated: the Vault took a new version of key {key_id}, but still returns version {version} as the \
+         newest",
+        path.display()
+    )]
+    NoNewVersion {
+        /// The configuration of the service.
+        path: PathBuf,
+        /// Number of the key.
+        key_id: u32,
+        /// The version that it returns.
+        version: u32,
+    },
+    /// The service removed older versions of a key when it took a new one.
+    #[error("{}: the Vault removed older versions of key {key_id} when it took a new one", path.display())]
+    VersionsRemoved {
+        /// The configuration of the service.
+        path: PathBuf,
+        /// Number of the key.
+        key_id: u32,
+    },
+    /// The server does not use the newest version of a key.
+    #[error(
+        "{server}: no table is rotated: the server still encrypts with version {used} of key {key_id}, although the Vault \
+         has version {newest}"
+    )]
+    OldVersionInUse {
+        /// Address or socket of the server.
+        server: String,
+        /// Number of the key.
+        key_id: u32,
+        /// The version that the server uses.
+        used: u32,
+        /// The newest version in the service.
+        newest: u32,
+    },
     /// A keyring that keys are migrated from or to cannot be used.
     #[error("{keyring}: {source}")]
     KeyLocation {

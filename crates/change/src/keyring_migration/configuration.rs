@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use findings::{Remedy, Step};
-use keyring::{COMPONENT_MANIFEST, KeyLocation, LoadedBy, StoreKind, VAULT_COMPONENT, component};
+use keyring::{COMPONENT_MANIFEST, KMIP_COMPONENT, KeyLocation, LoadedBy, StoreKind, VAULT_COMPONENT, component};
 use server::dialect::key_store::{KEYRING_PLUGIN_FILE, KEYRING_PLUGIN_LIBRARY, VAULT_CONFIGURATION};
 
 /// What loads a keyring.
@@ -32,11 +32,15 @@ impl Loader {
     fn of(location: &KeyLocation, new_file: LoadedBy) -> Self {
         let bytes = keyring::read_file(location.path()).unwrap_or_default();
         let is_json = bytes.trim_ascii_start().starts_with(b"{");
+        let kind = keyring::inspect(&bytes).ok().map(|summary| summary.kind);
         if location.is_service() {
-            let name = if is_json { VAULT_COMPONENT } else { VAULT_PLUGIN_LIBRARY };
+            let name = match kind {
+                Some(StoreKind::KmipConfig) => KMIP_COMPONENT,
+                _ if is_json => VAULT_COMPONENT,
+                _ => VAULT_PLUGIN_LIBRARY,
+            };
             return Self { name, is_component: is_json };
         }
-        let kind = keyring::inspect(&bytes).ok().map(|summary| summary.kind);
         let is_component = match kind {
             Some(StoreKind::PluginFileV1 | StoreKind::PluginFileV2) => false,
             Some(_) => true,

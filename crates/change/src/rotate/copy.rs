@@ -104,6 +104,10 @@ impl KeyringCopy {
 
     fn read_once(store: &KeyStore) -> Result<Self, (PathBuf, keyring::Error)> {
         let read = |path: &Path| keyring::read_file(path).map_err(|error| (path.to_owned(), error));
+        if store.names_service() {
+            let path = store.path();
+            return Self::fetch(store, &read(path)?).map_err(|error| (path.to_owned(), error));
+        }
         match store {
             KeyStore::MySql(path) => Self::from_mysql(path, read(path)?).map_err(|error| (path.clone(), error)),
             KeyStore::MariaDb { file, password } => {
@@ -115,6 +119,19 @@ impl KeyringCopy {
                 let secret = password.as_ref().map(|password| password.bytes.as_slice());
                 let keys = MariaDbKeys::load(&bytes, secret).map_err(|error| (file.clone(), error))?;
                 Ok(Self { path: file.clone(), bytes, parsed: ParsedKeys::MariaDb(keys, password) })
+            }
+        }
+    }
+
+    /// Fetches the keys from the service that a configuration names. The bytes are those of a file with the same keys.
+    fn fetch(store: &KeyStore, configuration: &[u8]) -> Result<Self, keyring::Error> {
+        let path = store.path();
+        match store {
+            KeyStore::MySql(_) => Self::from_mysql(path, MysqlKeyring::open(configuration)?.as_component_file()?),
+            KeyStore::MariaDb { .. } => {
+                let keys = MariaDbKeys::open(configuration, None)?;
+                let bytes = keys.as_key_file();
+                Ok(Self { path: path.to_owned(), bytes, parsed: ParsedKeys::MariaDb(keys, None) })
             }
         }
     }
@@ -174,6 +191,20 @@ impl KeyringCopy {
         self.parsed.fingerprints()
     }
 
+    /// The newest version of a MariaDB key.
+    pub(crate) fn newest_version(&self, key_id: u32) -> Option<u32> {
+        let ParsedKeys::MariaDb(keys, _) = &self.parsed else { return None };
+        keys.newest_version(key_id)
+    }
+
+    /// Writes a new version of a MariaDB key into the service that this configuration names.
+    pub(crate) fn add_version(&self, configuration: &[u8], key_id: u32) -> Result<(), keyring::Error> {
+        match &self.parsed {
+            ParsedKeys::MariaDb(keys, _) => keys.add_version(configuration, key_id),
+            ParsedKeys::MySql(_) => Err(keyring::Error::NotRecognised),
+        }
+    }
+
     /// The server's newest key of a kind.
     pub(crate) fn newest(&self, kind: KeyKind, server_uuid: &str) -> Option<String> {
         let ParsedKeys::MySql(keyring) = &self.parsed else { return None };
@@ -203,7 +234,15 @@ impl KeyringCopy {
 
 /// Whether a retry is useless.
 const fn is_final(error: &keyring::Error) -> bool {
-    matches!(error, keyring::Error::WrongKind { .. } | keyring::Error::TooLarge { .. } | keyring::Error::UnknownVersion)
+    matches!(
+        error,
+        keyring::Error::WrongKind { .. }
+            | keyring::Error::TooLarge { .. }
+            | keyring::Error::UnknownVersion
+            | keyring::Error::VaultConfig { .. }
+            | keyring::Error::Service(_)
+            | keyring::Error::MayNotList(_)
+    )
 }
 
 /// Number of a key of this kind and server.

@@ -54,6 +54,8 @@ pub struct RotateRequest {
     pub data_keys: bool,
     /// Move every MariaDB table to this key.
     pub mariadb_key_id: Option<u32>,
+    /// Write a new version of this MariaDB key into the Vault, and copy every table that uses the key.
+    pub mariadb_new_version: Option<u32>,
     /// Lock timeout and retries.
     pub lock: LockWait,
     /// The data directory, if its path here differs from the server's.
@@ -76,7 +78,16 @@ impl RotateRequest {
     /// Whether any key is rotated.
     #[must_use]
     pub const fn rotates_any(&self) -> bool {
-        self.rotates_master_key() || self.binlog_key || self.data_keys || self.mariadb_key_id.is_some()
+        self.rotates_master_key() || self.binlog_key || self.data_keys || self.mariadb_key().is_some()
+    }
+
+    /// The MariaDB key that tables get, in its newest version.
+    #[must_use]
+    pub const fn mariadb_key(&self) -> Option<u32> {
+        match self.mariadb_key_id {
+            Some(id) => Some(id),
+            None => self.mariadb_new_version,
+        }
     }
 }
 

@@ -21,6 +21,10 @@ pub(super) enum Action {
     BackUpBefore,
     RotateMasterKey,
     RotateBinlogKey,
+    /// Write a new version of this key into the Vault.
+    NewVersion(u32),
+    /// Wait until the server encrypts with the newest version of this key.
+    AwaitVersion(u32),
     BackUp,
     /// Rebuild a table with this statement.
     Rebuild(Table, String),
@@ -73,9 +77,10 @@ pub fn plan(
 /// Tables that must be rebuilt for new keys.
 pub(super) fn work(session: &mut Session<'_>, target: &RotationTarget, request: &RotateRequest) -> Result<Work, Error> {
     let datadir = target.datadir();
-    match request.mariadb_key_id {
-        Some(id) => Work::for_mariadb(session, datadir, id),
-        None => {
+    match (request.mariadb_key_id, request.mariadb_new_version) {
+        (Some(id), _) => Work::for_mariadb(session, datadir, id),
+        (None, Some(id)) => Work::for_mariadb_version(session, datadir, id),
+        (None, None) => {
             let mut work = if request.data_keys { Work::for_mysql(session, datadir)? } else { Work::default() };
             if request.redo {
                 work.leave_redo();
@@ -121,15 +126,23 @@ pub(super) fn steps(request: &RotateRequest, copies: Option<&Copies>, work: &Wor
         steps.push(step("rotate-binlog-key", Action::RotateBinlogKey, ClientImpact::Moment, what.to_owned()));
         steps.push(quiet("backup-binlog-key", Action::BackUp, format!("back up the keyring as {file}")));
     }
+    if let Some(id) = request.mariadb_new_version {
+        let what = format!("write a new version of key {id} into the Vault, and fetch it again");
+        steps.push(quiet("new-version", Action::NewVersion(id), what));
+    }
     if !request.rotates_master_key() && !request.binlog_key {
         steps.push(quiet("backup", Action::BackUp, format!("back up the keyring as {file}")));
+    }
+    if let Some(id) = request.mariadb_new_version {
+        let what = format!("wait until the server encrypts with the new version of key {id}");
+        steps.push(quiet("await-version", Action::AwaitVersion(id), what));
     }
     steps.extend(work.tables.iter().map(|table| rebuild(table, request.mariadb_key_id)));
     if request.data_keys {
         let what = "empty and recreate the undo tablespaces, with new keys";
         steps.push(quiet("renew-undo", Action::RenewUndo, what.to_owned()));
     }
-    if request.mariadb_key_id.is_some() {
+    if request.mariadb_key().is_some() {
         steps.push(quiet("flush", Action::Flush, "make the server write the moved tables to disk".to_owned()));
     }
     let what = "prove that the backup's bytes open every encrypted file, and that none carries an older key";

@@ -57,8 +57,8 @@ pub(super) struct ExpectedKeys {
     pub(super) not: Fingerprints,
     /// Files that the server lists as encrypted; if their bytes do not confirm it, they are not proven.
     pub(super) encrypted: BTreeSet<PathBuf>,
-    /// Id of a MariaDB key, and the tablespaces that should use it.
-    pub(super) mariadb: Option<(u32, BTreeSet<PathBuf>)>,
+    /// Name of a MariaDB key with its version, and the tablespaces that should use it.
+    pub(super) mariadb: Option<(String, BTreeSet<PathBuf>)>,
 }
 
 impl ExpectedKeys {
@@ -283,8 +283,8 @@ fn wanted_for(file: &FileResult, wanted: &ExpectedKeys) -> Option<String> {
         RequiredKey::MySql { .. } if !is_temporary(file) => wanted.master.clone(),
         RequiredKey::MysqlBinlog { .. } => wanted.binary_log.clone(),
         RequiredKey::MariaDb { .. } => {
-            let (id, files) = wanted.mariadb.as_ref()?;
-            files.contains(&file.path).then(|| mariadb_name(*id, 1))
+            let (name, files) = wanted.mariadb.as_ref()?;
+            files.contains(&file.path).then(|| name.clone())
         }
         _ => None,
     }

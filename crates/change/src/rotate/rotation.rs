@@ -131,6 +131,7 @@ mod tests {
             redo: false,
             data_keys: false,
             mariadb_key_id: None,
+            mariadb_new_version: None,
             lock: crate::LockWait::default(),
             datadir: None,
             keyring: None,

@@ -72,6 +72,10 @@ impl RotationTarget {
         let file = request.keyring.clone().or(plugin.file);
         let file = file.ok_or(Error::KeyringNotAFile { keyring: plugin.name })?;
         let store = KeyStore::MariaDb { file, password: plugin.password };
+        if request.mariadb_new_version.is_some() && !store.names_service() {
+            let reason = "--mariadb-new-version is for keys in a Vault; keys in a file have no versions".to_owned();
+            return Err(Error::Unsupported { server: server.to_owned(), reason });
+        }
         Ok(Self { server: server.to_owned(), server_uuid, store, directories })
     }
 }
@@ -79,14 +83,15 @@ impl RotationTarget {
 fn supported(session: &Session<'_>, server: &str, request: &RotateRequest) -> Result<(), Error> {
     let version = &session.identity().version;
     let reason = match version.flavor {
-        Flavor::MariaDb if request.mariadb_key_id.is_none() => {
+        Flavor::MariaDb if request.mariadb_key().is_none() => {
             return Err(Error::NoMasterKey { server: server.to_owned() });
         }
         Flavor::MariaDb if request.rotates_master_key() || request.binlog_key || request.data_keys => {
-            "on MariaDB only --mariadb-key-id is supported"
+            "on MariaDB only --mariadb-key-id and --mariadb-new-version are supported"
         }
         Flavor::MariaDb => return Ok(()),
         _ if request.mariadb_key_id.is_some() => "--mariadb-key-id is for MariaDB",
+        _ if request.mariadb_new_version.is_some() => "--mariadb-new-version is for MariaDB",
         _ if !session.can(Capability::EncryptTables) => "it cannot encrypt; MySQL 5.7.11 and later can",
         _ if request.binlog_key && !session.can(Capability::EncryptBinaryLogs) => {
             "it cannot encrypt binary logs, and has no key for them"

@@ -1,6 +1,7 @@
 //! Executes a rotation.
 
 mod back_up;
+mod key_version;
 mod master_key;
 mod prove;
 mod record;
@@ -144,6 +145,8 @@ impl<'r, 'l> Run<'r, 'l> {
             Action::BackUpBefore => self.back_up_before(report),
             Action::RotateMasterKey => self.rotate(action, KeyKind::Master),
             Action::RotateBinlogKey => self.rotate(action, KeyKind::BinaryLog),
+            Action::NewVersion(key_id) => self.add_version(*key_id),
+            Action::AwaitVersion(key_id) => self.await_version(*key_id),
             Action::BackUp => self.back_up(report),
             Action::Rebuild(table, _) => self.rebuild(action, table),
             Action::RenewUndo => self.renew_undo(show),
@@ -155,7 +158,7 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Rebuilds a table. If it is locked or gone, the others continue.
     fn rebuild(&mut self, action: &Action, table: &Table) -> StepResult {
-        if self.request.mariadb_key_id.is_none() && self.is_rebuilt(&table.files) {
+        if self.request.mariadb_key().is_none() && self.is_rebuilt(&table.files) {
             return Ok(Outcome::Skipped { reason: "the interrupted run has done it".to_owned() });
         }
         for statement in action.statements() {

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use innodb::server_file::full_text_table_id;
+use innodb::{keys::MARIADB_SYSTEM_KEY, server_file::full_text_table_id};
 use serde::Serialize;
 use server::dialect::variable;
 use server::{Flavor, Rows, quote, switch::is_on};
@@ -31,6 +31,12 @@ const REDO_REMEDY: &str = "restart with innodb_redo_log_encrypt=OFF, which write
 const SYSTEM_REMEDY: &str =
     "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
 const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
+
+/// Why something still needs older versions of a key of which there is a new one.
+const OLDER_VERSION: &str = "keeps the version with which it was written";
+const ROTATE_AGE_REMEDY: &str = "the server's own threads write it anew if innodb_encryption_threads is not 0 and \
+    innodb_encryption_rotate_key_age is 1";
+const KEEP_REMEDY: &str = "keep the older versions in the Vault until these files are gone or written anew";
 
 /// A table to rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +112,37 @@ impl Work {
     /// Adds a leftover for the redo log.
     pub(super) fn leave_redo(&mut self) {
         self.leave("redo log".to_owned(), REDO, REDO_REMEDY);
+    }
+
+    /// Encrypted MariaDB tables that use the key `key_id`, of which there shall be a new version.
+    pub(super) fn for_mariadb_version(session: &mut Session<'_>, datadir: &Path, key_id: u32) -> Result<Self, Error> {
+        let known = clear::tables(session)?;
+        let spaces = session.query(session.dictionary().encrypted)?;
+        let home = session.identity().datadir.clone();
+        let (mut sizes, mut work) = (Sizes::new(), Self::default());
+        let wanted = key_id.to_string();
+        for row in 0..spaces.rows.len() {
+            let Some(name) = spaces.value(row, "name") else { continue };
+            let encrypted = spaces.value(row, "scheme").is_some_and(|scheme| scheme != "0");
+            if !encrypted || spaces.value(row, "id") != Some(&wanted) {
+                continue;
+            }
+            let name = session.space_name(name).into_owned();
+            match clear::table_of(&name, &known) {
+                Some(table) => add(&mut sizes, table, &spaces, row, [&home, datadir]),
+                // Auxiliary tables of full-text indexes are copied with their parent.
+                None if full_text(&name).is_some() => {}
+                None => work.leave(name, OLDER_VERSION, ROTATE_AGE_REMEDY),
+            }
+        }
+        for (artefact, variable) in OTHERS.iter().filter(|_| key_id == MARIADB_SYSTEM_KEY) {
+            let value = session.value(&format!("SELECT @@GLOBAL.{variable}")).ok().flatten();
+            if value.is_some_and(|value| is_on(&value)) {
+                work.leave((*artefact).to_owned(), OLDER_VERSION, KEEP_REMEDY);
+            }
+        }
+        work.finish(sizes);
+        Ok(work)
     }
 
     /// Encrypted MariaDB tables that do not use the key `key_id`.

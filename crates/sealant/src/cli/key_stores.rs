@@ -13,10 +13,11 @@ use crate::output::message::{Failure, warning};
 #[command(next_help_heading = "Keys")]
 pub(crate) struct KeyStores {
     /// Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault
-    /// (repeatable)
+    /// or KMIP service (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring: Vec<PathBuf>,
-    /// Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault
+    /// Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault or
+    /// component_keyring_kmip
     #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
     keyring_config: Option<PathBuf>,
     /// Key file of MariaDB's file_key_management, or option file of its hashicorp_key_management (repeatable)

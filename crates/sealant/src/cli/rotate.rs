@@ -57,7 +57,8 @@ struct Common {
     backup: Backup,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// Path of the server's keyring file here, if it differs from the one the server reports
+    /// Path of the server's keyring file here, if it differs from the one the server reports; or the configuration of the
+    /// Vault with its keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
     #[arg(long, value_name = "DIR", help = register_help())]
@@ -91,6 +92,10 @@ struct Keys {
     /// MariaDB: move every table to the key with this number, which must exist in the key file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     mariadb_key_id: Option<u32>,
+    /// MariaDB with its keys in a Vault: write a new version of the key with this number, and copy every table that uses
+    /// it; --keyring names the option file of hashicorp_key_management
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "mariadb_key_id")]
+    mariadb_new_version: Option<u32>,
     /// Replace the server's certificate and its key: --cert, --key, --ca
     #[arg(long)]
     certificate: bool,
@@ -188,6 +193,7 @@ impl Common {
             redo: self.keys.redo,
             data_keys: self.keys.data_keys,
             mariadb_key_id: self.keys.mariadb_key_id,
+            mariadb_new_version: self.keys.mariadb_new_version,
             lock: self.locks.lock_wait(),
             datadir: self.datadir.clone(),
             keyring: self.keyring.clone(),

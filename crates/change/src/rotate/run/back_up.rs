@@ -46,6 +46,7 @@ impl Run<'_, '_> {
             binlog_key: copy.newest(KeyKind::BinaryLog, uuid),
             backups: Vec::new(),
             data_keys,
+            key_version: self.request.mariadb_new_version.and_then(|id| copy.newest_version(id)),
         });
         self.ledger.register.unfinished = Some(begun);
     }

@@ -18,8 +18,8 @@ use crate::{
 impl Run<'_, '_> {
     pub(super) fn prove_before(&mut self, report: &mut RotateReport) -> StepResult {
         let mut copy = KeyringCopy::read(&self.target.store)?;
-        if let Some(key_id) = self.request.mariadb_key_id
-            && !copy.names().contains(&mariadb_name(key_id, 1))
+        if let Some(key_id) = self.request.mariadb_key()
+            && copy.newest_version(key_id).is_none()
         {
             return Err(Error::NoSuchKey { path: copy.path().to_owned(), key_id });
         }
@@ -90,7 +90,10 @@ impl Run<'_, '_> {
             master: newest(KeyKind::Master, self.request.rotates_master_key()),
             binary_log: newest(KeyKind::BinaryLog, self.request.binlog_key),
             not: self.unfinished_keys().map(|(path, key)| (path.clone(), *key)).collect(),
-            mariadb: self.request.mariadb_key_id.map(|id| (id, self.work.files.clone())),
+            mariadb: self.request.mariadb_key().and_then(|id| {
+                let version = copy.newest_version(id)?;
+                Some((mariadb_name(id, version), self.work.files.clone()))
+            }),
         })
     }
 }

@@ -61,6 +61,7 @@ impl Run<'_, '_> {
             ("binlog_key", self.request.binlog_key),
             ("data_keys", self.request.data_keys),
             ("mariadb_key_id", self.request.mariadb_key_id.is_some()),
+            ("mariadb_new_version", self.request.mariadb_new_version.is_some()),
         ];
         for (key, _) in needs.into_iter().filter(|(_, needs)| *needs) {
             self.ledger.register.last_rotated.insert(key.to_owned(), Timestamp::now());

@@ -1,0 +1,74 @@
+//! A new version of a MariaDB key in a Vault: written, fetched again, and awaited until the server encrypts with it.
+//!
+//! The server asks the Vault for the newest version itself and caches the answer
+//! (`hashicorp_key_management_cache_version_timeout`), so a new version that is in the Vault proves nothing.
+
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use super::{Run, StepResult};
+use crate::{
+    Outcome,
+    rotate::{Error, copy::KeyringCopy},
+};
+
+/// Interval between questions for the version that the server uses.
+const POLL: Duration = Duration::from_millis(500);
+
+impl Run<'_, '_> {
+    /// Writes a new version, unless the resumed run did.
+    pub(super) fn add_version(&self, key_id: u32) -> StepResult {
+        let path = self.target.store.path().to_owned();
+        let Some((before, _)) = &self.before else { return Ok(Outcome::Done) };
+        let older = before.newest_version(key_id);
+        let begun = self.resumed.as_ref().and_then(|run| Some((run.started, run.key_version?)));
+        if let Some((started, _)) = begun.filter(|(_, version)| older > Some(*version)) {
+            let version = older.unwrap_or_default();
+            let reason = format!("the interrupted run of {started} has written version {version} of key {key_id}");
+            return Ok(Outcome::Skipped { reason });
+        }
+        let of_service = |source| Error::KeyService { path: path.clone(), source };
+        let configuration = keyring::read_file(&path).map_err(of_service)?;
+        before.add_version(&configuration, key_id).map_err(of_service)?;
+        let now = KeyringCopy::read(&self.target.store)?;
+        let newest = now.newest_version(key_id);
+        if newest <= older {
+            return Err(Error::NoNewVersion { path, key_id, version: newest.unwrap_or_default() });
+        }
+        if !now.includes(before) {
+            return Err(Error::VersionsRemoved { path, key_id });
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Waits until the server would encrypt with the newest version.
+    pub(super) fn await_version(&mut self, key_id: u32) -> StepResult {
+        let Some(wanted) = self.copy.as_ref().and_then(|copy| copy.newest_version(key_id)) else {
+            return Ok(Outcome::Done);
+        };
+        let began = Instant::now();
+        loop {
+            let used = self.version_in_use(key_id)?;
+            match used {
+                None => return Ok(Outcome::Skipped { reason: format!("no tablespace uses key {key_id}") }),
+                Some(used) if used >= wanted => return Ok(Outcome::Done),
+                Some(used) if began.elapsed() >= self.request.settle_timeout => {
+                    let server = self.target.server.clone();
+                    return Err(Error::OldVersionInUse { server, key_id, used, newest: wanted });
+                }
+                Some(_) => sleep(POLL),
+            }
+        }
+    }
+
+    /// The version of a key with which the server encrypts pages now; `None` if no tablespace uses the key.
+    fn version_in_use(&mut self, key_id: u32) -> Result<Option<u32>, Error> {
+        let sql = format!(
+            "SELECT MAX(CURRENT_KEY_VERSION) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE CURRENT_KEY_ID \
+             = {key_id} AND ENCRYPTION_SCHEME <> 0"
+        );
+        Ok(self.session.value(&sql)?.and_then(|version| version.parse().ok()))
+    }
+}

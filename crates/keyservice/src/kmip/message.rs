@@ -1,0 +1,182 @@
+//! Requests and responses of KMIP.
+//!
+//! Source: "Key Management Interoperability Protocol Specification Version 1.0" (OASIS): sections 4 (operations), 6 and 7
+//! (messages), 9.1.3 (tags and enumerations); confirmed on PyKMIP.
+
+use zeroize::Zeroizing;
+
+use super::ttlv::{Items, Tag, Writer};
+use crate::error::Fault;
+
+const ATTRIBUTE: Tag = Tag(0x0042_0008);
+const ATTRIBUTE_NAME: Tag = Tag(0x0042_000A);
+const ATTRIBUTE_VALUE: Tag = Tag(0x0042_000B);
+const BATCH_COUNT: Tag = Tag(0x0042_000D);
+const BATCH_ITEM: Tag = Tag(0x0042_000F);
+const KEY_BLOCK: Tag = Tag(0x0042_0040);
+const KEY_FORMAT_TYPE: Tag = Tag(0x0042_0042);
+const KEY_MATERIAL: Tag = Tag(0x0042_0043);
+const KEY_VALUE: Tag = Tag(0x0042_0045);
+const KEY_WRAPPING_DATA: Tag = Tag(0x0042_0046);
+const NAME_VALUE: Tag = Tag(0x0042_0055);
+const OPERATION: Tag = Tag(0x0042_005C);
+const PROTOCOL_VERSION: Tag = Tag(0x0042_0069);
+const PROTOCOL_VERSION_MAJOR: Tag = Tag(0x0042_006A);
+const PROTOCOL_VERSION_MINOR: Tag = Tag(0x0042_006B);
+const REQUEST_HEADER: Tag = Tag(0x0042_0077);
+const REQUEST_MESSAGE: Tag = Tag(0x0042_0078);
+const REQUEST_PAYLOAD: Tag = Tag(0x0042_0079);
+/// The whole of an answer.
+pub(super) const RESPONSE_MESSAGE: Tag = Tag(0x0042_007B);
+const RESPONSE_PAYLOAD: Tag = Tag(0x0042_007C);
+const RESULT_MESSAGE: Tag = Tag(0x0042_007D);
+const RESULT_REASON: Tag = Tag(0x0042_007E);
+const RESULT_STATUS: Tag = Tag(0x0042_007F);
+const SYMMETRIC_KEY: Tag = Tag(0x0042_008F);
+const UNIQUE_IDENTIFIER: Tag = Tag(0x0042_0094);
+
+const LOCATE: u32 = 8;
+const GET: u32 = 0x0A;
+const GET_ATTRIBUTES: u32 = 0x0B;
+const SUCCESS: u32 = 0;
+const RAW: u32 = 1;
+const OBJECT_TYPE_SYMMETRIC_KEY: u32 = 2;
+/// Names of attributes are texts in KMIP 1.
+const NAME: &str = "Name";
+const OBJECT_GROUP: &str = "Object Group";
+const OBJECT_TYPE: &str = "Object Type";
+
+/// The request for the identifiers of all symmetric keys, or of those in a group.
+pub(super) fn locate(group: Option<&str>) -> Zeroizing<Vec<u8>> {
+    request(LOCATE, |payload| {
+        let payload = payload.structure(ATTRIBUTE, |attribute| {
+            let named = attribute.text(ATTRIBUTE_NAME, OBJECT_TYPE);
+            named.enumeration(ATTRIBUTE_VALUE, OBJECT_TYPE_SYMMETRIC_KEY)
+        });
+        match group {
+            Some(group) => payload.structure(ATTRIBUTE, |attribute| {
+                attribute.text(ATTRIBUTE_NAME, OBJECT_GROUP).text(ATTRIBUTE_VALUE, group)
+            }),
+            None => payload,
+        }
+    })
+}
+
+/// The request for a key.
+pub(super) fn get(id: &str) -> Zeroizing<Vec<u8>> {
+    request(GET, |payload| payload.text(UNIQUE_IDENTIFIER, id))
+}
+
+/// The request for the names of an object.
+pub(super) fn get_name(id: &str) -> Zeroizing<Vec<u8>> {
+    request(GET_ATTRIBUTES, |payload| payload.text(UNIQUE_IDENTIFIER, id).text(ATTRIBUTE_NAME, NAME))
+}
+
+fn request(operation: u32, payload: impl FnOnce(Writer) -> Writer) -> Zeroizing<Vec<u8>> {
+    let message = |message: Writer| {
+        let header = message.structure(REQUEST_HEADER, |header| {
+            let version =
+                |version: Writer| version.integer(PROTOCOL_VERSION_MAJOR, 1).integer(PROTOCOL_VERSION_MINOR, 0);
+            header.structure(PROTOCOL_VERSION, version).integer(BATCH_COUNT, 1)
+        });
+        header.structure(BATCH_ITEM, |item| item.enumeration(OPERATION, operation).structure(REQUEST_PAYLOAD, payload))
+    };
+    Writer::default().structure(REQUEST_MESSAGE, message).into_bytes()
+}
+
+/// The identifiers in the answer to [`locate`].
+pub(crate) fn identifiers(value: &[u8]) -> Result<Vec<String>, Fault> {
+    let Some(payload) = payload(value)? else { return Ok(Vec::new()) };
+    let mut ids = Vec::new();
+    for item in payload {
+        let item = item?;
+        if item.tag == UNIQUE_IDENTIFIER {
+            ids.push(item.text()?.to_owned());
+        }
+    }
+    Ok(ids)
+}
+
+/// The key in the answer to [`get`], borrowed from it.
+pub(crate) fn key(value: &[u8]) -> Result<&[u8], Fault> {
+    let payload = payload(value)?.ok_or(Fault::NotKmip)?;
+    let block = payload.required(SYMMETRIC_KEY)?.items()?.required(KEY_BLOCK)?.items()?;
+    if block.find(KEY_WRAPPING_DATA)?.is_some() || block.required(KEY_FORMAT_TYPE)?.enumeration()? != RAW {
+        return Err(Fault::NotARawKey);
+    }
+    block.required(KEY_VALUE)?.items()?.required(KEY_MATERIAL)?.bytes()
+}
+
+/// The first name in the answer to [`get_name`]; `None` if the object has none.
+pub(crate) fn name(value: &[u8]) -> Result<Option<String>, Fault> {
+    let Some(payload) = payload(value)? else { return Ok(None) };
+    for item in payload {
+        let item = item?;
+        if item.tag != ATTRIBUTE {
+            continue;
+        }
+        let attribute = item.items()?;
+        if attribute.required(ATTRIBUTE_NAME)?.text()? == NAME {
+            let value = attribute.required(ATTRIBUTE_VALUE)?.items()?;
+            return value.required(NAME_VALUE)?.text().map(|name| Some(name.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// The payload of a successful answer; `value` is that of the response message.
+fn payload(value: &[u8]) -> Result<Option<Items<'_>>, Fault> {
+    let item = Items::new(value).required(BATCH_ITEM)?.items()?;
+    if item.required(RESULT_STATUS)?.enumeration()? != SUCCESS {
+        let reason = item.find(RESULT_REASON)?.map(|reason| reason.enumeration()).transpose()?;
+        let message = item.find(RESULT_MESSAGE)?.map(|message| message.text()).transpose()?;
+        let message = message.unwrap_or_default().chars().take(MAX_MESSAGE).collect();
+        return Err(Fault::KmipRefused { reason: reason.unwrap_or_default(), message });
+    }
+    item.find(RESPONSE_PAYLOAD)?.map(|payload| payload.items()).transpose()
+}
+
+/// Characters of a service's message that are shown.
+const MAX_MESSAGE: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a response message.
+    fn response(status: u32, fill: impl FnOnce(Writer) -> Writer) -> Vec<u8> {
+        let item = Writer::default().structure(BATCH_ITEM, |item| fill(item.enumeration(RESULT_STATUS, status)));
+        item.into_bytes().to_vec()
+    }
+
+    #[test]
+    fn identifiers_and_names_are_found() {
+        let located = response(SUCCESS, |item| {
+            item.structure(RESPONSE_PAYLOAD, |payload| {
+                payload.text(UNIQUE_IDENTIFIER, "1").text(UNIQUE_IDENTIFIER, "a-2")
+            })
+        });
+        assert_eq!(identifiers(&located).unwrap(), ["1", "a-2"]);
+        assert!(identifiers(&response(SUCCESS, |item| item)).unwrap().is_empty());
+        let named = response(SUCCESS, |item| {
+            item.structure(RESPONSE_PAYLOAD, |payload| {
+                payload.structure(ATTRIBUTE, |attribute| {
+                    let value = |value: Writer| value.text(NAME_VALUE, "INNODBKey-u-1");
+                    attribute.text(ATTRIBUTE_NAME, NAME).structure(ATTRIBUTE_VALUE, value)
+                })
+            })
+        });
+        assert_eq!(name(&named).unwrap().as_deref(), Some("INNODBKey-u-1"));
+        assert_eq!(name(&located).unwrap(), None);
+        assert_eq!(key(&located), Err(Fault::NotKmip));
+    }
+
+    #[test]
+    fn a_refusal_is_reported_with_the_words_of_the_service() {
+        let refused = response(1, |item| item.enumeration(RESULT_REASON, 12).text(RESULT_MESSAGE, "no permission"));
+        let expected = Fault::KmipRefused { reason: 12, message: "no permission".to_owned() };
+        assert_eq!(identifiers(&refused), Err(expected.clone()));
+        assert_eq!(expected.to_string(), "the service refuses it: no permission (reason 12)");
+        assert_eq!(identifiers(b""), Err(Fault::NotKmip));
+    }
+}

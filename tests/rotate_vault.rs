@@ -1,0 +1,151 @@
+//! `sealant rotate --mariadb-new-version` on a MariaDB whose keys are in a real HashiCorp Vault: the rotation happens and is
+//! proven, or the run says what was not rotated.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::thread;
+
+use harness::{Kind, require};
+use serde_json::json;
+
+use crate::keys_in_vault::{KEY_1, KEY_2, Site, table};
+use crate::support::proof::Proof;
+use crate::support::rotation::Rotating;
+
+/// Privileges for sealant: those for reading, and for a new version.
+const WRITER: &str = "path \"mariadb/data/*\" { capabilities = [\"read\", \"update\"] }
+    path \"mariadb/metadata/*\" { capabilities = [\"list\"] }";
+const QUICK: &str = "--hashicorp-key-management-cache-version-timeout=500";
+const SLOW: &str = "--hashicorp-key-management-cache-version-timeout=3600000";
+
+/// The newest version of key 1 in the Vault.
+fn newest(site: &Site) -> String {
+    let json = site.vault(&["kv", "get", "-format=json", "mariadb/1"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    json["data"]["metadata"]["version"].to_string()
+}
+
+/// The versions of its key that a file needs.
+fn versions(proof: &Proof, file: &str) -> serde_json::Value {
+    proof.file(file)["key"]["versions"].clone()
+}
+
+#[test]
+fn a_new_version_is_written_into_the_vault_and_proven_in_every_table() {
+    let Some(site) = Site::start() else { return };
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    site.vault(&["secrets", "enable", "-path=mariadb", "-version=2", "kv"]);
+    site.vault(&["kv", "put", "mariadb/1", KEY_1]);
+    site.vault(&["kv", "put", "mariadb/2", KEY_2]);
+    let reader = site.vault.token("mariadb", crate::keys_in_vault::POLICY, &[]).expect("a token");
+    let writer = site.vault.token("writer", WRITER, &[]).expect("a token");
+    let server = site.mariadb(&reader, &[QUICK]);
+    let tables = [table("one", "ENCRYPTED=YES"), table("two", "ENCRYPTED=YES ENCRYPTION_KEY_ID=2")];
+    server.sql(&format!("CREATE DATABASE demo; USE demo; {}", tables.concat())).expect("SQL");
+    let sums = server.value("CHECKSUM TABLE demo.one").expect("a sum");
+    let config = |name: &str, token: &str| site.with_token(name, "mariadb", token).display().to_string();
+    let (reading, writing) = (config("reader.cnf", &reader), config("writer.cnf", &writer));
+    let mut at = Rotating::on(server);
+
+    at.run("no.age", &["--mariadb-new-version", "1"]).refused(1, "", "the configuration of the Vault, with --keyring");
+    let denied = at.run("denied.age", &["--mariadb-new-version", "1", "--keyring", &reading]);
+    denied.refused(1, "mariadb/data/1: the Vault does not let this token write", "`update`");
+    assert_eq!(newest(&site), "1");
+
+    let report = at.run("one.age", &["--mariadb-new-version", "1", "--keyring", &writing]).is_done();
+    assert_eq!(newest(&site), "2");
+    assert_eq!(report["proofs"]["after"]["tablespaces_on_key_id"], 1, "{report:#}");
+    let left = report["leftovers"].to_string();
+    assert!(left.contains("redo log") && left.contains("Aria tables") && !left.contains("demo/"), "{left}");
+    let proof = Proof::mariadb(&[at.server.datadir()], Some(Path::new(&writing)));
+    assert_eq!((versions(&proof, "demo/one.ibd"), versions(&proof, "demo/two.ibd")), (json!([2]), json!([1])));
+    assert_eq!(at.server.value("CHECKSUM TABLE demo.one").expect("a sum"), sums, "no row changed");
+    // The backup alone opens everything, without the Vault.
+    let backup = at.path("keys");
+    fs::write(&backup, at.open("one.age")).expect("written");
+    at.server.stop().expect("it stops");
+    Proof::mariadb(&[at.server.datadir()], Some(&backup)).is_complete();
+    at.server.start().expect("it starts");
+
+    old_version_in_use(&site, &mut at, &writing);
+    lying_vault(&site, &at);
+}
+
+/// The server caches the number of the newest version: no table is rotated, and the same command finishes later.
+fn old_version_in_use(site: &Site, at: &mut Rotating, config: &str) {
+    at.server.restart_with(&[SLOW]).expect("it starts");
+    at.server.sql("SELECT COUNT(*) FROM demo.one").expect("it reads");
+    let rotation = ["--mariadb-new-version", "1", "--keyring", config, "--settle", "2s"];
+    let refused = at.run("two.age", &rotation);
+    let message =
+        "no table is rotated: the server still encrypts with version 2 of key 1, although the Vault has version 3";
+    refused.refused(1, message, "cache_version_timeout");
+    assert_eq!(newest(site), "3");
+    let proof = Proof::mariadb(&[at.server.datadir()], Some(Path::new(config)));
+    assert_eq!(versions(&proof, "demo/one.ibd"), json!([2]));
+    at.server.restart_with(&[QUICK]).expect("it starts");
+    let report = at.run("two.age", &rotation).is_done();
+    assert_eq!(newest(site), "3", "the version of the interrupted run is used");
+    assert!(report["steps"].to_string().contains("has written version 3"), "{report:#}");
+    let proof = Proof::mariadb(&[at.server.datadir()], Some(Path::new(config)));
+    assert_eq!(versions(&proof, "demo/one.ibd"), json!([3]));
+}
+
+/// A service that accepts a new version and goes on to return the old one as the newest.
+fn lying_vault(site: &Site, at: &Rotating) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let key = |id: &str| {
+        let get = |version: &str| {
+            let version = format!("-version={version}");
+            site.vault(&["kv", "get", &version, "-format=json", &format!("mariadb/{id}")])
+        };
+        if id == "1" { vec![get("1"), get("2"), get("3")] } else { vec![get("1")] }
+    };
+    let keys = [key("1"), key("2")];
+    thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, &keys)));
+    let token = site.file("lying-token", "any");
+    let text = format!(
+        "[mariadb]\nhashicorp_key_management_vault_url = http://{address}/v1/mariadb\n[sealant]\nsealant_token_file = {}\n",
+        token.display()
+    );
+    let config = site.file("lying.cnf", &text).display().to_string();
+    let ended = at.run("lying.age", &["--mariadb-new-version", "1", "--keyring", &config]);
+    ended.refused(
+        1,
+        "nothing is rotated: the Vault took a new version of key 1, but still returns version 3",
+        "audit log",
+    );
+    assert_eq!(newest(site), "3");
+}
+
+/// Answers one request: a list, a secret in the asked or newest version, or 200 to whatever is written.
+fn answer(mut stream: TcpStream, keys: &[Vec<String>; 2]) {
+    let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
+    let (mut request, mut length) = (String::new(), 0);
+    reader.read_line(&mut request).expect("a request");
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).expect("a header");
+        if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().expect("a number");
+        }
+        if header.trim().is_empty() {
+            break;
+        }
+    }
+    reader.read_exact(&mut vec![0; length]).expect("a body");
+    let versions = if request.contains("data/2") { &keys[1] } else { &keys[0] };
+    let asked = request.split("version=").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+    let body = match request.split(' ').next() {
+        _ if request.contains("list=true") => r#"{"data":{"keys":["1","2"]}}"#.to_owned(),
+        Some("POST") => r#"{"data":{"version":4}}"#.to_owned(),
+        _ => versions[asked.unwrap_or(versions.len()) - 1].clone(),
+    };
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    stream.write_all((head + &body).as_bytes()).expect("sent");
+}
