@@ -109,7 +109,7 @@ impl Figures {
 fn fill(server: &Server, rows: u64) -> Result<(), Failed> {
     server.sql("CREATE DATABASE shop; CREATE TABLE shop.part (v VARCHAR(2000))")?;
     for _ in 0..10 {
-        server.sql(&format!("INSERT INTO shop.part {}", vec!["SELECT MD5(RAND())"; 100].join(" UNION ALL ")))?;
+        server.sql(&format!("USE shop; INSERT INTO part {}", vec!["SELECT MD5(RAND())"; 100].join(" UNION ALL ")))?;
     }
     for table in 0..TABLES {
         server.sql(&format!(
