@@ -2,7 +2,7 @@
 //! while two clients commit without a pause. Each round has a window without a backup and one with it, so that
 //! disturbances affect both.
 //!
-//! `cargo bench --package sealant --bench follow`; `docs/benchmarks.md` has results and machine.
+//! `cargo bench --package sealant --bench follow`; `docs/benchmarks.md` describes it.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -109,7 +109,10 @@ impl Figures {
 fn fill(server: &Server, rows: u64) -> Result<(), Failed> {
     server.sql("CREATE DATABASE shop; CREATE TABLE shop.part (v VARCHAR(2000))")?;
     for _ in 0..10 {
-        server.sql(&format!("INSERT INTO shop.part {}", vec!["SELECT MD5(RAND())"; 100].join(" UNION ALL ")))?;
+        server.sql(&format!(
+            "INSERT INTO shop.part {}",
+            vec!["SELECT LEFT(SHA2(RAND(), 256), 32)"; 100].join(" UNION ALL ")
+        ))?;
     }
     for table in 0..TABLES {
         server.sql(&format!(
@@ -117,8 +120,9 @@ fn fill(server: &Server, rows: u64) -> Result<(), Failed> {
         ))?;
         for _ in 0..rows / 1000 {
             let repeats = (ROW_BYTES - 40) / 32;
-            server
-                .sql(&format!("INSERT INTO shop.t{table} (v) SELECT REPEAT(MD5(RAND()), {repeats}) FROM shop.part"))?;
+            server.sql(&format!(
+                "INSERT INTO shop.t{table} (v) SELECT REPEAT(LEFT(SHA2(RAND(), 256), 32), {repeats}) FROM shop.part"
+            ))?;
         }
     }
     Ok(())
