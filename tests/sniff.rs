@@ -4,13 +4,16 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use harness::{Kind, Server, require};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::schema::has_its_schema;
-use crate::support::{run, sealant};
+use crate::support::tunnel::{Setup, free_port};
+use crate::support::{Audit, run, sealant};
 
 /// A pcap file of raw IP packets, each from a port to a port with a sequence number and a payload.
 fn capture(path: &Path, segments: &[(u16, u16, u32, &[u8])]) {
@@ -72,22 +75,38 @@ fn the_table_shows_headers_and_no_content() {
     assert!(!table.contains("53454c454354"), "{table}");
 }
 
+/// Watches a port of loopback while `traffic` runs, and ends that by a signal. The report, and the exit code; `None` if
+/// this user may not.
+fn watched(port: u16, traffic: impl FnOnce()) -> Option<(Value, Option<i32>)> {
+    if !rustix::process::geteuid().is_root() {
+        harness::skip("packets can be watched by root only");
+        return None;
+    }
+    let mut command = sealant();
+    command.args(["sniff", "--for", "10m", "--interface", "lo", "--port", &port.to_string(), "--format", "json"]);
+    let mut watching = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(watching.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    lines.read_line(&mut line).expect("a line");
+    assert!(line.contains("watching for 600 s"), "{line}");
+    traffic();
+    // Long enough for the program to read what the kernel has queued.
+    thread::sleep(Duration::from_millis(500));
+    kill_process(Pid::from_child(&watching), Signal::INT).expect("it runs");
+    let mut report = String::new();
+    watching.stdout.take().expect("a pipe").read_to_string(&mut report).expect("text");
+    let code = watching.wait().expect("it ends").code();
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    has_its_schema(&report, "sniff-1");
+    Some((report, code))
+}
+
 #[test]
 fn a_signal_ends_it_with_what_was_seen() {
     let Some(_) = require(Kind::MySql97) else { return };
-    if !rustix::process::geteuid().is_root() {
-        return harness::skip("packets can be watched by root only");
-    }
     let server = Server::builder(Kind::MySql97).start().expect("it starts");
     let port = server.port().to_string();
     for (mode, code) in [("REQUIRED", 0), ("DISABLED", 3)] {
-        let mut command = sealant();
-        command.args(["sniff", "--for", "10m", "--interface", "lo", "--port", &port, "--format", "json"]);
-        let mut watching = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let mut lines = BufReader::new(watching.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        lines.read_line(&mut line).expect("a line");
-        assert!(line.contains("watching for 600 s"), "{line}");
         let mut client = server.client();
         client.args([
             "--protocol=TCP",
@@ -98,16 +117,40 @@ fn a_signal_ends_it_with_what_was_seen() {
             "-e",
             "DO 1",
         ]);
-        assert!(client.status().expect("it starts").success());
-        // The packets are in the kernel's queue already: it is read before the flag is looked at.
-        kill_process(Pid::from_child(&watching), Signal::INT).expect("it runs");
-        let mut report = String::new();
-        watching.stdout.take().expect("a pipe").read_to_string(&mut report).expect("text");
-        assert_eq!(watching.wait().expect("it ends").code(), Some(code), "{mode}: {report}");
-        let report: Value = serde_json::from_str(&report).expect("JSON");
-        has_its_schema(&report, "sniff-1");
+        let traffic = || assert!(client.status().expect("it starts").success());
+        let Some((report, ended)) = watched(server.port(), traffic) else { return };
+        assert_eq!(ended, Some(code), "{mode}: {report:#}");
         assert_eq!(report["connections"]["clear"], u64::from(code == 3), "{report:#}");
     }
+}
+
+#[test]
+fn the_x_protocol_is_followed_to_its_handshake() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = Server::builder(Kind::MySql97).start().expect("it starts");
+    let x_port = server.x_port().expect("an X plug-in");
+    let Some((report, _)) = watched(x_port, || drop(Audit::live(&server))) else { return };
+    let rows = report["traffic"].as_array().expect("rows");
+    let encrypted = rows.iter().find(|row| row["protocol"] == "x_protocol" && row["state"] == "encrypted");
+    let row = encrypted.unwrap_or_else(|| panic!("{report:#}"));
+    assert!(row["tls"]["version"].is_string() && row["tls"]["suite"].is_string(), "{row:#}");
+    assert_eq!(report["connections"]["clear"], 0, "{report:#}");
+}
+
+#[test]
+fn a_tunnel_is_seen_as_tls_13() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = Server::builder(Kind::MySql97).start().expect("it starts");
+    let (setup, port) = (Setup::new(), free_port());
+    let _far = setup.far(&server, port, &["--allow", "app"]);
+    let watched = watched(port, || {
+        let near = setup.near(&[port], &[]);
+        assert_eq!(near.value(&server, "SELECT 'through'"), "through");
+    });
+    let Some((report, code)) = watched else { return };
+    assert_eq!((report["verdict"].as_str(), code), (Some("encrypted"), Some(0)), "{report:#}");
+    let rows = report["traffic"].as_array().expect("rows");
+    assert!(rows.iter().any(|row| row["protocol"] == "tls" && row["tls"]["version"] == "TLSv1.3"), "{report:#}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Watches the packets of a server's ports, and tells from their bytes what is encrypted.
 //!
 //! [`watch`] reads packets of this host, [`read_file`] those of a capture file. The way of a packet: a kernel filter or a
-//! file, [`packet`] (headers), [`FlowTable`] (connections, the first bytes of each direction), [`classify`] (what they
+//! file, [`packet`] (headers), [`FlowTable`] (connections, the first bytes of each direction), [`classify()`] (what they
 //! are), [`Outcome`].
 //!
 //! Nothing is sent and nothing is stored but headers: evidence is a few bytes of a protocol's header, never a name, a

@@ -9,7 +9,7 @@ use std::time::Duration;
 use harness::certs::{Authority, Profile, TlsFiles};
 use harness::galera::{SetUp, wait_until_synced};
 use harness::group::{self, Group};
-use harness::{Kind, Replication, Server, require};
+use harness::{Kind, Replication, Server, ServerBuilder, require};
 use server::ProviderOptions;
 use sniff::{Outcome, Ports, Protocol, Service, State, Traffic, Verdict, watch};
 
@@ -177,21 +177,25 @@ fn a_session_that_was_there_before_is_recognised() {
 fn joined(method: &str, provider_options: &str, option_file: &str) -> Option<Outcome> {
     let account = "--wsrep-sst-auth=transfer:Transfer-1";
     let set_up = SetUp::new(Kind::MariaDb1011).method(method).option_file(option_file).options([account]);
-    let mut cluster = set_up.provider_options(provider_options).start(1).expect("it starts");
+    let mut cluster = set_up.start(0).expect("no node yet");
+    // By an option file: mariadb-backup does not know all of the options that a server has on its command line.
+    let mut donor = cluster.prepare_with(provider_options, ServerBuilder::by_option_file).expect("prepared");
+    donor.start().and_then(|()| wait_until_synced(&donor)).expect("it starts");
     let grants = "CREATE USER transfer@localhost IDENTIFIED BY 'Transfer-1'; GRANT ALL ON *.* TO transfer@localhost";
-    cluster.nodes[0].sql(grants).expect("made");
+    donor.sql(grants).expect("made");
     let (transfer, ist) = (harness::free_port().expect("a port"), harness::free_port().expect("a port"));
     let more = format!("ist.recv_addr=127.0.0.1:{ist};{provider_options}");
     let receives = format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}");
-    let mut joiner = cluster.prepare_with(&more, |builder| builder.option(receives)).expect("prepared");
-    let options = cluster.nodes[0].value("SELECT @@wsrep_provider_options").expect("a value");
+    let by_file = |builder: ServerBuilder| builder.by_option_file().option(receives);
+    let mut joiner = cluster.prepare_with(&more, by_file).expect("prepared");
+    let options = donor.value("SELECT @@wsrep_provider_options").expect("a value");
     let address = ProviderOptions::parse(&options).get("gmcast.listen_addr").map(str::to_owned).expect("an address");
     let group = address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
     let outcome = seen(&[group, transfer, ist], || {
         let joined = joiner.start().and_then(|()| wait_until_synced(&joiner));
-        assert!(joined.is_ok(), "{joined:?}\n{}", cluster.nodes[0].error_log());
+        assert!(joined.is_ok(), "{joined:?}\n{}", donor.error_log());
         let statements = "CREATE DATABASE d; CREATE TABLE d.t (c TEXT); INSERT INTO d.t VALUES ('rowvalue')";
-        cluster.nodes[0].sql(statements).expect("done");
+        donor.sql(statements).expect("done");
     })?;
     holds_none_of(&outcome, &["rowvalue"]);
     let on_port = |port| outcome.traffic.iter().filter(move |row| row.server.port() == port);

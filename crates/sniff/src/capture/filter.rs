@@ -145,7 +145,11 @@ mod tests {
                 return operand;
             } else if code == BPF_LD | BPF_W | BPF_ABS {
                 let what = operand.cast_signed() - SKF_AD_OFF;
-                accumulator = if what == SKF_AD_IFINDEX { interface } else { if is_outgoing { OUTGOING } else { 0 } };
+                accumulator = match (what == SKF_AD_IFINDEX, is_outgoing) {
+                    (true, _) => interface,
+                    (false, true) => OUTGOING,
+                    (false, false) => 0,
+                };
             } else if code == BPF_LD | BPF_B | BPF_ABS {
                 let Some(byte) = packet.get(operand as usize) else { return 0 };
                 accumulator = u32::from(*byte);

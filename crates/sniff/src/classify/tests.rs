@@ -121,8 +121,11 @@ fn commands_say_what_a_connection_is_for() {
 
 #[test]
 fn compressed_packets_are_looked_into_if_they_are_short() {
-    let compressed =
-        |inner: Vec<u8>| [packet(0, &[])[..0].to_vec(), vec![inner.len() as u8, 0, 0, 0, 0, 0, 0], inner].concat();
+    // Three zero bytes: the length before compression, which this packet did without.
+    let compressed = |inner: Vec<u8>| {
+        let length = u8::try_from(inner.len()).unwrap();
+        [vec![length, 0, 0, 0, 0, 0, 0], inner].concat()
+    };
     let begun = [login(COMPRESS), compressed(packet(0, b"\x0e"))].concat();
     assert_eq!(of(&begun, &greeting()), (Protocol::MysqlCompressed, State::Clear));
     let dump = [begun, compressed(packet(0, b"\x1e\0\0"))].concat();
