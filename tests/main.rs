@@ -9,6 +9,7 @@ mod backup_binlogs;
 mod backup_faults;
 mod backup_prune;
 mod backup_s3;
+mod backup_spool;
 mod backup_takeover;
 mod bad_input;
 mod bench;
