@@ -10,6 +10,7 @@ mod backup_failures;
 mod backup_faults;
 mod backup_prune;
 mod backup_s3;
+mod backup_spool;
 mod backup_takeover;
 mod bad_input;
 mod bench;

@@ -1299,13 +1299,17 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__binlogs)
-            opts="-q -h --config --once --follow --json --quiet --help show help"
+            opts="-q -h --config --once --follow --prometheus --json --quiet --help show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

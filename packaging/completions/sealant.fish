@@ -146,6 +146,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l config -d 'The configuration' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l prometheus -d 'Write to this file how much waits on this host for the repository, for node_exporter\'s textfile collector' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l once -d 'Archive what the server has now, and end'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l follow -d 'Go on until a signal ends it; a server or repository that fails is tried again'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'

@@ -65,6 +65,19 @@ pub fn open(config: &Config) -> Result<Repository, Error> {
     }
 }
 
+/// Opens the repository for a run that begins even if the store cannot be reached, if `init` has recorded its id.
+///
+/// # Errors
+/// [`Error`].
+pub fn open_for_follower(config: &Config) -> Result<Repository, Error> {
+    match (open(config), RepositoryRecord::read(config)) {
+        (Err(Error::Store(error)), Some(known)) if error.is_unreachable() => {
+            Ok(Repository::assumed(config.repository.open()?, known.id, known.may_read))
+        }
+        (opened, _) => opened,
+    }
+}
+
 /// Opens the repository at a location, to read it.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     Error, Repository,
-    binlogs::Archive,
+    binlogs::{Archive, SpoolStatus},
     windows::{GoodBackup, MissingLogs, Window, windows},
 };
 
@@ -23,6 +23,9 @@ pub struct ListReport {
     pub windows: Vec<Window>,
     /// Binary logs that are missing.
     pub gaps: Vec<MissingLogs>,
+    /// Binary logs that wait on this host until the repository can be reached.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spooled: Vec<SpoolStatus>,
 }
 
 /// One backup of a list.
@@ -64,11 +67,11 @@ impl Listed {
 }
 
 impl ListReport {
-    /// Reads the receipts of a host.
+    /// Reads the receipts of a host. `spooled`: what waits on it, if this is the host.
     ///
     /// # Errors
     /// [`Error`] if one of them cannot be read.
-    pub fn read(repository: &Repository, host: &str) -> Result<Self, Error> {
+    pub fn read(repository: &Repository, host: &str, spooled: Vec<SpoolStatus>) -> Result<Self, Error> {
         let mut links = Vec::new();
         for number in repository.numbers(host)?.0 {
             links.extend(repository.receipt(host, number)?.map(|(link, _)| link));
@@ -77,6 +80,6 @@ impl ListReport {
         let bases: Vec<GoodBackup<'_>> = links.iter().filter_map(GoodBackup::new).collect();
         let (windows, gaps) = windows(&bases, &archives);
         let backups = links.iter().map(Listed::new).collect();
-        Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups, windows, gaps })
+        Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups, windows, gaps, spooled })
     }
 }

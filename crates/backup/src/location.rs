@@ -19,6 +19,10 @@ use crate::{
 /// Upper limit, to catch mistakes: nobody could undo a longer lock.
 const MAX_LOCK_DAYS: u16 = 3650;
 
+/// How long a call is repeated, and may make no progress, for a run that tries again itself.
+const CALL: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Location of a repository.
 #[derive(Clone, Debug)]
 pub enum Location {
@@ -79,6 +83,14 @@ impl Location {
         match repository.to_str().filter(|text| text.starts_with(SCHEME)) {
             Some(url) => Self::parse(url, options),
             None => Ok(Self::from(repository)),
+        }
+    }
+
+    /// Limits how long a call of the store is repeated, for a run that goes on with other work and tries again.
+    pub(crate) fn end_calls_early(&mut self) {
+        if let Self::Bucket(settings) = self {
+            settings.give_up = settings.give_up.min(CALL);
+            settings.timeout = settings.timeout.min(CALL_TIMEOUT);
         }
     }
 

@@ -266,13 +266,13 @@ mod tests {
         (1..=9).for_each(|number| remote.set(&receipt(number), format!("receipt {number}").as_bytes()));
         let first = read_all(&remote, state.path());
         assert_eq!((first.len(), remote.reads()), (9, 9));
-        assert_eq!((read_all(&remote, state.path()), remote.reads()), (first.clone(), 0));
+        assert_eq!((read_all(&remote, state.path()), remote.reads()), (first, 0));
         remote.set(&receipt(4), b"forged! 4");
         let second = read_all(&remote, state.path());
         assert_eq!((second[3].as_slice(), remote.reads()), (b"forged! 4".as_slice(), 1));
         remote.objects.lock().unwrap().remove(&receipt(4));
         assert_eq!((read_all(&remote, state.path()).len(), remote.reads()), (8, 0));
-        let store = CachedStore::new(Box::new(remote.clone()), state.path(), "id");
+        let store = CachedStore::new(Box::new(remote), state.path(), "id");
         store.list(&names::receipts("db1")).unwrap();
         assert!(matches!(store.get(&receipt(4).parse().unwrap(), None), Err(StoreError::Missing { .. })));
     }

@@ -27,6 +27,8 @@ pub struct Repository {
     /// Random id of the repository, in hexadecimal.
     pub id: String,
     may_read: bool,
+    /// Whether the id is from `init`, because the store could not be reached.
+    is_assumed: bool,
 }
 
 impl Repository {
@@ -35,13 +37,8 @@ impl Repository {
     /// # Errors
     /// [`Error::NoRepository`], [`Error::Repository`], [`Error::Store`].
     pub fn open(store: Box<dyn Store>) -> Result<Self, Error> {
-        let location = store.location();
-        let Some(bytes) = read(&*store, names::REPOSITORY, repository::MAX_BYTES)? else {
-            return Err(Error::NoRepository { location });
-        };
-        let description = RepositoryDescription::parse(&bytes)
-            .map_err(|error| Error::Repository { location, reason: error.to_string() })?;
-        Ok(Self { store, id: description.id, may_read: true })
+        let id = read_id(&*store)?;
+        Ok(Self { store, id, may_read: true, is_assumed: false })
     }
 
     /// Keeps receipts in the directory `state`, to be read from there the next time.
@@ -53,7 +50,24 @@ impl Repository {
 
     /// A repository that this host cannot read and whose id it knows.
     pub(crate) fn unread(store: Box<dyn Store>, id: String) -> Self {
-        Self { store, id, may_read: false }
+        Self { store, id, may_read: false, is_assumed: false }
+    }
+
+    /// A repository whose store cannot be reached now, and whose id an earlier `init` has read.
+    pub(crate) fn assumed(store: Box<dyn Store>, id: String, may_read: bool) -> Self {
+        Self { store, id, may_read, is_assumed: may_read }
+    }
+
+    /// Refuses a repository that is not the one it was assumed to be.
+    ///
+    /// # Errors
+    /// [`Error::Repository`], [`Error::NoRepository`], [`Error::Store`].
+    pub(crate) fn verify_id(&self) -> Result<(), Error> {
+        if self.is_assumed {
+            read_id(&*self.store).and_then(|id| self.check_id(names::REPOSITORY, &id))
+        } else {
+            Ok(())
+        }
     }
 
     /// Creates a repository in a store that has none. Returns its id. Makes sure that the store replaces nothing.
@@ -246,6 +260,16 @@ impl Repository {
 fn refuses_again(store: &dyn Store, description: &[u8]) -> Result<(), Error> {
     let put = store.put_new(&name(names::REPOSITORY)?, &mut Cursor::new(description), description.len() as u64)?;
     if put == Put::New { Err(Error::ReplacingStore { location: store.location() }) } else { Ok(()) }
+}
+
+/// Reads the id of the repository in a store.
+fn read_id(store: &dyn Store) -> Result<String, Error> {
+    let location = store.location();
+    let Some(bytes) = read(store, names::REPOSITORY, repository::MAX_BYTES)? else {
+        return Err(Error::NoRepository { location });
+    };
+    let description = RepositoryDescription::parse(&bytes);
+    Ok(description.map_err(|error| Error::Repository { location, reason: error.to_string() })?.id)
 }
 
 /// Reads a pack into `bytes` in one pass, since the store may be slow, and compares it with its receipt.

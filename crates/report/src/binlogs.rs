@@ -2,13 +2,15 @@
 
 use std::io::Write;
 
-use backup::binlogs::{Archived, ArchivesReport, Note, Replayed, ResolvedTarget, Transaction};
+use backup::binlogs::{Archived, ArchivesReport, Note, Replayed, ResolvedTarget, SpoolStatus, Transaction};
 use backup::restore::ReplayResult;
 use files::quantity::size;
 use jiff::Timestamp;
 
 use crate::Error;
+use crate::labels::second;
 use crate::message::Message;
+use crate::metrics::{head, sample};
 use crate::text::{count, visible};
 
 /// Messages about events while logs are archived; `None` for an event that only the status line shows.
@@ -27,6 +29,14 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
             "the server does not have all archived transactions yet, waiting at most {} s for {}",
             limit.as_secs(),
             visible(missing)
+        ))),
+        Note::Spooled(_) => None,
+        Note::Outage(spooled) => (spooled.parts > 0).then(|| Message::info(spool_text(spooled))),
+        Note::SpoolFull(spooled, limit) => Some(Message::warning(format!(
+            "there is no space for more ({} of {} are used): the server's log is not read until the repository can be \
+             reached, and changes are lost if the server removes it first",
+            size(spooled.bytes),
+            size(*limit)
         ))),
         Note::Behind(bytes, None) => {
             Some(Message::info(format!("the archive is {} of binary logs behind the server", size(*bytes))))
@@ -57,8 +67,35 @@ pub fn binlog_status(note: &Note<'_>) -> Option<String> {
             let behind = if newest > 0 { format!(", {behind} s behind the server") } else { String::new() };
             Some(format!("archived up to {}:{}{behind}", visible(&segment.file), segment.end))
         }
+        Note::Spooled(spooled) if spooled.parts > 0 => Some(spool_text(spooled)),
         _ => None,
     }
+}
+
+/// How much waits on this host for the repository, and since when.
+pub(crate) fn spool_text(spooled: &SpoolStatus) -> String {
+    let since = spooled.since.map_or_else(String::new, |since| format!(", since {}", second(since)));
+    let (server, parts, bytes) = (visible(&spooled.server), count(spooled.parts, "part"), size(spooled.bytes));
+    format!("logs of {server} wait on this host until the repository can be reached: {parts}, {bytes}{since}")
+}
+
+/// Writes how much waits on this host for the repository, in the text format of Prometheus.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_spool_metrics(host: &str, spooled: &SpoolStatus, out: &mut dyn Write) -> Result<(), Error> {
+    let labels = [("host", host), ("server", spooled.server.as_str())];
+    let mut gauge = |name: &str, help: &str, value: f64| {
+        head(out, name, help)?;
+        sample(out, name, &labels, value)
+    };
+    let help = "Binary logs that wait on this host because the repository cannot be reached.";
+    gauge("sealant_backup_binlog_spooled_bytes", help, spooled.bytes as f64)?;
+    if let Some(since) = spooled.since {
+        let help = "When the oldest of the binary logs that wait on this host was read, Unix time.";
+        gauge("sealant_backup_binlog_spooled_since_timestamp_seconds", help, since.as_second() as f64)?;
+    }
+    Ok(())
 }
 
 /// What was archived in a run.

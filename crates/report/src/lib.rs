@@ -76,7 +76,9 @@ pub use backup::{
     write_json_line, write_key_check_table, write_manifest_table, write_receipt_table,
 };
 pub use bench::{bench_disk_hint, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
-pub use binlogs::{binlog_messages, binlog_note, binlog_status, reach_messages, write_binlog_table};
+pub use binlogs::{
+    binlog_messages, binlog_note, binlog_status, reach_messages, write_binlog_table, write_spool_metrics,
+};
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_paths, write_certificate_json,

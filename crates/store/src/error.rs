@@ -61,6 +61,12 @@ impl Error {
         matches!(self, Self::S3 { fault: S3Fault::Denied { .. }, .. })
     }
 
+    /// Whether the store cannot be reached, or is out of order.
+    #[must_use]
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::S3 { fault: S3Fault::Unreachable { .. } | S3Fault::Busy { .. }, .. })
+    }
+
     /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A host stores a part first, then its receipt, and records both in its state. After an interruption it continues
-//! where its last stored part ended. The server keeps its logs, so nothing is spooled on this host.
+//! where its last part ended. While the store cannot be reached, parts wait on this host, encrypted, up to a limit. What
+//! is beyond it stays on the server, as long as that keeps its logs.
 
 mod archiver;
 mod chain;
@@ -19,6 +20,7 @@ mod replay;
 mod report;
 mod segment;
 mod source;
+mod spool;
 mod state;
 mod target;
 mod transaction;
@@ -28,6 +30,7 @@ pub use self::{
     chain::Archive,
     replay::{Replayed, Replayer},
     report::{ArchivedReport, ArchivesReport, TimeFilter},
+    spool::SpoolStatus,
     target::{ReplayRange, ResolvedTarget, Until},
     transaction::Transaction,
 };

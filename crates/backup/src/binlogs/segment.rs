@@ -52,14 +52,8 @@ impl PendingSegment {
         }
     }
 
-    /// Compresses, encrypts and stores it.
-    pub(super) fn store(
-        &self,
-        repository: &Repository,
-        host: &str,
-        server: &str,
-        recipients: &[Recipient],
-    ) -> Result<Segment, Error> {
+    /// Compresses and encrypts it; returns it with the object to store.
+    pub(super) fn seal(&self, recipients: &[Recipient]) -> Result<(Segment, Vec<u8>), Error> {
         let failed = |source| Error::Archive(ArchiveError::Io(source));
         let age = Encryptor::new(Vec::new(), recipients).map_err(ArchiveError::Age)?;
         let mut out = zstd::Encoder::new(age, LEVEL).map_err(failed)?;
@@ -76,14 +70,24 @@ impl PendingSegment {
             first: self.first,
             last: self.last,
         };
-        let object_name = segment.name(host, server);
-        let put = repository.store().put_new(&name(&object_name)?, &mut Cursor::new(sealed), object.bytes)?;
-        if put != Put::New && !repository.is_ours(&object_name, object)? {
-            let source = ArchiveError::Receipt("another object has its name".to_owned());
-            return Err(Error::Object { object: object_name, source });
-        }
-        Ok(segment)
+        Ok((segment, sealed))
     }
+}
+
+/// Stores the object of a part.
+pub(super) fn put(
+    repository: &Repository,
+    (host, server): (&str, &str),
+    segment: &Segment,
+    sealed: &[u8],
+) -> Result<(), Error> {
+    let object = segment.name(host, server);
+    let put = repository.store().put_new(&name(&object)?, &mut Cursor::new(sealed), segment.object.bytes)?;
+    if put == Put::New || repository.is_ours(&object, segment.object)? {
+        return Ok(());
+    }
+    let source = ArchiveError::Receipt("another object has its name".to_owned());
+    Err(Error::Object { object, source })
 }
 
 /// Reads the events of a part, after comparing the object with its receipt.

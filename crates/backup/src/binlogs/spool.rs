@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::state::StateFile;
-use crate::{Error, state::make_directory};
+use crate::{Config, Error, Repository, state::make_directory};
 
 /// Beginning of the name of the directory, before that of the server.
 const PREFIX: &str = "spool-";
@@ -64,14 +64,15 @@ impl SpoolStatus {
         }
     }
 
-    /// What waits on this host, of each server; `directory` is that of its state.
+    /// What waits on this host, of each server.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub(crate) fn read_all(directory: &Path) -> Result<Vec<Self>, Error> {
+    pub fn read_all(config: &Config, repository: &Repository) -> Result<Vec<Self>, Error> {
+        let directory = config.state.join(&repository.id).join(&config.host);
         let mut found = Vec::new();
-        for server in StateFile::servers(directory)? {
-            let status = Self::new(&server, &StateFile::read(directory, &server)?.spool);
+        for server in StateFile::servers(&directory)? {
+            let status = Self::new(&server, &StateFile::read(&directory, &server)?.spool);
             found.extend(Some(status).filter(|status| status.parts > 0));
         }
         Ok(found)

@@ -15,6 +15,7 @@ use files::{WriteOptions, write_atomic};
 use innodb::binlog::LogPosition;
 use serde::{Deserialize, Serialize};
 
+use super::spool::{Checkpoint, SpooledPart};
 use crate::{
     Error,
     state::{lock, make_directory},
@@ -33,6 +34,12 @@ pub(super) struct ArchiveState {
     pub(super) previous: Option<Digest>,
     /// Parts that are stored but in no receipt yet.
     pub(super) pending: Vec<Segment>,
+    /// Parts after them that are not stored yet.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(super) spool: Vec<SpooledPart>,
+    /// End of the last transaction that is stored whole, if there are others in the spool.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) stored: Option<Checkpoint>,
     /// For the first receipt: the server whose archive this one continues.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) predecessor: Option<Predecessor>,
@@ -54,9 +61,40 @@ pub(super) struct ArchiveState {
 impl ArchiveState {
     /// Drops parts after the last whole transaction, so that they are read again.
     pub(super) fn drop_partial_transactions(&mut self) {
-        let is_after = |segment: &Segment| segment.file == self.end.file && segment.start >= self.end.offset;
-        let whole = self.pending.iter().position(is_after).unwrap_or(self.pending.len());
-        self.pending.truncate(whole);
+        let whole = self.spool.iter().rposition(|part| part.after.is_some()).map_or(0, |last| last.saturating_add(1));
+        self.spool.truncate(whole);
+        if self.spool.is_empty() {
+            self.stored = None;
+            self.pending.truncate(self.count_before(&self.end));
+        }
+    }
+
+    /// Takes the stored parts up to the end of the last transaction that is stored whole. Also returns that end.
+    pub(super) fn take_stored(&mut self) -> (Vec<Segment>, Checkpoint) {
+        let at = self.stored_end();
+        let rest = self.pending.split_off(self.count_before(&at.end));
+        (std::mem::replace(&mut self.pending, rest), at)
+    }
+
+    /// Continues after the last transaction that is stored or spooled, if parts of the spool from the one with this
+    /// index on are lost.
+    pub(super) fn forget_spool_from(&mut self, index: usize) {
+        let stored = self.stored_end();
+        self.spool.truncate(index);
+        let last = self.spool.iter().rev().find_map(|part| part.after.clone()).unwrap_or(stored);
+        (self.end, self.gtid, self.log_began) = (last.end, last.gtid, 0);
+        self.drop_partial_transactions();
+    }
+
+    fn stored_end(&self) -> Checkpoint {
+        let end = || Checkpoint { end: self.end.clone(), gtid: self.gtid.clone() };
+        self.stored.clone().unwrap_or_else(end)
+    }
+
+    /// Number of the stored parts before a position.
+    fn count_before(&self, end: &LogPosition) -> usize {
+        let is_after = |segment: &Segment| segment.file == end.file && segment.start >= end.offset;
+        self.pending.iter().position(is_after).unwrap_or(self.pending.len())
     }
 }
 
@@ -140,18 +178,13 @@ mod tests {
 
     use super::*;
 
+    fn segment(file: &str, start: u64, end: u64) -> Segment {
+        let object = Object { sha256: Digest::compute(b"part"), bytes: 9 };
+        Segment { file: file.to_owned(), start, end, object, event_bytes: 1, events: 1, first: 1, last: 1 }
+    }
+
     #[test]
     fn parts_of_a_transaction_that_has_not_ended_are_dropped() {
-        let segment = |file: &str, start, end| Segment {
-            file: file.to_owned(),
-            start,
-            end,
-            object: Object { sha256: Digest::compute(b"part"), bytes: 9 },
-            event_bytes: 1,
-            events: 1,
-            first: 1,
-            last: 1,
-        };
         let kept = |parts: &[Segment], file: &str, offset| {
             let end = LogPosition { file: file.to_owned(), offset };
             let mut state = ArchiveState { pending: parts.to_vec(), end, ..ArchiveState::default() };
@@ -165,5 +198,39 @@ mod tests {
         assert_eq!(kept(&parts, "b.000002", 4), 3);
         let next = [parts[0].clone(), segment("b.000002", 4, 700)];
         assert_eq!(kept(&next, "b.000002", 4), 1);
+    }
+
+    #[test]
+    fn a_receipt_has_what_is_stored_of_whole_transactions() {
+        let at = |offset| Checkpoint {
+            end: LogPosition { file: "b.000001".to_owned(), offset },
+            gtid: format!("up to {offset}"),
+        };
+        let spooled = |start: u64, end: u64, is_whole: bool| SpooledPart {
+            segment: segment("b.000001", start, end),
+            since: jiff::Timestamp::UNIX_EPOCH,
+            after: is_whole.then(|| at(end)),
+        };
+        // A transaction goes from 500 to 1300; the last one has not ended.
+        let state = ArchiveState {
+            pending: vec![segment("b.000001", 4, 500), segment("b.000001", 500, 900)],
+            spool: vec![spooled(900, 1300, true), spooled(1300, 1500, true), spooled(1500, 1600, false)],
+            stored: Some(at(500)),
+            end: at(1500).end,
+            gtid: at(1500).gtid,
+            ..ArchiveState::default()
+        };
+        let mut now = state.clone();
+        let (stored, end) = now.take_stored();
+        assert_eq!((stored.len(), end, now.pending.len()), (1, at(500), 1));
+        let mut now = state.clone();
+        now.drop_partial_transactions();
+        assert_eq!((now.pending.len(), now.spool.len(), now.end), (2, 2, at(1500).end));
+        for (lost, pending, spool, end) in [(1, 2, 1, 1300), (0, 1, 0, 500)] {
+            let mut now = state.clone();
+            now.forget_spool_from(lost);
+            assert_eq!((now.pending.len(), now.spool.len()), (pending, spool), "{lost}");
+            assert_eq!((now.end, now.gtid), (at(end).end, at(end).gtid));
+        }
     }
 }

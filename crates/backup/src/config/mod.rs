@@ -55,6 +55,8 @@ pub struct Config {
     pub binlog_source: Option<BinlogSource>,
     /// Maximum time that a server which takes over may need to apply the archived transactions of the one before.
     pub takeover_wait: Duration,
+    /// Maximum length of the parts that wait on this host while the store cannot be reached; 0 for none.
+    pub spool_bytes: u64,
     /// `server_id` of the replica that archives binary logs, if configured.
     pub replica_id: Option<u32>,
 }
@@ -124,6 +126,11 @@ impl Config {
     /// [`Error::Config`] with the reason.
     pub fn read(path: &Path) -> Result<Self, Error> {
         read_with(path, Self::parse)
+    }
+
+    /// Has calls of the store end early, for a run that goes on reading while the store fails.
+    pub fn end_calls_early(&mut self) {
+        self.repository.end_calls_early();
     }
 
     /// All recipients; the identity of each has to be proven.

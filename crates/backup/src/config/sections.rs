@@ -18,6 +18,8 @@ const STREAMS: u16 = 4;
 const SEGMENT_EVERY: Duration = Duration::from_secs(10);
 /// How long a new source may take, by default and at most, to apply what it received from the one before.
 const TAKEOVER_WAIT: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(86_400)];
+/// How much may wait on this host, by default, while the store cannot be reached.
+const SPOOL_BYTES: u64 = 1 << 30;
 /// Default level of zstd. Higher levels take longer and gain little on pages (measured).
 const LEVEL: i32 = 1;
 /// Maximum of most time settings.
@@ -91,6 +93,7 @@ struct BinlogsSection {
     ca: Option<PathBuf>,
     segment_every: Option<String>,
     takeover_wait: Option<String>,
+    spool_max: Option<String>,
     replica_id: Option<u32>,
 }
 
@@ -155,6 +158,7 @@ impl Config {
                 .takeover_wait
                 .as_deref()
                 .map_or(Ok(TAKEOVER_WAIT[0]), |text| time("binlogs.takeover_wait", text, TAKEOVER_WAIT[1]))?,
+            spool_bytes: sections.binlogs.spool_max.as_deref().map_or(Ok(SPOOL_BYTES), spool_bytes)?,
             replica_id: sections.binlogs.replica_id.filter(|id| *id > 0),
         })
     }
@@ -215,6 +219,12 @@ fn level(text: Option<&str>) -> Result<i32, String> {
         Ok(CompressionLevel::Zstd(level)) => Ok(level),
         _ => Err(format!("data.compress must be {ZSTD_NAMES}")),
     }
+}
+
+/// Parses a size of whole bytes: a number, and KiB, MiB or GiB.
+fn spool_bytes(text: &str) -> Result<u64, String> {
+    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("", 1)];
+    files::quantity::number(text, &units).ok_or_else(|| "binlogs.spool_max must be a size such as 10GiB".to_owned())
 }
 
 /// Parses the time that is the value of the setting `name`.

@@ -290,6 +290,20 @@ pub enum Error {
         /// The one that answers now.
         now: String,
     },
+    /// A run ended while parts of binary logs wait on this host.
+    #[error("{location} cannot be reached: {} of binary logs wait on this host", files::quantity::size(*bytes))]
+    Waiting {
+        /// The store.
+        location: String,
+        /// Length of the parts.
+        bytes: u64,
+    },
+    /// A file of the spool was damaged or removed.
+    #[error("a part of the binary logs of {server} that waited on this host is damaged or gone")]
+    SpoolLost {
+        /// The server.
+        server: String,
+    },
     /// Another machine archives the binary logs of the same server as the same host.
     #[error("another machine archives binary logs as {host}: receipt {number} exists and is not from this machine")]
     OtherArchiver {

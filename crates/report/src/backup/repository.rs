@@ -6,7 +6,7 @@ use archive::Receipt;
 use backup::{Repository, check::Checked, keys::KeyCheck, list::ListReport, restore::JudgedReceipt};
 use jiff::Timestamp;
 
-use crate::{Error, Message, labels::second, size, visible};
+use crate::{Error, Message, binlogs::spool_text, labels::second, size, visible};
 
 /// Problems of the store that did not stop the backup.
 #[must_use]
@@ -35,6 +35,9 @@ pub fn write_backup_list_table(list: &ListReport, out: &mut dyn Write) -> Result
         let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), second);
         let (from, to, server) = (time(gap.from), time(gap.to), visible(&gap.server));
         writeln!(out, "logs of {server} are missing from {from} to {to}: {}", visible(&gap.reason))?;
+    }
+    for spooled in &list.spooled {
+        writeln!(out, "{}", spool_text(spooled))?;
     }
     Ok(())
 }

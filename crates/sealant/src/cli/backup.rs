@@ -13,6 +13,7 @@ mod show;
 
 use std::path::PathBuf;
 
+use ::backup::binlogs::SpoolStatus;
 use ::backup::{Config, Outcome, PruneConfig, Repository};
 use ::report::write_json_line;
 use clap::{Args, Subcommand};
@@ -88,6 +89,14 @@ impl Configured {
         Ok((keeper, repository))
     }
 
+    /// Like [`Self::open`], for a run that goes on while the store cannot be reached.
+    pub(crate) fn open_for_follower(&self) -> Result<(Config, Repository), Failure> {
+        let mut config = self.read()?;
+        config.end_calls_early();
+        let repository = ::backup::init::open_for_follower(&config)?;
+        Ok((config, repository))
+    }
+
     /// Reads the configuration, and opens its repository.
     pub(crate) fn open(&self) -> Result<(Config, Repository), Failure> {
         let config = self.read()?;
@@ -118,6 +127,12 @@ impl HostSelection {
     pub(crate) fn open_with_cache(&self) -> Result<(Repository, String), Failure> {
         let (config, repository) = self.config.open()?;
         Ok((repository.with_cache(&config.state), self.host.clone().unwrap_or(config.host)))
+    }
+
+    /// What waits on this host for the repository, if it is the one that is meant.
+    pub(crate) fn spooled(&self, repository: &Repository, host: &str) -> Result<Vec<SpoolStatus>, Failure> {
+        let config = self.config.read()?;
+        Ok(if config.host == host { SpoolStatus::read_all(&config, repository)? } else { Vec::new() })
     }
 }
 

@@ -37,9 +37,19 @@ impl Archiver<'_> {
         self.state.save()
     }
 
+    /// Verifies, before this run stores something, that repository and state belong together.
+    pub(super) fn verify_state(&mut self) -> Result<(), Error> {
+        if !self.is_verified {
+            self.repository.verify_id()?;
+            self.check_state()?;
+            self.is_verified = true;
+        }
+        Ok(())
+    }
+
     /// Refuses to continue with a state from before newer receipts of this host: an older copy of it, or that of a
     /// machine that continues as this host.
-    pub(super) fn check_state(&self, source: &Source) -> Result<(), Error> {
+    fn check_state(&self) -> Result<(), Error> {
         let ArchiveState { number, draft, end, .. } = &self.state.archive;
         if !self.repository.may_read() || end.file.is_empty() {
             return Ok(());
@@ -47,10 +57,10 @@ impl Archiver<'_> {
         // A draft may be stored already.
         let own = draft.as_ref().map_or(*number, |draft| draft.number);
         let signers = AllowedSigners::only(self.key.public(), &self.config.host);
-        match newest_trusted(self.repository, (&self.config.host, &source.id), own, &signers) {
+        match newest_trusted(self.repository, (&self.config.host, &self.archived.server), own, &signers) {
             Ok(None) => Ok(()),
             Ok(Some(newest)) => {
-                let (host, server) = (self.config.host.clone(), source.id.clone());
+                let (host, server) = (self.config.host.clone(), self.archived.server.clone());
                 Err(Error::OldState { host, server, number: *number, newest })
             }
             // It may read the repository, but not list it.

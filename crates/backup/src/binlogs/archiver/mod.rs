@@ -3,6 +3,7 @@
 mod begin;
 mod receipts;
 mod stream;
+mod uploads;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -23,9 +24,10 @@ use snapshot::{Provider, ProviderChoice, follow::Account};
 use self::stream::StreamEnd;
 use super::{
     source::Source,
+    spool::{Spool, SpoolStatus},
     state::{ArchiveState, StateFile},
 };
-use crate::{Config, Error, Repository, repository::Attempt};
+use crate::{Config, Error, Repository};
 
 /// Heartbeat interval that the server is asked for: it sends one when it has sent nothing for this long.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -58,6 +60,12 @@ pub enum Note<'n> {
     TookOver(&'n Predecessor),
     /// The server does not have these transactions of the former one yet; they are waited for, at most this long.
     Waiting(&'n str, Duration),
+    /// What waits on this host now, because the store has failed.
+    Spooled(&'n SpoolStatus),
+    /// The store still fails, and this much waits.
+    Outage(&'n SpoolStatus),
+    /// There is no space for more than this, or this host may not use more than so many bytes: the server is not read.
+    SpoolFull(&'n SpoolStatus, u64),
     /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among
     /// them.
     Behind(u64, Option<&'n str>),
@@ -113,24 +121,30 @@ pub fn archive(
             stop,
             note,
             state: StateFile::open(&directory, server)?,
+            spool: Spool::new(&directory, server),
+            is_verified: false,
+            pauses: PAUSES,
+            next_attempt: Instant::now(),
             archived: Archived { server: server.to_owned(), ..Archived::default() },
             written: Instant::now(),
         })
     };
     // A server that was archived before may not come back.
     for other in StateFile::servers(&directory)?.iter().filter(|other| **other != source.id) {
-        match open(other)?.write_receipt() {
+        match open(other)?.finish_earlier() {
             // Another host has continued its archive.
             Ok(()) | Err(Error::OtherArchiver { .. }) => {}
             Err(error) => return Err(error),
         }
     }
     let mut archiver = open(&source.id)?;
-    archiver.check_state(&source)?;
-    archiver.put_pending_receipt(Attempt::Again)?;
+    archiver.recover()?;
+    let verified = archiver.verify_state();
+    archiver.tried(verified)?;
+    archiver.drain()?;
     archiver.begin(&source, &directory)?;
     archiver.run(&source)?;
-    archiver.write_receipt()?;
+    archiver.finish()?;
     let ArchiveState { end, gtid, previous, .. } = archiver.state.archive.clone();
     Ok(Archived { end, gtid, receipt: previous, ..archiver.archived })
 }
@@ -151,12 +165,28 @@ struct Archiver<'a> {
     stop: &'a AtomicBool,
     note: &'a dyn Fn(&Note<'_>),
     state: StateFile,
+    spool: Spool,
     archived: Archived,
     /// Time of the newest receipt.
     written: Instant,
+    /// Whether repository and state are known to belong together.
+    is_verified: bool,
+    /// Pauses between attempts to reach the store.
+    pauses: Backoff,
+    /// Time of the next attempt.
+    next_attempt: Instant,
 }
 
 impl Archiver<'_> {
+    /// Stores what an earlier run has left, of a server that was replaced.
+    fn finish_earlier(&mut self) -> Result<(), Error> {
+        if self.is_backlogged() || !self.state.archive.pending.is_empty() {
+            self.recover()?;
+            self.finish()?;
+        }
+        Ok(())
+    }
+
     /// Archives until the end is reached or a stop is requested.
     fn run(&mut self, source: &Source) -> Result<(), Error> {
         let until = (self.mode == Mode::Once).then(|| source.end.clone());
@@ -164,6 +194,7 @@ impl Archiver<'_> {
         while !self.is_stopped() {
             let before = self.archived.segments;
             self.state.archive.drop_partial_transactions();
+            self.drain()?;
             let failed = match self.follow(source, until.as_ref()) {
                 Ok(StreamEnd::Reached) => break,
                 Ok(StreamEnd::Lost) => continue,
@@ -194,20 +225,6 @@ impl Archiver<'_> {
         let digest = Digest::compute(format!("{} {}", self.repository.id, self.config.host).as_bytes()).to_string();
         let number = digest.get(..6).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(1);
         self.config.replica_id.unwrap_or(HIGH | number)
-    }
-
-    /// Repeats work while the store fails, if this run follows the server; calls `meanwhile` after each failure.
-    fn retry<T>(&self, work: impl Fn() -> Result<T, Error>, meanwhile: impl Fn()) -> Result<T, Error> {
-        let mut pauses = PAUSES;
-        loop {
-            match work() {
-                Err(error) if self.mode == Mode::Follow && is_transient(&error) && !self.is_stopped() => {
-                    meanwhile();
-                    self.pause(&mut pauses, &error);
-                }
-                done => return done,
-            }
-        }
     }
 
     /// Waits before another attempt.

@@ -1,7 +1,7 @@
 //! Signed receipts of the stored parts. A receipt is recorded in the state before it is stored, so that an interrupted
 //! run stores the same one again.
 
-use std::{cell::Cell, time::Instant};
+use std::time::Instant;
 
 use archive::{
     Digest,
@@ -20,13 +20,24 @@ use crate::{
 };
 
 impl Archiver<'_> {
-    /// Stores a receipt of all parts that have none yet.
+    /// Stores a receipt of all parts that are stored and have none yet.
     pub(super) fn write_receipt(&mut self) -> Result<(), Error> {
+        let attempt = if self.state.archive.draft.is_some() { Attempt::Again } else { Attempt::First };
+        self.draft_receipt()?;
+        let put = self.put_pending_receipt(attempt);
+        self.tried(put).map(|_| ())
+    }
+
+    /// Records a receipt of all parts that are stored and have none yet, unless another one waits.
+    pub(super) fn draft_receipt(&mut self) -> Result<(), Error> {
         self.written = Instant::now();
         let archive = &mut self.state.archive;
-        archive.drop_partial_transactions();
-        if archive.pending.is_empty() {
-            return self.put_pending_receipt(Attempt::Again);
+        if archive.draft.is_some() {
+            return Ok(());
+        }
+        let (segments, at) = archive.take_stored();
+        if segments.is_empty() {
+            return Ok(());
         }
         let receipt = BinlogReceipt {
             schema: binlog::SCHEMA.to_owned(),
@@ -39,9 +50,9 @@ impl Archiver<'_> {
             written: Timestamp::now(),
             predecessor: archive.predecessor.take(),
             gap: archive.gap.take(),
-            segments: std::mem::take(&mut archive.pending),
-            end: archive.end.clone(),
-            gtid: archive.gtid.clone(),
+            segments,
+            end: at.end,
+            gtid: at.gtid,
             recipients: self.config.recipients.iter().map(fingerprint).collect(),
             tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
         };
@@ -49,8 +60,7 @@ impl Archiver<'_> {
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
         let receipt = String::from_utf8_lossy(&bytes).into_owned();
         archive.draft = Some(PendingReceipt { number: archive.number.saturating_add(1), receipt, signature });
-        self.state.save()?;
-        self.put_pending_receipt(Attempt::First)
+        self.state.save()
     }
 
     /// Stores the draft, which may already be stored.
@@ -59,9 +69,7 @@ impl Archiver<'_> {
         let (host, server, number) = (&self.config.host, &self.archived.server, pending.number);
         let names = [names::binlog_signature(host, server, number), names::binlog_receipt(host, server, number)];
         let (signature, receipt) = (pending.signature.as_bytes(), pending.receipt.as_bytes());
-        let attempt = Cell::new(attempt);
-        let put = || put_signed(self.repository, &names, signature, receipt, attempt.replace(Attempt::Again));
-        if !self.retry(put, || ())? {
+        if !put_signed(self.repository, &names, signature, receipt, attempt)? {
             return Err(Error::OtherArchiver { host: host.clone(), number });
         }
         let previous = Some(Digest::compute(receipt));

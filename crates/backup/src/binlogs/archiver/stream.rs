@@ -14,7 +14,7 @@ use server::Connection;
 use super::{Archiver, Mode, Note, RECEIPT_EVERY};
 use crate::{
     Error,
-    binlogs::{segment::PendingSegment, source::Source},
+    binlogs::{segment::PendingSegment, source::Source, spool::Checkpoint},
     gtids,
 };
 
@@ -89,6 +89,7 @@ impl Archiver<'_> {
                 self.begin_log(file)?;
                 open.part = PendingSegment::at(file, FIRST_EVENT);
             }
+            self.drain()?;
             if self.flush_due(&mut open, &replica, source, until)? {
                 return Ok(StreamEnd::Reached);
             }
@@ -114,8 +115,13 @@ impl Archiver<'_> {
 
     /// Continues with the beginning of the next log.
     fn begin_log(&mut self, file: &str) -> Result<(), Error> {
-        self.state.archive.end = LogPosition { file: file.to_owned(), offset: FIRST_EVENT };
-        self.state.archive.log_began = 0;
+        let archive = &mut self.state.archive;
+        archive.end = LogPosition { file: file.to_owned(), offset: FIRST_EVENT };
+        archive.log_began = 0;
+        // Where the last part of the spool ends, the next log begins.
+        if let Some(after) = archive.spool.last_mut().and_then(|part| part.after.as_mut()) {
+            after.end = archive.end.clone();
+        }
         self.state.save()
     }
 
@@ -141,7 +147,7 @@ impl Archiver<'_> {
         Ok(is_over)
     }
 
-    /// Stores a part, leaving it empty, and a receipt if the last one is old. A part that ends inside a transaction is
+    /// Stores or spools a part, leaving it empty, and stores a receipt if the last one is old. A part that ends inside a transaction is
     /// read again after an interruption, and no receipt ends with it.
     fn flush(
         &mut self,
@@ -153,19 +159,22 @@ impl Archiver<'_> {
         if part.is_empty() {
             return Ok(());
         }
-        let store = || part.store(self.repository, &self.config.host, &source.id, &self.config.recipients);
-        let segment = self.retry(store, || self.note_lag(source))?;
+        let (segment, sealed) = part.seal(&self.config.recipients)?;
+        let after = is_whole.then(|| Checkpoint {
+            end: segment.end(),
+            gtid: gtids::after(&self.state.archive.gtid, replica, source.is_mariadb),
+        });
+        self.keep(&segment, &sealed, after.clone(), source)?;
         self.archived.segments = self.archived.segments.saturating_add(1);
         self.archived.event_bytes = self.archived.event_bytes.saturating_add(segment.event_bytes);
         self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);
-        let archive = &mut self.state.archive;
-        if is_whole {
-            archive.end = LogPosition { file: segment.file.clone(), offset: segment.end };
-            archive.gtid = gtids::after(&archive.gtid, replica, source.is_mariadb);
+        if let Some(Checkpoint { end, gtid }) = after {
+            (self.state.archive.end, self.state.archive.gtid) = (end, gtid);
         }
-        archive.pending.push(segment.clone());
         self.state.save()?;
-        (self.note)(&Note::Stored(&segment));
+        if self.state.archive.spool.is_empty() {
+            (self.note)(&Note::Stored(&segment));
+        }
         *part = PendingSegment::at(&part.file, part.end);
         if is_whole && self.mode == Mode::Follow && self.written.elapsed() >= RECEIPT_EVERY {
             self.write_receipt()
@@ -176,7 +185,7 @@ impl Archiver<'_> {
 
     /// Says how far the archive is behind the server, which keeps what is not archived only as long as it keeps its
     /// logs.
-    fn note_lag(&self, source: &Source) {
+    pub(super) fn note_lag(&self, source: &Source) {
         // The next attempt says why a server cannot be asked.
         if let Ok((_, now)) = source.connect_again(self.account) {
             let end = &self.state.archive.end;
@@ -184,9 +193,10 @@ impl Archiver<'_> {
         }
     }
 
-    /// Records that logs are missing. What was read before them gets its own receipt.
+    /// Records that logs are missing. What was read before them gets its own receipt first.
     fn lose(&mut self, source: &Source, reason: &str) -> Result<(), Error> {
-        self.write_receipt()?;
+        self.state.archive.drop_partial_transactions();
+        self.finish()?;
         let noticed = Some(Timestamp::now());
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };
         self.begin_after(gap, source);

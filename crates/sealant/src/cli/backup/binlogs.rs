@@ -2,23 +2,28 @@
 
 use std::path::PathBuf;
 
-use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, TimeFilter, archive};
+use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, Note, TimeFilter, archive};
 use clap::{ArgGroup, Args, Subcommand};
 use jiff::Timestamp;
-use report::{binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table};
+use report::{
+    Message, binlog_messages, binlog_note, binlog_status, store_messages, write_binlog_table, write_spool_metrics,
+};
 
 use super::{Configured, HostSelection, Reporting, Script};
 use crate::cli::value;
 use crate::exit::{self, Exit};
-use crate::output::file::to_stdout;
+use crate::output::file::{self, to_stdout};
 use crate::output::message::{Failure, say};
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Archive the binary logs of the server, so that a restore can replay them to any point in time
 ///
 /// The server sends its log as it does to a replica, decrypted if it is encrypted; it is stored in parts, encrypted to
-/// the recipients of the backups, with signed receipts. The same command resumes at the end of the archive. While the
-/// repository cannot be reached, nothing is lost as long as the server keeps its logs.
+/// the recipients of the backups, with signed receipts. The same command resumes at the end of the archive.
+///
+/// While the repository cannot be reached, --follow writes the encrypted parts to the state directory, up to `spool_max`
+/// (default 1GiB) under [binlogs], and stores them afterwards. Beyond that nothing is lost as long as the server keeps
+/// its logs.
 ///
 /// The account under [server] needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
 #[derive(Debug, Args)]
@@ -35,6 +40,9 @@ pub(crate) struct Binlogs {
     /// Go on until a signal ends it; a server or repository that fails is tried again
     #[arg(long, group = "mode")]
     follow: bool,
+    /// Write to this file how much waits on this host for the repository, for node_exporter's textfile collector
+    #[arg(long, value_name = "FILE", requires = "follow")]
+    prometheus: Option<PathBuf>,
     #[command(flatten)]
     reporting: Reporting,
 }
@@ -62,12 +70,14 @@ impl Binlogs {
         if let Some(Command::Show(show)) = &self.command {
             return show.run();
         }
-        let (config, repository) = self.config.open()?;
+        self.prometheus.iter().try_for_each(|path| file::check_writable(path))?;
         let mode = if self.follow { Mode::Follow } else { Mode::Once };
+        let (config, repository) = if self.follow { self.config.open_for_follower()? } else { self.config.open()? };
         let (stop, status) = (ended_by_signals()?, self.reporting.status());
         let archived = archive(&config, &repository, mode, &stop, &|note| {
             binlog_status(note).iter().for_each(|text| status.show(text));
             status.say(binlog_note(note).as_slice());
+            self.write_metrics(&config.host, note).unwrap_or_else(|error| status.say(&[Message::Warning(error)]));
         });
         status.clear();
         let archived = archived?;
@@ -75,6 +85,12 @@ impl Binlogs {
         say(&store_messages(&repository));
         self.reporting.script.write(&ArchivedReport::new(&config.host, &archived))?;
         Ok(if archived.gaps.is_empty() { Exit::Clean } else { Exit::Findings })
+    }
+
+    /// Replaces the file of metrics, if one was requested and they changed. Archiving goes on without it.
+    fn write_metrics(&self, host: &str, note: &Note<'_>) -> Result<(), String> {
+        let (Some(path), Note::Spooled(spooled)) = (&self.prometheus, note) else { return Ok(()) };
+        file::replace(path, &|out| Ok(write_spool_metrics(host, spooled, out)?)).map_err(|failure| failure.error)
     }
 }
 

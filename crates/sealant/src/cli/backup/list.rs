@@ -30,7 +30,8 @@ const EXITS: exit::Codes =
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.selection.open_with_cache()?;
-        let list = ListReport::read(&repository, &host)?;
+        let spooled = self.selection.spooled(&repository, &host)?;
+        let list = ListReport::read(&repository, &host, spooled)?;
         if !self.script.write(&list)? {
             to_stdout(&|out| write_backup_list_table(&list, out).map_err(std::io::Error::from))?;
         }

@@ -1,0 +1,194 @@
+//! Stores parts, or writes them to the spool while the store fails, so that the server's log is read on.
+
+use std::{
+    io::ErrorKind,
+    time::{Duration, Instant},
+};
+
+use archive::binlog::Segment;
+use jiff::Timestamp;
+
+use super::{Archiver, Mode, Note, PAUSES, RECEIPT_EVERY};
+use crate::{
+    Error,
+    binlogs::{
+        segment,
+        source::Source,
+        spool::{Checkpoint, SpoolStatus, SpooledPart},
+    },
+    repository::Attempt,
+};
+
+/// How long parts of the spool are stored before the server is read again, which ends a connection that takes nothing
+/// for `net_write_timeout` (60 s by default).
+const SLICE: Duration = Duration::from_secs(5);
+/// Maximum number of parts in a receipt that is written while the spool is stored.
+const MAX_RECEIPT_PARTS: usize = 1000;
+
+impl Archiver<'_> {
+    /// Stores a part, or writes it to the spool if something waits there already or the store fails. `after`: the
+    /// position after it, if no transaction is open there.
+    pub(super) fn keep(
+        &mut self,
+        segment: &Segment,
+        sealed: &[u8],
+        after: Option<Checkpoint>,
+        source: &Source,
+    ) -> Result<(), Error> {
+        loop {
+            if !self.is_backlogged() {
+                let put = self.put_part(segment, sealed);
+                if self.tried(put)?.is_some() {
+                    self.state.archive.pending.push(segment.clone());
+                    return Ok(());
+                }
+            }
+            if self.spool_part(segment, sealed, after.as_ref())? {
+                return Ok(());
+            }
+            // The server keeps what is not read, for a while.
+            (self.note)(&Note::SpoolFull(&self.spooled(), self.config.spool_bytes));
+            self.note_lag(source);
+            self.wait()?;
+            self.drain()?;
+        }
+    }
+
+    /// Whether something has to be stored before the next part.
+    pub(super) fn is_backlogged(&self) -> bool {
+        !self.state.archive.spool.is_empty() || self.state.archive.draft.is_some()
+    }
+
+    /// Stores what waits, in order, for a few seconds; nothing if the store has just failed.
+    pub(super) fn drain(&mut self) -> Result<(), Error> {
+        let began = Instant::now();
+        while self.is_backlogged() && Instant::now() >= self.next_attempt {
+            let stored = self.store_next();
+            if self.tried(stored)?.is_none() {
+                return Ok(());
+            }
+            if began.elapsed() > SLICE {
+                // The server is read for as long.
+                self.next_attempt = Instant::now() + began.elapsed();
+            }
+            (self.note)(&Note::Spooled(&self.spooled()));
+        }
+        Ok(())
+    }
+
+    /// Stores everything that waits, and a receipt of it. A run that follows the server waits for the store, until a
+    /// stop is requested.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        loop {
+            self.drain()?;
+            if !self.is_backlogged() {
+                self.write_receipt()?;
+            }
+            if !self.is_backlogged() {
+                return Ok(());
+            }
+            self.wait()?;
+        }
+    }
+
+    /// Compares the spool with the state. What is lost of it is read from the server again.
+    pub(super) fn recover(&mut self) -> Result<(), Error> {
+        let archive = &mut self.state.archive;
+        archive.drop_partial_transactions();
+        let mut sound = 0;
+        for part in &archive.spool {
+            if self.spool.read(part.segment.object)?.is_none() {
+                break;
+            }
+            sound += 1;
+        }
+        if sound < archive.spool.len() {
+            archive.forget_spool_from(sound);
+        }
+        self.state.save()?;
+        self.spool.keep_only(&self.state.archive.spool)?;
+        (self.note)(&Note::Spooled(&self.spooled()));
+        Ok(())
+    }
+
+    /// The result of work on the store; `None` if the store failed and this run tries again later.
+    pub(super) fn tried<T>(&mut self, work: Result<T, Error>) -> Result<Option<T>, Error> {
+        match work {
+            Err(error) if self.mode == Mode::Follow && matches!(error, Error::Store(_)) => {
+                let pause = self.pauses.next().unwrap_or_default();
+                self.next_attempt = Instant::now() + pause;
+                (self.note)(&Note::Retry(&error, pause));
+                (self.note)(&Note::Outage(&self.spooled()));
+                Ok(None)
+            }
+            done => {
+                self.pauses = PAUSES;
+                done.map(Some)
+            }
+        }
+    }
+
+    fn spooled(&self) -> SpoolStatus {
+        SpoolStatus::new(&self.archived.server, &self.state.archive.spool)
+    }
+
+    /// Waits until the next attempt is due.
+    fn wait(&self) -> Result<(), Error> {
+        self.sleep(self.next_attempt.saturating_duration_since(Instant::now()));
+        if !self.is_stopped() {
+            return Ok(());
+        }
+        let SpoolStatus { bytes, .. } = self.spooled();
+        Err(Error::Waiting { location: self.repository.store().location(), bytes })
+    }
+
+    fn put_part(&mut self, segment: &Segment, sealed: &[u8]) -> Result<(), Error> {
+        self.verify_state()?;
+        segment::put(self.repository, (&self.config.host, &self.archived.server), segment, sealed)
+    }
+
+    /// Writes a part to the spool. Returns whether there is space.
+    fn spool_part(&mut self, segment: &Segment, sealed: &[u8], after: Option<&Checkpoint>) -> Result<bool, Error> {
+        if self.spooled().bytes.saturating_add(segment.object.bytes) > self.config.spool_bytes {
+            return Ok(false);
+        }
+        match self.spool.put(segment.object, sealed) {
+            Err(Error::Io { source, .. }) if is_full(source.kind()) => return Ok(false),
+            put => put?,
+        }
+        let archive = &mut self.state.archive;
+        if archive.spool.is_empty() {
+            archive.stored = Some(Checkpoint { end: archive.end.clone(), gtid: archive.gtid.clone() });
+        }
+        let part = SpooledPart { segment: segment.clone(), since: Timestamp::now(), after: after.cloned() };
+        archive.spool.push(part);
+        (self.note)(&Note::Spooled(&self.spooled()));
+        Ok(true)
+    }
+
+    /// Stores the receipt that waits, or else the oldest part of the spool.
+    fn store_next(&mut self) -> Result<(), Error> {
+        self.verify_state()?;
+        if self.state.archive.draft.is_some() {
+            return self.put_pending_receipt(Attempt::Again);
+        }
+        let Some(first) = self.state.archive.spool.first().cloned() else { return Ok(()) };
+        let object = first.segment.object;
+        let lost = || Error::SpoolLost { server: self.archived.server.clone() };
+        let sealed = self.spool.read(object)?.ok_or_else(lost)?;
+        self.put_part(&first.segment, &sealed)?;
+        let archive = &mut self.state.archive;
+        archive.spool.remove(0);
+        archive.pending.push(first.segment);
+        archive.stored = first.after.or_else(|| archive.stored.take()).filter(|_| !archive.spool.is_empty());
+        let is_due = archive.pending.len() >= MAX_RECEIPT_PARTS || self.written.elapsed() >= RECEIPT_EVERY;
+        self.state.save()?;
+        self.spool.remove(object)?;
+        if is_due { self.draft_receipt() } else { Ok(()) }
+    }
+}
+
+/// Whether a file system has no space left, for this user at least.
+fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}

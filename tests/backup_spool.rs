@@ -1,0 +1,227 @@
+//! `sealant backup binlogs --follow` while the store cannot be reached.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use harness::faulty::{Fault, FaultyStore};
+use harness::s3::{S3Server, s3_server};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder, limit, require, wait_until};
+
+use crate::support::backup::{Backups, ended, files_below};
+use crate::support::disk::text;
+
+/// A server whose logs are archived in a bucket that can become unreachable.
+struct Case {
+    builder: ServerBuilder,
+    server: Server,
+    keyring: PathBuf,
+    _secrets: tempfile::TempDir,
+    s3: S3Server,
+    is_down: Arc<AtomicBool>,
+    backups: Backups,
+}
+
+impl Case {
+    fn new() -> Option<Self> {
+        let s3 = s3_server(false)?;
+        require(Kind::MySql97)?;
+        let secrets = tempfile::tempdir().expect("a directory");
+        let keyring = secrets.path().join("keyring");
+        let options = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--default-table-encryption=ON"];
+        let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Path(keyring.clone())).options(options);
+        let server = builder.clone().start().expect("the server starts");
+        server.sql("CREATE DATABASE shop; CREATE TABLE shop.orders (note VARCHAR(200) PRIMARY KEY)").expect("made");
+        s3.create_bucket("backups", false).expect("a bucket");
+        let is_down = Arc::new(AtomicBool::new(false));
+        let down = Arc::clone(&is_down);
+        let fault = move |_: &_| if down.load(Ordering::Relaxed) { Fault::LostBefore } else { Fault::None };
+        let proxy = FaultyStore::start(s3.port(), fault).expect("a proxy");
+        let lines = format!("socket = {:?}\nuser = \"root\"\nkeyring = {keyring:?}", server.socket());
+        let root = s3.root().expect("root");
+        let backups = Backups::in_bucket(server.datadir(), &lines, &s3, &root, "s3://backups/mysql");
+        backups.configure(&s3.endpoint(), &proxy.endpoint());
+        backups.configure("[data]\n", "[binlogs]\nsegment_every = \"1s\"\n[data]\nprovider = \"follow\"\n");
+        ended(&mut backups.command(&["init", "--unproven-recipient"])).is(0);
+        backups.backup(&["run"]).is(0);
+        Some(Self { builder, server, keyring, _secrets: secrets, s3, is_down, backups })
+    }
+
+    fn set_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::Relaxed);
+    }
+
+    fn insert(&self, note: &str) {
+        self.server.sql(&format!("INSERT INTO shop.orders VALUES ('secret-marker-{note}')")).expect("inserted");
+    }
+
+    fn follow(&self) -> Child {
+        let says = fs::File::options().create(true).append(true).open(self.backups.path("says")).expect("a file");
+        let mut command = self.backups.command(&["binlogs", "--follow"]);
+        command.arg("--prometheus").arg(self.backups.path("metrics.prom")).stderr(says).stdout(Stdio::null());
+        command.spawn().expect("it starts")
+    }
+
+    fn says(&self) -> String {
+        fs::read_to_string(self.backups.path("says")).unwrap_or_default()
+    }
+
+    /// The files of the spool.
+    fn spooled(&self) -> Vec<PathBuf> {
+        let files = files_below(&self.backups.path("state"));
+        let is_spool =
+            |path: &PathBuf| path.to_string_lossy().contains("/spool-") && path.extension() == Some("age".as_ref());
+        files.into_iter().filter(is_spool).collect()
+    }
+
+    /// The archived parts in the bucket.
+    fn stored(&self) -> usize {
+        let objects = files_below(&self.s3.path("data/backups/mysql/hosts/db1"));
+        objects.iter().filter(|path| path.to_string_lossy().contains("/binlogs/")).count()
+    }
+
+    #[track_caller]
+    fn wait(&self, what: &str, is_so: impl Fn() -> bool) {
+        wait_until(what, limit(60), || if is_so() { Ok(()) } else { Err(self.says()) });
+    }
+
+    /// Writes a row, and waits until it is in the spool.
+    #[track_caller]
+    fn insert_spooled(&self, note: &str) {
+        let before = self.spooled().len();
+        self.insert(note);
+        self.wait(note, || self.spooled().len() > before);
+    }
+
+    /// Asserts that a restore to the end of the archive has every row.
+    #[track_caller]
+    fn has_everything(&self, name: &str) {
+        let once = self.backups.backup(&["binlogs", "--once"]).is(0).json;
+        self.backups.backup(&["binlogs", "show"]).is(0);
+        self.backups.backup(&["check", "all", "--objects"]).is(0);
+        let into = self.backups.path(name);
+        let mysqld = self.server.kind().locate().expect("it is here").daemon;
+        let keys = ["--keyring", text(&self.keyring), "--mysqld", text(&mysqld), "--to-end", "--binlog-receipt"];
+        let receipt = once["receipt"].as_str().expect("a hash");
+        self.backups.restore("1", &into, &[&keys[..], &[receipt]].concat()).is(0);
+        let restored = self.builder.clone().datadir_seed(&into).start().expect("a server starts on it");
+        assert_eq!(rows(&restored), rows(&self.server));
+    }
+}
+
+fn rows(server: &Server) -> String {
+    server.value("SELECT GROUP_CONCAT(note ORDER BY note) FROM shop.orders").expect("rows")
+}
+
+fn kill(mut follower: Child) {
+    follower.kill().expect("killed");
+    follower.wait().expect("it ends");
+}
+
+/// Asks a follower to end; returns its exit code.
+fn stop(mut follower: Child) -> Option<i32> {
+    let asked = std::process::Command::new("kill").arg(follower.id().to_string()).status().expect("kill runs");
+    assert!(asked.success());
+    follower.wait().expect("it ends").code()
+}
+
+fn metric(path: &Path, name: &str) -> Option<f64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
+
+const BYTES: &str = "sealant_backup_binlog_spooled_bytes{";
+const SINCE: &str = "sealant_backup_binlog_spooled_since_timestamp_seconds{";
+
+/// The store fails for a while, and the follower is killed meanwhile; the server removes the logs that were read. All of
+/// it is stored afterwards, in order.
+#[test]
+fn logs_wait_encrypted_while_the_store_is_unreachable() {
+    let Some(case) = Case::new() else { return };
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    let metrics = case.backups.path("metrics.prom");
+    assert_eq!(metric(&metrics, BYTES), Some(0.0));
+
+    case.set_down(true);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let stored = case.stored();
+    case.insert_spooled("first");
+    case.server.sql("FLUSH BINARY LOGS").expect("flushed");
+    case.insert_spooled("second");
+    kill(follower);
+    // It begins again although the store cannot be reached.
+    let follower = case.follow();
+    // It has removed the file of a part that the killed one did not record.
+    case.wait("it reads again", || case.says().matches("the server sends its log").count() == 2);
+    case.insert_spooled("third");
+    assert!(metric(&metrics, BYTES).is_some_and(|bytes| bytes > 0.0));
+    let now = jiff::Timestamp::now().as_second() as f64;
+    assert!(metric(&metrics, SINCE).is_some_and(|since| (now - 600.0..=now).contains(&since)));
+    assert_eq!(case.stored(), stored, "nothing reaches the store");
+    for path in files_below(&case.backups.path("state")) {
+        let bytes = fs::read(&path).expect("readable");
+        assert!(!bytes.windows(13).any(|window| window == b"secret-marker"), "{} is in the clear", path.display());
+    }
+    case.server.sql("FLUSH BINARY LOGS").expect("flushed");
+    case.insert_spooled("fourth");
+    let newest = case.server.value("SHOW BINARY LOG STATUS").expect("a log");
+    let newest = newest.split('\t').next().expect("a name");
+    case.server.sql(&format!("PURGE BINARY LOGS TO '{newest}'")).expect("purged");
+    kill(follower);
+
+    case.set_down(false);
+    let list = case.backups.backup(&["list"]).is(0).json;
+    assert_eq!(list["spooled"][0]["parts"].as_u64(), Some(case.spooled().len() as u64), "{list:#}");
+    let table = case.backups.command(&["list"]).output().expect("it starts");
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.contains("wait on this host until the repository can be reached"), "{table}");
+    let follower = case.follow();
+    case.wait("the spool is stored", || case.spooled().is_empty());
+    case.insert("after");
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    assert_eq!(metric(&metrics, BYTES), Some(0.0));
+    assert_eq!(metric(&metrics, SINCE), None);
+    assert!(case.backups.backup(&["list"]).is(0).json["spooled"].is_null());
+    let said = case.says();
+    assert!(said.contains("wait on this host") && !said.contains("lost"), "{said}");
+    case.has_everything("all");
+}
+
+/// Without space, the server is not read; what is lost of the spool is read from the server again.
+#[test]
+fn a_full_spool_stops_reading_and_a_damaged_one_is_read_again() {
+    let Some(case) = Case::new() else { return };
+    case.backups.configure("segment_every", "spool_max = \"4KiB\"\nsegment_every");
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    for number in 0..60 {
+        case.insert(&format!("{number}-{}", "x".repeat(150)));
+        if case.says().contains("there is no space for more") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    case.wait("it says so", || case.says().contains("there is no space for more"));
+    case.insert("not read");
+    let used: u64 = case.spooled().iter().map(|path| fs::metadata(path).expect("a file").len()).sum();
+    assert!((1..=4096).contains(&used), "{used}");
+    assert_eq!(stop(follower), Some(1), "{}", case.says());
+    assert!(case.says().contains("of binary logs wait on this host"), "{}", case.says());
+
+    let spooled = case.spooled();
+    let damaged = &spooled[spooled.len() / 2];
+    let mut bytes = fs::read(damaged).expect("readable");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(damaged, bytes).expect("damaged");
+    case.set_down(false);
+    case.has_everything("all");
+    assert!(case.spooled().is_empty());
+}
