@@ -214,6 +214,11 @@ fn results_that_cannot_be_written_are_errors() {
     let offline = dir.path().to_str().expect("ASCII");
     refused(&run(["audit", "--offline", offline, "--html", "/nonexistent/report.html"]), 2, "/nonexistent/report.html");
     refused(&run(["audit", "--offline", offline, "--fail-on", "never", "--output", "/proc/report"]), 1, "/proc/report");
+    for verb in ["encrypt", "rotate"] {
+        let keys: &[&str] = if verb == "rotate" { &["--master-key"] } else { &[] };
+        let arguments = [[verb, "run", "--dry-run", "--html", "page.html"].as_slice(), keys].concat();
+        refused(&run(arguments), 2, "--html");
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
     let [identity, html] = [&identity, &page].map(|path| path.to_str().expect("ASCII"));
     let report = at.run("two.age", &["--master-key", "--identity", identity, "--html", html]).is_done();
     let page = fs::read_to_string(page).expect("a page");
-    assert!(page.contains("Proven: what was to be rotated is new"), "{page}");
+    assert!(page.contains("Proven: the keys that were to be rotated are new"), "{page}");
     assert!(page.contains(report["backup"]["sha256"].as_str().expect("a hash")), "{page}");
     assert!(at.secrets().iter().all(|key| !page.to_ascii_lowercase().contains(key)));
     assert_eq!(report["backup"]["proof"], "decrypted");

@@ -90,7 +90,7 @@ fn watched(port: u16, traffic: impl FnOnce()) -> Option<(Value, Option<i32>)> {
     lines.read_line(&mut line).expect("a line");
     assert!(line.contains("watching for 600 s"), "{line}");
     traffic();
-    // Long enough for the program to read what the kernel has queued.
+    // A server may still send after its client has ended. What the kernel has queued at the signal is read all the same.
     thread::sleep(Duration::from_millis(500));
     kill_process(Pid::from_child(&watching), Signal::INT).expect("it runs");
     let mut report = String::new();

@@ -536,6 +536,16 @@ fn the_page_for_auditors_says_what_was_proven_and_what_was_not() {
     let nowhere = nowhere.expect("the binary starts");
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(nowhere.stdout.is_empty(), "it is refused before files are read");
+
+    let redirected = dir.path().join("redirected.html");
+    let mut verify = sealant();
+    verify.arg("verify").arg(&sample).args(["--html", "/dev/stdout"]);
+    verify.arg("--keyring").arg(testdata.join("keyring/mysql97-4k-component-file.json"));
+    let ended = verify.stdout(fs::File::create(&redirected).expect("made")).status().expect("the binary starts");
+    assert_eq!(ended.code(), Some(0));
+    let both = fs::read_to_string(&redirected).expect("text");
+    assert!(both.contains("</html>") && both.contains("VERDICT"), "the page and the table: {both}");
+    assert!(Path::new("/dev/stdout").is_symlink(), "the name of standard output is not replaced");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     fs,
     io::ErrorKind,
+    mem,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     thread,
@@ -141,7 +142,7 @@ impl KeyStore {
 /// the first pages of tablespaces, and every log.
 ///
 /// # Errors
-/// [`Error::Keyring`] if the store cannot be read; [`Error::KeyringOpensNotAll`].
+/// [`Error::Keyring`] if the store cannot be read; [`Error::Unread`] if a file cannot; [`Error::KeyringOpensNotAll`].
 pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
     prove_and_list(datadir, store).map(|(opened, _)| opened)
 }
@@ -154,7 +155,12 @@ pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
 pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(Opened, Vec<PathBuf>), Error> {
     let keys = store.keys()?;
     let keyring = store.path();
-    let report = look(datadir, &keys);
+    let mut report = look(datadir, &keys);
+    // Ignore a file that the server has dropped in the meantime.
+    let unread = mem::take(&mut report.errors).into_iter().find(|unread| unread.path.symlink_metadata().is_ok());
+    if let Some(unread) = unread {
+        return Err(Error::Unread { path: unread.path, reason: unread.reason });
+    }
     let encrypted = |file: &&FileResult| file.key.is_some();
     // Other damage to a file is not the keyring's fault.
     let is_unopened =

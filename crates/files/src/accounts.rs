@@ -20,14 +20,19 @@ pub fn user(name: &str) -> Result<(u32, Option<u32>), String> {
     look_up(USERS, name).ok_or_else(|| format!("no user {name}"))
 }
 
-/// Name of the user who runs this process, or the number if it has none. After `sudo`, the name of who called it, too.
+/// Name of the user who runs this process, or the number if it has none. For root also the name of who called `sudo`;
+/// other users can set that variable at will.
 #[must_use]
 pub fn operator() -> String {
     let uid = rustix::process::geteuid().as_raw();
     let users = std::fs::read_to_string(USERS).unwrap_or_default();
     let name = name_of(&users, uid).unwrap_or_else(|| uid.to_string());
-    match std::env::var("SUDO_USER") {
-        Ok(caller) if caller != name && !caller.is_empty() => format!("{name}, by sudo of {caller}"),
+    with_caller(name, uid, std::env::var("SUDO_USER").ok())
+}
+
+fn with_caller(name: String, uid: u32, caller: Option<String>) -> String {
+    match caller {
+        Some(caller) if uid == 0 && caller != name && !caller.is_empty() => format!("{name}, by sudo of {caller}"),
         _ => name,
     }
 }
@@ -94,6 +99,17 @@ mod tests {
         assert_eq!(name_of(users, 107).as_deref(), Some("mysql"));
         assert_eq!(name_of(users, 0).as_deref(), Some("root"));
         assert_eq!(name_of(users, 10), None);
+    }
+
+    #[test]
+    fn only_root_is_called_by_sudo() {
+        let described =
+            |name: &str, uid, caller: Option<&str>| with_caller(name.to_owned(), uid, caller.map(str::to_owned));
+        assert_eq!(described("root", 0, Some("alice")), "root, by sudo of alice");
+        for caller in [None, Some(""), Some("root")] {
+            assert_eq!(described("root", 0, caller), "root");
+        }
+        assert_eq!(described("bob", 1000, Some("alice")), "bob");
     }
 
     #[test]

@@ -57,6 +57,14 @@ pub fn size(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {name}") }
 }
 
+/// Two numbers of bytes to compare: as [`size`], or exact if that rounds them to the same text.
+#[must_use]
+pub fn sizes(a: u64, b: u64) -> [String; 2] {
+    let rounded = [size(a), size(b)];
+    let [first, second] = &rounded;
+    if a != b && first == second { [a, b].map(|bytes| format!("{bytes} B")) } else { rounded }
+}
+
 /// The average rate in bytes per second. The first millisecond counts as a whole one, so that the rate is finite.
 #[must_use]
 #[allow(clippy::cast_precision_loss, reason = "a human-readable figure")]
@@ -101,6 +109,13 @@ mod tests {
     fn sizes_have_units() {
         assert_eq!([size(0), size(512), size(1023)], ["0 B", "512 B", "1023 B"]);
         assert_eq!([size(1024), size(3 << 29)], ["1.0 KiB", "1.5 GiB"]);
+    }
+
+    #[test]
+    fn sizes_that_differ_have_different_texts() {
+        assert_eq!(sizes(512, 3 << 29), ["512 B", "1.5 GiB"]);
+        assert_eq!(sizes((32 << 20) - 512, 32 << 20), ["33553920 B", "33554432 B"]);
+        assert_eq!(sizes(1 << 20, 1 << 20), ["1.0 MiB", "1.0 MiB"]);
     }
 
     #[test]

@@ -109,6 +109,7 @@ impl<'a> Element<'a> {
             id: self.data_id.into_string(),
             user: self.user.into_string(),
             key_type: self.data_type.into_string(),
+            is_utf8: true,
             material: self.data.and_then(digits).map(Material::Hex),
         }
     }

@@ -189,6 +189,12 @@ pub enum Error {
     /// The configuration makes the keyring read-only.
     #[error("is configured to be read-only, so no key can be added")]
     ReadOnly,
+    /// Every user of the host can read the keyring.
+    #[error("can be read or written by every user of this host, so no key is added")]
+    ReadableByOthers,
+    /// A target without content that has the name of a configuration: its author may have forgotten to write it.
+    #[error("has the name of a configuration, but does not exist or is empty")]
+    NamedLikeConfiguration,
     /// A plug-in keyring where the server loads components, or a damaged one.
     #[error(
         "is a keyring of the older plug-in, to which keys for this server cannot be added; migrate it to \
@@ -234,7 +240,11 @@ impl Error {
             Self::NoKeysInKmip { .. } => Some("check object_group, and which client the service lets read the keys"),
             Self::KmipIsReadOnly => Some("register them with the server's own mysql_migrate_keyring"),
             Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
-            Self::Vanished { .. } => Some("nothing was changed; try again"),
+            Self::Vanished { .. } => Some("try again"),
+            Self::ReadableByOthers => Some("`chmod 0640` it, or 0600"),
+            Self::NamedLikeConfiguration => {
+                Some("write the configuration first, or give the name of a keyring file another ending")
+            }
             _ => None,
         }
     }

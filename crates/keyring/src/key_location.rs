@@ -2,12 +2,14 @@
 //! to a file and a Vault, keys can be added, so that they can be moved.
 
 use std::{
-    fmt,
+    ffi::OsString,
+    fmt, fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use crate::{
-    component_config::CONFIG_ENDING,
+    component_config::{CONFIG_ENDING, inspect_component},
     config::keyring_path,
     error::Error,
     file::read_file,
@@ -20,6 +22,9 @@ use crate::{
     vault_source::{self, VaultSource},
     writable::{LoadedBy, WritableKeyring},
 };
+
+/// Ending of the name that Percona's documentation gives the plug-in's configuration.
+const PLUGIN_CONFIG_ENDING: &str = ".conf";
 
 /// A keyring file, or a directory of a Vault.
 pub struct KeyLocation(Place);
@@ -53,6 +58,10 @@ impl KeyLocation {
     /// # Errors
     /// [`Error`].
     pub fn open(path: &Path, datadir: Option<&Path>) -> Result<Self, Error> {
+        // It is read several times, and a pipe can be read once.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(Error::NotAFile { found: "a pipe, device or directory" });
+        }
         let bytes = match read_file(path) {
             Err(Error::NotFound) if !path.to_string_lossy().ends_with(CONFIG_ENDING) => {
                 return Ok(Self(Place::File(path.to_owned())));
@@ -68,6 +77,21 @@ impl KeyLocation {
             Ok(kind) => Err(Error::WrongKind { kind }),
             Err(error) => Err(error),
         }
+    }
+
+    /// As [`open`](Self::open), for a location that keys shall be added to.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); [`Error::NamedLikeConfiguration`] for a path without content that would become a
+    /// keyring file by mistake; [`Error::ReadOnly`].
+    pub fn open_target(path: &Path, datadir: Option<&Path>) -> Result<Self, Error> {
+        let has_content = fs::metadata(path).is_ok_and(|found| found.len() > 0);
+        let name = path.to_string_lossy();
+        if !has_content && [CONFIG_ENDING, PLUGIN_CONFIG_ENDING].iter().any(|ending| name.ends_with(ending)) {
+            return Err(Error::NamedLikeConfiguration);
+        }
+        let location = Self::open(path, datadir)?;
+        if is_read_only(path, datadir) { Err(Error::ReadOnly) } else { Ok(location) }
     }
 
     /// The location that a component's configuration names.
@@ -105,18 +129,29 @@ impl KeyLocation {
         !matches!(self.0, Place::File(_))
     }
 
+    /// Whether the keys are in a file that does not exist yet, or is empty.
+    #[must_use]
+    pub fn is_new_file(&self) -> bool {
+        matches!(&self.0, Place::File(path) if !fs::metadata(path).is_ok_and(|found| found.len() > 0))
+    }
+
+    /// The location as a process names it whose root directory is `root`.
+    #[must_use]
+    pub fn below(self, root: &Path) -> Self {
+        match self.0 {
+            Place::File(path) if path.is_absolute() && !path.starts_with(root) => {
+                Self(Place::File(root.join(path.strip_prefix("/").unwrap_or(&path))))
+            }
+            place => Self(place),
+        }
+    }
+
     /// Whether both are the same file, or the same directory of the same Vault.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match (&self.0, &other.0) {
-            (Place::File(one), Place::File(other)) => real(one) == real(other),
-            (Place::Vault { source: one, .. }, Place::Vault { source: other, .. }) => {
-                let names = |source: &VaultSource| {
-                    (source.access.address.clone(), source.access.namespace.clone(), source.path.clone())
-                };
-                names(one) == names(other)
-            }
+            (Place::File(one), Place::File(other)) => is_same_file(one, other),
+            (Place::Vault { source: one, .. }, Place::Vault { source: other, .. }) => vault_of(one) == vault_of(other),
             (Place::Kmip { source: one, .. }, Place::Kmip { source: other, .. }) => {
                 let names =
                     |source: &KmipSource| (source.access.host.clone(), source.access.port, source.group.clone());
@@ -151,6 +186,23 @@ impl KeyLocation {
         }
     }
 
+    /// Fails if [`add`](Self::add) could not add these keys. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add); [`Error::ReadableByOthers`].
+    pub fn can_add(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
+        /// Permissions of those who are neither owner nor in the group.
+        const OTHERS: u32 = 0o007;
+        match &self.0 {
+            Place::File(path) if fs::metadata(path).is_ok_and(|found| found.mode() & OTHERS != 0) => {
+                Err(Error::ReadableByOthers)
+            }
+            Place::File(path) => WritableKeyring::open(path)?.can_add_all(keys, new_file),
+            Place::Vault { .. } => service::secret_names(keys).map(drop),
+            Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
+        }
+    }
+
     /// Adds keys; replaces and removes none. To a file, all are added or none; to a Vault, one after the other, so that
     /// after an error some may be there. A new file gets the format that `new_file` reads.
     ///
@@ -165,9 +217,36 @@ impl KeyLocation {
     }
 }
 
+/// Whether the configuration that counts, the given one or that in the data directory, makes the keyring read-only.
+fn is_read_only(path: &Path, datadir: Option<&Path>) -> bool {
+    let config = |path: &Path| read_file(path).ok().and_then(|bytes| inspect_component(&bytes).config);
+    let local = || config(&datadir?.join(path.file_name()?));
+    let given = config(path).unwrap_or_default();
+    let counts = if given.read_local_config { local().unwrap_or_default() } else { given };
+    counts.read_only == Some(true)
+}
+
+/// Whether both paths lead to one file, also by links, mounts, or the root directory of another process. A file that
+/// does not exist is known by its directory and name.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let place = |path: &Path| -> Option<((u64, u64), OsString)> {
+        Some((id(files::parent(path))?, path.file_name()?.to_owned()))
+    };
+    one == other || (id(one).is_some() && id(one) == id(other)) || (place(one).is_some() && place(one) == place(other))
+}
+
+/// Address, namespace and directory, as the Vault compares them.
+fn vault_of(source: &VaultSource) -> (String, &str, &str) {
+    // Only scheme, host and port, which have no case.
+    let address = source.access.address.trim_end_matches('/').to_ascii_lowercase();
+    let namespace = source.access.namespace.as_deref().unwrap_or_default();
+    (address, namespace.trim_matches('/'), source.path.trim_matches('/'))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt};
 
     use super::*;
 
@@ -215,7 +294,60 @@ mod tests {
         assert!(one.is_same(&open("vault.conf").unwrap()) && one.is_service());
         assert!(!one.is_same(&open("k").unwrap()) && !format!("{one:?} {one}").contains("hvs."));
         assert!(matches!(open("component_keyring_other.cnf"), Err(Error::NotFound)));
+        for (address, mount) in [("https://V:8200", "mysql/db1/"), ("HTTPS://v:8200//", "/mysql/db1")] {
+            let lines = format!("vault_url = {address}\nsecret_mount_point = {mount}\ntoken = t\n");
+            fs::write(at("same.conf"), lines).unwrap();
+            assert!(one.is_same(&open("same.conf").unwrap()), "{address} {mount}");
+        }
+        let other = "vault_url = https://v:8200\nsecret_mount_point = mysql/DB1\ntoken = t\n";
+        fs::write(at("other.conf"), other).unwrap();
+        assert!(!one.is_same(&open("other.conf").unwrap()));
         fs::write(at("keys"), "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n").unwrap();
         assert!(matches!(open("keys"), Err(Error::WrongKind { .. })));
+        assert!(matches!(open("."), Err(Error::NotAFile { .. })));
+    }
+
+    #[test]
+    fn a_file_is_the_same_by_every_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| KeyLocation::open(&directory.path().join(name), None).unwrap();
+        fs::create_dir(directory.path().join("real")).unwrap();
+        std::os::unix::fs::symlink("real", directory.path().join("link")).unwrap();
+        for _ in ["missing", "there"] {
+            assert!(at("real/k").is_same(&at("link/k")) && at("real/k").is_same(&at("link/../real/./k")));
+            assert!(!at("real/k").is_same(&at("k")) && !at("real/k").is_same(&at("link/other")));
+            fs::write(directory.path().join("real/k"), ELEMENTS).unwrap();
+        }
+        let inside = KeyLocation(Place::File(PathBuf::from("/real/k")));
+        assert!(inside.below(directory.path()).is_same(&at("link/k")));
+    }
+
+    #[test]
+    fn impossible_targets_are_refused_before_a_key_is_added() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let target = |name: &str| KeyLocation::open_target(&at(name), None);
+        for name in ["vault.conf", "component_keyring_file.cnf"] {
+            assert!(matches!(target(name), Err(Error::NamedLikeConfiguration)), "{name}");
+            fs::write(at(name), "").unwrap();
+            assert!(matches!(target(name), Err(Error::NamedLikeConfiguration)), "{name}, empty");
+        }
+        let configuration = format!(r#"{{"path":{:?},"read_only":true}}"#, at("k"));
+        fs::write(at("component_keyring_file.cnf"), configuration).unwrap();
+        assert!(matches!(target("component_keyring_file.cnf"), Err(Error::ReadOnly)));
+        assert!(target("k").unwrap().is_new_file());
+        fs::write(at("from"), ELEMENTS.replace("INNODBKey-u-1", "12?")).unwrap();
+        let keys = target("from").unwrap().keys().unwrap().stored();
+        target("k").unwrap().can_add(&keys, LoadedBy::Component).unwrap();
+        assert!(!at("k").exists());
+        fs::write(at("v"), r#"{"vault_url":"https://v:8200","secret_mount_point":"mysql","token":"t"}"#).unwrap();
+        let refused = target("v").unwrap().can_add(&keys, LoadedBy::Component);
+        assert!(matches!(refused, Err(Error::NotForVault { name }) if name == "12?"));
+        fs::write(at("open"), ELEMENTS).unwrap();
+        fs::set_permissions(at("open"), Permissions::from_mode(0o644)).unwrap();
+        let open = target("open").unwrap();
+        assert!(matches!(open.can_add(&[], LoadedBy::Component), Err(Error::ReadableByOthers)));
+        fs::set_permissions(at("open"), Permissions::from_mode(0o640)).unwrap();
+        open.can_add(&[], LoadedBy::Component).unwrap();
     }
 }

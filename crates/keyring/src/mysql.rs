@@ -32,6 +32,7 @@ pub struct MysqlKeyring {
     keys: BTreeMap<String, BTreeMap<String, TypedKey>>,
     damage: Vec<Damage>,
     withdrawn: Vec<WithdrawnKey>,
+    other_secrets: Vec<String>,
     unlocked: bool,
 }
 
@@ -86,6 +87,7 @@ impl MysqlKeyring {
             id: name.clone(),
             user: String::new(),
             key_type: KEY_TYPE.to_owned(),
+            is_utf8: true,
             material: Some(Material::Plain(key.as_bytes())),
         });
         Self::from_parsed(&Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None })
@@ -98,10 +100,12 @@ impl MysqlKeyring {
             id: identity.name.clone(),
             user: identity.user.clone(),
             key_type: answer.text("type").unwrap_or_default().to_owned(),
+            is_utf8: true,
             material: answer.text("value").ok().and_then(|text| Base64::new(text.as_bytes())).map(Material::Base64),
         });
         let parsed = Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None };
-        Ok(Self { withdrawn: fetched.withdrawn, ..Self::from_parsed(&parsed)? })
+        let (withdrawn, other_secrets) = (fetched.withdrawn, fetched.other_secrets);
+        Ok(Self { withdrawn, other_secrets, ..Self::from_parsed(&parsed)? })
     }
 
     fn from_parsed(parsed: &Parsed<'_>) -> Result<Self, Error> {
@@ -195,6 +199,12 @@ impl MysqlKeyring {
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn
+    }
+
+    /// Names of secrets in the directory of the Vault that are not the names of keys.
+    #[must_use]
+    pub fn other_secrets(&self) -> &[String] {
+        &self.other_secrets
     }
 
     /// Whether all keys are locked against swapping.

@@ -140,7 +140,8 @@ impl Layout {
             return None;
         }
         let material = Some(Material::Masked(rest.get(..key)?, OBFUSCATION));
-        let record = Record { id: text(id), user: text(user), key_type: text(key_type), material };
+        let is_utf8 = [id, user, key_type].into_iter().all(|bytes| std::str::from_utf8(bytes).is_ok());
+        let record = Record { id: text(id), user: text(user), key_type: text(key_type), is_utf8, material };
         Some((record, total))
     }
 
@@ -163,6 +164,7 @@ fn text(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::InvalidReason;
 
     fn record(wide: bool, little: bool) -> Vec<u8> {
         let id = b"INNODBKey-u-1";
@@ -227,6 +229,22 @@ mod tests {
             with_key(&other, StoreKind::PluginFileV1, NewKey::of_server("x", &[7; 32])).is_none(),
             "of another machine"
         );
+    }
+
+    #[test]
+    fn a_key_whose_user_is_not_utf8_is_damage() {
+        let bytes = sample("synthetic-plugin-file-v1.0");
+        let user = NewKey { name: "of-a-user", user: "m\u{fc}@%", key_type: "SECRET", key: &[1, 2] };
+        let sound = with_key(&bytes, StoreKind::PluginFileV1, user).unwrap();
+        let before = crate::MysqlKeyring::load(&sound).unwrap();
+        assert!(before.damage().is_empty() && before.for_user("of-a-user", user.user).is_some());
+        let at = sound.windows(2).position(|pair| pair == "\u{fc}".as_bytes()).unwrap();
+        let mut latin = sound.to_vec();
+        latin[at..at + 2].copy_from_slice(b"\xfc\xfc");
+        let after = crate::MysqlKeyring::load(&latin).unwrap();
+        assert!(matches!(after.damage(), [Damage::InvalidElement { reason: InvalidReason::Id, .. }]));
+        assert_eq!(after.stored().len(), before.stored().len() - 1);
+        assert_eq!(crate::inspect(&latin).unwrap().damage, after.damage());
     }
 
     #[test]

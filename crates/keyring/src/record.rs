@@ -12,6 +12,8 @@ pub(crate) struct Record<'a> {
     pub(crate) id: String,
     pub(crate) user: String,
     pub(crate) key_type: String,
+    /// Whether name, user and type are UTF-8. Others were read with replaced bytes, and must not be written again.
+    pub(crate) is_utf8: bool,
     /// `None` if the format does not permit it.
     pub(crate) material: Option<Material<'a>>,
 }
@@ -79,9 +81,14 @@ impl Record<'_> {
         }
     }
 
+    /// What is wrong with the key.
+    fn judge(&self) -> Option<InvalidReason> {
+        if self.is_utf8 { self.entry().judge() } else { Some(InvalidReason::Id) }
+    }
+
     /// The key material, or why it cannot be used.
     pub(crate) fn usable(&self) -> Result<Material<'_>, InvalidReason> {
-        match (self.entry().judge(), self.material) {
+        match (self.judge(), self.material) {
             (None, Some(material)) => Ok(material),
             (reason, _) => Err(reason.unwrap_or(InvalidReason::Data)),
         }
@@ -104,8 +111,8 @@ impl Parsed<'_> {
         summary.checksum_ok = self.checksum_ok;
         summary.entries = self.records.iter().map(Record::entry).collect();
         summary.damage = self.damage;
-        for (index, entry) in (0_u64..).zip(&summary.entries) {
-            if let Some(reason) = entry.judge() {
+        for (index, record) in (0_u64..).zip(&self.records) {
+            if let Some(reason) = record.judge() {
                 summary.damage.push(Damage::InvalidElement { index, reason });
             }
         }

@@ -18,6 +18,10 @@ const MAX_VERSIONS: u32 = 100_000;
 pub struct WithdrawnKey {
     /// The key, as messages name it.
     pub name: String,
+    /// The account that owns it; empty for the server's own keys.
+    pub user: String,
+    /// Path of its secret, as `vault kv` takes it.
+    pub path: String,
     /// Why it no longer exists.
     pub how: Withdrawn,
 }
@@ -32,6 +36,8 @@ impl fmt::Display for WithdrawnKey {
 pub(crate) struct Fetched<N> {
     pub(crate) answers: Vec<(N, Answer)>,
     pub(crate) withdrawn: Vec<WithdrawnKey>,
+    /// Names of secrets that are not keys.
+    pub(crate) other_secrets: Vec<String>,
 }
 
 /// Whose keys of a MySQL keyring are fetched.
@@ -56,11 +62,17 @@ pub(crate) fn mysql(source: &VaultSource, owners: Owners) -> Result<Fetched<Iden
     let engine = mysql_engine(&vault, source)?;
     let names = vault.list(&engine)?;
     let keys = names.iter().filter_map(|name| Some((name, Identity::of_secret(name)?)));
-    let mut fetched = Fetched { answers: Vec::new(), withdrawn: Vec::new() };
+    let mut fetched = Fetched::new();
+    // A name that ends with a slash is that of a subdirectory.
+    let others = names.iter().filter(|name| !name.ends_with('/') && Identity::of_secret(name).is_none());
+    fetched.other_secrets = others.cloned().collect();
     for (name, key) in keys.filter(|(_, key)| owners == Owners::All || key.user.is_empty()) {
         match vault.secret(&engine, name, None)? {
             Stored::Secret(answer) => fetched.answers.push((key, answer)),
-            Stored::Withdrawn { how, .. } => fetched.withdrawn.push(WithdrawnKey { name: key.name, how }),
+            Stored::Withdrawn { how, .. } => {
+                let path = secret_path(source, name);
+                fetched.withdrawn.push(WithdrawnKey { name: key.name, user: key.user, path, how });
+            }
             Stored::Absent => return Err(Error::Vanished { name: key.name }),
         }
     }
@@ -69,13 +81,27 @@ pub(crate) fn mysql(source: &VaultSource, owners: Owners) -> Result<Fetched<Iden
 
 /// Adds MySQL keys, in the form in which Percona's component and plug-in store them. Replaces none.
 pub(crate) fn add_mysql(source: &VaultSource, keys: &[StoredKey]) -> Result<(), Error> {
+    // Before the first write, so that no key is added if one cannot be.
+    let names = secret_names(keys)?;
     let vault = Vault::connect(&source.access)?;
     let engine = mysql_engine(&vault, source)?;
-    for key in keys {
+    for (key, name) in keys.iter().zip(names) {
         let value = encode_base64(key.key.as_bytes());
-        vault.create(&engine, &secret_name(key)?, &[("type", &key.key_type), ("value", &value)])?;
+        vault.create(&engine, &name, &[("type", &key.key_type), ("value", &value)])?;
     }
     Ok(())
+}
+
+/// The names of the keys' secrets.
+///
+/// # Errors
+/// [`Error::NotForVault`] for the first key that cannot have one.
+pub(crate) fn secret_names(keys: &[StoredKey]) -> Result<Vec<String>, Error> {
+    keys.iter().map(secret_name).collect()
+}
+
+fn secret_path(source: &VaultSource, name: &str) -> String {
+    format!("{}/{name}", source.path.trim_matches('/'))
 }
 
 fn mysql_engine(vault: &Vault, source: &VaultSource) -> Result<Engine, Error> {
@@ -93,9 +119,9 @@ pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Error
         Some(ids) => ids.clone(),
         None => listed_ids(&vault, &engine)?,
     };
-    let mut fetched = Fetched { answers: Vec::new(), withdrawn: Vec::new() };
+    let mut fetched = Fetched::new();
     for id in ids {
-        fetched.add_versions(&vault, &engine, id)?;
+        fetched.add_versions(&vault, &engine, source, id)?;
     }
     fetched.require_keys(source)
 }
@@ -125,8 +151,9 @@ fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, Error> {
 
 impl Fetched<(u32, u32)> {
     /// The newest version of a key, and the older ones down to the last that is kept.
-    fn add_versions(&mut self, vault: &Vault, engine: &Engine, id: u32) -> Result<(), Error> {
+    fn add_versions(&mut self, vault: &Vault, engine: &Engine, source: &VaultSource, id: u32) -> Result<(), Error> {
         let name = id.to_string();
+        let path = secret_path(source, &name);
         let newest = match vault.secret(engine, &name, None)? {
             Stored::Secret(answer) => {
                 let version = answer.version().filter(|version| *version <= MAX_VERSIONS);
@@ -136,7 +163,7 @@ impl Fetched<(u32, u32)> {
             }
             Stored::Withdrawn { how, version } => {
                 let version = version.unwrap_or(1).min(MAX_VERSIONS);
-                self.add_withdrawn(id, version, how);
+                self.add_withdrawn(&path, id, version, how);
                 version
             }
             Stored::Absent => return Err(Error::Vanished { name: format!("key {id}") }),
@@ -144,10 +171,10 @@ impl Fetched<(u32, u32)> {
         for version in (1..newest).rev() {
             match vault.secret(engine, &name, Some(version))? {
                 Stored::Secret(answer) => self.answers.push(((id, version), answer)),
-                Stored::Withdrawn { how, .. } => self.add_withdrawn(id, version, how),
+                Stored::Withdrawn { how, .. } => self.add_withdrawn(&path, id, version, how),
                 // The oldest versions are removed first.
                 Stored::Absent => {
-                    (1..=version).for_each(|version| self.add_withdrawn(id, version, Withdrawn::NotKept));
+                    (1..=version).for_each(|version| self.add_withdrawn(&path, id, version, Withdrawn::NotKept));
                     break;
                 }
             }
@@ -155,12 +182,17 @@ impl Fetched<(u32, u32)> {
         Ok(())
     }
 
-    fn add_withdrawn(&mut self, id: u32, version: u32, how: Withdrawn) {
-        self.withdrawn.push(WithdrawnKey { name: format!("key {id} version {version}"), how });
+    fn add_withdrawn(&mut self, path: &str, id: u32, version: u32, how: Withdrawn) {
+        let (name, path) = (format!("key {id} version {version}"), path.to_owned());
+        self.withdrawn.push(WithdrawnKey { name, user: String::new(), path, how });
     }
 }
 
 impl<N> Fetched<N> {
+    const fn new() -> Self {
+        Self { answers: Vec::new(), withdrawn: Vec::new(), other_secrets: Vec::new() }
+    }
+
     /// Returns [`Error::NoKeysInVault`] if nothing was fetched: the path is wrong then.
     fn require_keys(self, source: &VaultSource) -> Result<Self, Error> {
         if self.answers.is_empty() && self.withdrawn.is_empty() {
@@ -182,9 +214,14 @@ impl Identity {
     }
 }
 
-/// A text after its length in bytes and `_`, and what follows it.
+/// A text after its length in bytes and `_`, and what follows it. Only the length as the server writes it counts: two
+/// secrets could otherwise be the same key.
 fn counted(text: &str) -> Option<(&str, &str)> {
     let (length, rest) = text.split_once('_')?;
+    let is_plain = length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
+    if !is_plain {
+        return None;
+    }
     rest.split_at_checked(length.parse().ok()?)
 }
 
@@ -208,7 +245,9 @@ mod tests {
         let key = "INNODBKey-95b2f013-e4cd-11f1-8c02-02fc00000001-2";
         assert_eq!(identity(&format!("{}_{key}0_", key.len())), known(key, ""));
         assert_eq!(identity("4_name6_me@it_"), known("name", "me@it_"));
-        for other in ["", "x", "9_short0_", "4_name", "-1_x0_", "4_name1_", "4_name0_x"] {
+        for other in
+            ["", "x", "9_short0_", "4_name", "-1_x0_", "4_name1_", "4_name0_x", "+4_name0_", "04_name0_", "4_name00_"]
+        {
             assert_eq!(identity(other), None, "{other}");
         }
         assert_eq!(Identity::of_secret("not base64!"), None);
@@ -229,5 +268,12 @@ mod tests {
             assert_eq!((found.name.as_str(), found.user.as_str()), (name, user));
         }
         assert!(matches!(named("12?", ""), Err(Error::NotForVault { name }) if name == "12?"));
+        let stored = |name: &str| {
+            let (name, user) = (name.to_owned(), String::new());
+            StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() }
+        };
+        // One that cannot be stored is found before the others are.
+        let all = secret_names(&[stored("INNODBKey-x-1"), stored("12?")]);
+        assert!(matches!(all, Err(Error::NotForVault { name }) if name == "12?"));
     }
 }

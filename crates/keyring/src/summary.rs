@@ -85,7 +85,7 @@ pub enum Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InvalidReason {
-    /// The name is missing or malformed.
+    /// The name is missing or malformed, or the text of name, user or type is not UTF-8.
     Id,
     /// The type is missing.
     Type,

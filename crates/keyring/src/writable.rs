@@ -154,6 +154,17 @@ impl WritableKeyring {
     /// [`Error::OtherKey`] if a key of the same name is another one; those of [`add`](Self::add).
     pub fn add_all(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
         let directory = self.lock()?;
+        let bytes = self.with_all(keys, new_file)?;
+        replace(&self.path, &bytes).and_then(|()| directory.sync_all()).map_err(Error::CannotWrite)
+    }
+
+    /// Fails if [`add_all`](Self::add_all) could not add these keys.
+    pub(crate) fn can_add_all(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
+        self.with_all(keys, new_file).map(drop)
+    }
+
+    /// The file with the keys that it lacks.
+    fn with_all(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (mut bytes, before) = (self.bytes()?, self.load()?);
         let loaded_by = match bytes.is_empty() {
             true => new_file,
@@ -167,7 +178,7 @@ impl WritableKeyring {
                 Some(_) => return Err(Error::OtherKey { name: key.name.clone() }),
             }
         }
-        replace(&self.path, &bytes).and_then(|()| directory.sync_all()).map_err(Error::CannotWrite)
+        Ok(bytes)
     }
 
     /// Locks the keyring against other runs that add keys, from reading the file until it is replaced.

@@ -248,9 +248,9 @@ impl Fault {
                 "name the authority that issued it, and check this host's clock; if both are right, another machine \
                  answers"
             }
-            Self::CutOff | Self::NotAvailable => "nothing was changed; try again",
+            Self::CutOff | Self::NotAvailable => "try again",
             Self::Sealed => "unseal it (`vault operator unseal`) and try again",
-            Self::Busy(_) => "nothing was changed; try again later, or ask the active node",
+            Self::Busy(_) => "try again later, or ask the active node",
             Self::Forbidden => "the token's policy needs the capability `read` for this path, and `list` to list keys",
             Self::MayNotWrite => {
                 "the token's policy needs for this path the capability `create`, and for a new version of a secret \

@@ -211,6 +211,7 @@ mod tests {
         let fields = [("type", "AES"), ("value", "AP8=")];
         let text = |after| String::from_utf8(new_secret(&fields, after).unwrap().to_vec()).unwrap();
         assert_eq!(text(None), r#"{"type":"AES","value":"AP8="}"#);
+        assert_eq!(text(Some(0)), r#"{"options":{"cas":0},"data":{"type":"AES","value":"AP8="}}"#);
         assert_eq!(text(Some(3)), r#"{"options":{"cas":3},"data":{"type":"AES","value":"AP8="}}"#);
         let quoted = new_secret(&[("a\"", "\u{1}\u{1}")], None).unwrap();
         assert_eq!(quoted.as_slice(), br#"{"a\"":"\u0001\u0001"}"#);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use files::quantity::size;
+use files::quantity::sizes;
 
 /// Smallest disk for a volume: the header, and some room for a file system.
 pub(crate) const MIN_BYTES: u64 = 32 << 20;
@@ -58,7 +58,8 @@ impl fmt::Display for UsageSign {
         match self {
             Self::NotADisk => f.write_str("is neither a block device nor a file"),
             Self::TooSmall(bytes) => {
-                write!(f, "has {}, less than the {} of the smallest volume", size(*bytes), size(MIN_BYTES))
+                let [has, least] = sizes(*bytes, MIN_BYTES);
+                write!(f, "has {has}, less than the {least} of the smallest volume")
             }
             Self::ReadOnly => f.write_str("is read-only"),
             Self::Mounted(path) => write!(f, "is mounted at {}", path.display()),

@@ -127,9 +127,10 @@ impl Config {
     /// Reads a configuration file; paths in it are relative to its directory.
     ///
     /// # Errors
-    /// [`Error::File`], [`Error::BadConfig`], [`Error::OpenListener`].
+    /// [`Error::UnreadConfig`], [`Error::BadConfig`], [`Error::OpenListener`].
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let unread = |source| Error::UnreadConfig { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(unread)?;
         let bad = |why: String| Error::BadConfig { path: path.to_owned(), why };
         let mut config: Self = files::toml::parse(&text).map_err(bad)?;
         config.path = path.to_owned();

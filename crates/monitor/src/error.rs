@@ -18,6 +18,14 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// The configuration file could not be read.
+    #[error("{}: {source}", path.display())]
+    UnreadConfig {
+        /// Path of the file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The configuration is not valid.
     #[error("{}: {why}", path.display())]
     BadConfig {
@@ -85,11 +93,14 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::File { source, .. } => match source.kind() {
+            Self::UnreadConfig { source, .. } => match source.kind() {
                 ErrorKind::NotFound => Some("give its path with --config".to_owned()),
-                ErrorKind::PermissionDenied => Some("run as a user who can read and write it".to_owned()),
+                ErrorKind::PermissionDenied => Some("run as a user who can read it".to_owned()),
                 _ => None,
             },
+            Self::File { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+                Some("run as a user who can read and write it".to_owned())
+            }
             Self::BadConfig { .. } => Some("correct the file; the guide of the monitor describes it".to_owned()),
             Self::Listen { source, .. } if source.kind() == ErrorKind::AddrInUse => {
                 Some("stop the program that uses the port, or give another address under listen".to_owned())
@@ -104,5 +115,18 @@ impl Error {
             Self::Certificates(error) => error.hint().map(String::from),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_missing_configuration_is_given_by_its_option() {
+        let (path, source) = (PathBuf::from("/nowhere"), || io::Error::from(ErrorKind::NotFound));
+        let config = Error::UnreadConfig { path: path.clone(), source: source() };
+        assert!(config.hint().is_some_and(|hint| hint.contains("--config")));
+        assert_eq!(Error::File { path, source: source() }.hint(), None);
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use change::{Activity, ClientImpact, Outcome, Request, RunState, StepReport, encrypt};
-use files::quantity::size;
+use files::quantity::{size, sizes};
 use jiff::{SpanRound, Timestamp, Unit};
 
 use crate::{
@@ -46,12 +46,14 @@ pub fn write_encrypt_plan(report: &encrypt::EncryptReport, out: &mut dyn Write) 
 /// The space that the largest copy needs: it exists next to its table until it is complete.
 fn room(room: Option<encrypt::Room>) -> String {
     let Some(room) = room else { return ".".to_owned() };
-    let needed = format!("; the largest copy needs {} of space", size(room.needed_bytes));
     match room.free_bytes {
         Some(free) if room.lacks() => {
-            format!("{needed}, and only {} are free: a run leaves that table as it is.", size(free))
+            let [needed, free] = sizes(room.needed_bytes, free);
+            format!(
+                "; the largest copy needs {needed} of space, and only {free} are free: a run leaves that table as it is."
+            )
         }
-        _ => format!("{needed}."),
+        _ => format!("; the largest copy needs {} of space.", size(room.needed_bytes)),
     }
 }
 
@@ -154,10 +156,10 @@ fn write_run(run: &RunState, now: Timestamp, out: &mut dyn Write) -> Result<(), 
     if let (Activity::Running, Some(within)) = (run.activity, &run.within) {
         writeln!(out, "    {within}")?;
     }
-    let (done, total) = (run.bytes_done >> 20, run.bytes_total >> 20);
+    let (done, total) = (size(run.bytes_done), size(run.bytes_total));
     let end = if run.activity.is_alive() { now } else { run.at };
     let (took, began) = (took(run.began, end), run.began.strftime("%F %T UTC"));
-    writeln!(out, "  {done} of {total} MiB rewritten, {took} since {began}")?;
+    writeln!(out, "  {done} of {total} rewritten, {took} since {began}")?;
     writeln!(out, "  statements in {}", run.log.display())?;
     Ok(())
 }

@@ -33,7 +33,7 @@ struct Page {
     facts: Vec<(&'static str, String)>,
     tables: Vec<Table>,
     /// What the evidence does not show.
-    limits: &'static str,
+    limits: String,
 }
 
 /// A table of a page.
@@ -51,7 +51,7 @@ struct Row {
 }
 
 impl Page {
-    fn new(title: &'static str, verdict: String, proven: bool, limits: &'static str) -> Self {
+    fn new(title: &'static str, verdict: String, proven: bool, limits: impl Into<String>) -> Self {
         let host = accounts::host_name().unwrap_or_else(|| "unknown".to_owned());
         let facts = vec![
             ("written", labels::second(Timestamp::now())),
@@ -59,6 +59,7 @@ impl Page {
             ("by", format!("{}, with sealant {}", accounts::operator(), env!("CARGO_PKG_VERSION"))),
         ];
         let policy = content_security(STYLE, "");
+        let limits = limits.into();
         Self { policy, style: STYLE, title, verdict, proven, facts, tables: Vec::new(), limits }
     }
 
@@ -88,8 +89,8 @@ impl Page {
 }
 
 /// The steps of a run, with their statements.
-fn steps(steps: &[StepReport]) -> Table {
-    let rows = steps.iter().map(|step| {
+fn steps<'r>(steps: impl IntoIterator<Item = &'r StepReport>) -> Table {
+    let rows = steps.into_iter().map(|step| {
         let (outcome, good) = match &step.outcome {
             Outcome::Planned => ("not begun".to_owned(), false),
             Outcome::Done => ("done".to_owned(), true),

@@ -18,6 +18,8 @@ pub struct ProofOptions {
     pub verbose: bool,
 }
 
+/// Why a given directory proves nothing.
+pub(crate) const NOTHING_HERE: &str = "no file of a server here";
 /// Without `verbose`, sound files are listed only if there are at most this many files.
 const LISTED: usize = 40;
 /// Without `verbose`, maximum number of findings listed for a file.
@@ -28,7 +30,7 @@ const FINDINGS: usize = 5;
 #[must_use]
 pub fn verification_messages(report: &Report, nothing_in: &[&Path], has_keys: bool) -> Vec<Message> {
     let unread = report.errors.iter().map(|unread| format!("{}: {}", unread.path.display(), unread.reason));
-    let nothing = nothing_in.iter().map(|directory| format!("{}: no file of a server here", directory.display()));
+    let nothing = nothing_in.iter().map(|directory| format!("{}: {NOTHING_HERE}", directory.display()));
     let mut messages: Vec<Message> = unread.chain(nothing).map(Message::error).collect();
     if !nothing_in.is_empty() {
         messages.push(Message::hint("is its file system mounted, and is it the data directory or the backup itself?"));

@@ -116,6 +116,12 @@ pub fn sniff_messages(outcome: &Outcome) -> Vec<Message> {
     let (from, to) = (second(outcome.from), second(outcome.to));
     let mut messages =
         vec![Message::info(format!("{origin}: {} from {from} to {to}", count(outcome.packets, "packet")))];
+    if outcome.skipped > 0 {
+        let skipped = count(outcome.skipped, "packet");
+        messages.push(Message::warning(format!(
+            "{skipped} could not be read: of other link types or interfaces, or IP fragments; they may be in clear"
+        )));
+    }
     if outcome.is_cut {
         messages.push(Message::warning(format!("{origin} ends within a packet")));
     }

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::service::MAX_PORTS;
+use crate::service::{MAX_PORTS, Ports};
 
 /// Why packets could not be watched.
 #[derive(Debug, thiserror::Error)]
@@ -65,11 +65,14 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::NotPermitted => Some(
-                "run it as root or give the program the capability, or let tcpdump write a file (tcpdump -i any -s 2048 \
-                 -w FILE tcp port 3306) and read that with sealant sniff --pcap FILE"
-                    .to_owned(),
-            ),
+            Self::NotPermitted => {
+                let ports: Vec<String> = Ports::usual().numbers().iter().map(u16::to_string).collect();
+                Some(format!(
+                    "run it as root or give the program the capability, or let tcpdump write a file (tcpdump -i any -s \
+                     2048 -w FILE tcp port {}) and read that with sealant sniff --pcap FILE",
+                    ports.join(" or ")
+                ))
+            }
             Self::NoInterface { .. } => Some("ip link lists them; without --interface all are watched".to_owned()),
             Self::TooManyPorts { .. } => Some(format!("name at most {MAX_PORTS}")),
             Self::LinkType { .. } => {

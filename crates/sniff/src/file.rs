@@ -4,7 +4,8 @@
 //! `pcap-parser`.
 
 use std::fs::File;
-use std::num::NonZeroU64;
+use std::io::{self, Read};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 
 use crate::error::Error;
 use crate::flow::FlowTable;
-use crate::packet::{Link, parse};
+use crate::packet::{Link, is_fragment, parse};
 
 /// Memory for the file: the largest block that is read. tcpdump cuts packets at 256 KiB.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -23,6 +24,25 @@ const NANOSECONDS: NonZeroU64 = NonZeroU64::new(1_000_000_000).unwrap();
 /// Interfaces that one section may describe.
 const MAX_INTERFACES: usize = 1024;
 
+/// A file or a pipe, of which each read gives as much as there is room for, except at the end: the format is told from the
+/// first read alone.
+struct Filled<R>(R);
+
+impl<R: Read> Read for Filled<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0_usize;
+        while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.0.read(rest) {
+                Ok(0) => break,
+                Ok(count) => filled = filled.saturating_add(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}
+
 /// What the blocks before a packet say of it.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
@@ -31,14 +51,16 @@ struct Interface {
     resolution: NonZeroU64,
     /// Seconds to be added to time stamps.
     offset: i64,
+    /// Bytes at which packets were cut.
+    snap_bytes: u32,
 }
 
 /// A file's packets so far.
 #[derive(Debug, Default)]
 struct Reading {
     interfaces: Vec<Interface>,
-    /// Packets of a link type that is read.
-    read: u64,
+    /// Whether there was a packet of a link type that is read.
+    is_read: bool,
     /// The first link type that is not read.
     foreign: Option<i32>,
     time: Timestamp,
@@ -51,14 +73,18 @@ struct Reading {
 /// [`Error::File`], [`Error::NotACapture`], [`Error::Damaged`], [`Error::LinkType`].
 pub(crate) fn read(path: &Path, table: &mut FlowTable) -> Result<bool, Error> {
     let file = File::open(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+    read_from(file, path, table)
+}
+
+fn read_from(file: impl Read + Send, path: &Path, table: &mut FlowTable) -> Result<bool, Error> {
     let damaged = |offset: usize, reason| Error::Damaged {
         path: path.to_owned(),
         offset: u64::try_from(offset).unwrap_or(u64::MAX),
         reason,
     };
-    let mut reader = create_reader(BUFFER_BYTES, file).map_err(|_| Error::NotACapture { path: path.to_owned() })?;
+    let mut reader =
+        create_reader(BUFFER_BYTES, Filled(file)).map_err(|_| Error::NotACapture { path: path.to_owned() })?;
     let mut reading = Reading::default();
-    let mut is_refilled_at = None;
     let is_cut = loop {
         let position = reader.consumed();
         match reader.next() {
@@ -68,20 +94,21 @@ pub(crate) fn read(path: &Path, table: &mut FlowTable) -> Result<bool, Error> {
             }
             Err(PcapError::Eof) => break false,
             Err(PcapError::UnexpectedEof) => break true,
-            Err(PcapError::Incomplete(_)) if is_refilled_at != Some(position) => {
-                is_refilled_at = Some(position);
+            Err(PcapError::Incomplete(_)) if reader.reader_exhausted() => break true,
+            Err(PcapError::Incomplete(_)) if reader.data().len() < BUFFER_BYTES => {
                 if reader.refill().is_err() {
-                    return Err(damaged(position, "cannot be read, or has a block of more than 1 MiB"));
+                    return Err(damaged(position, "the file cannot be read"));
                 }
             }
-            Err(PcapError::Incomplete(_)) => break true,
-            Err(PcapError::BufferTooSmall) => return Err(damaged(position, "a block has more than 1 MiB")),
+            Err(PcapError::Incomplete(_) | PcapError::BufferTooSmall) => {
+                return Err(damaged(position, "a block has more than 1 MiB"));
+            }
             Err(PcapError::ReadError) => return Err(damaged(position, "the file cannot be read")),
             Err(_) => return Err(damaged(position, "is not a block of a capture file")),
         }
     };
     match reading.foreign {
-        Some(number) if reading.read == 0 => Err(Error::LinkType { path: path.to_owned(), number }),
+        Some(number) if !reading.is_read => Err(Error::LinkType { path: path.to_owned(), number }),
         _ => Ok(is_cut),
     }
 }
@@ -91,10 +118,11 @@ impl Reading {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
                 let resolution = if header.is_nanosecond_precision() { NANOSECONDS } else { MICROSECONDS };
-                self.interfaces = vec![Interface { number: number_of(header.network), resolution, offset: 0 }];
+                let number = number_of(header.network);
+                self.interfaces = vec![Interface { number, resolution, offset: 0, snap_bytes: u32::MAX }];
             }
             PcapBlockOwned::Legacy(packet) => {
-                let Some(interface) = self.interfaces.first().copied() else { return };
+                let Some(interface) = self.interfaces.first().copied() else { return table.skip() };
                 self.time = time(i64::from(packet.ts_sec), u64::from(packet.ts_usec), interface.resolution);
                 self.packet(interface, packet.data, table);
             }
@@ -105,12 +133,16 @@ impl Reading {
                         number: number_of(described.linktype),
                         resolution: described.ts_resolution().and_then(NonZeroU64::new).unwrap_or(MICROSECONDS),
                         offset: described.ts_offset(),
+                        // 0: no limit.
+                        snap_bytes: NonZeroU32::new(described.snaplen).map_or(u32::MAX, NonZeroU32::get),
                     });
                 }
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
                 let index = usize::try_from(packet.if_id).ok();
-                let Some(interface) = index.and_then(|index| self.interfaces.get(index)).copied() else { return };
+                let Some(interface) = index.and_then(|index| self.interfaces.get(index)).copied() else {
+                    return table.skip();
+                };
                 let units = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 self.time = time(interface.offset, units, interface.resolution);
                 // The data have padding behind them.
@@ -119,8 +151,8 @@ impl Reading {
             }
             PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
                 // Without a time of its own: that of the packet before.
-                let Some(interface) = self.interfaces.first().copied() else { return };
-                let length = usize::try_from(packet.origlen).unwrap_or(usize::MAX);
+                let Some(interface) = self.interfaces.first().copied() else { return table.skip() };
+                let length = usize::try_from(packet.origlen.min(interface.snap_bytes)).unwrap_or(usize::MAX);
                 self.packet(interface, packet.data.get(..length).unwrap_or(packet.data), table);
             }
             PcapBlockOwned::NG(_) => {}
@@ -130,11 +162,14 @@ impl Reading {
     fn packet(&mut self, interface: Interface, bytes: &[u8], table: &mut FlowTable) {
         let Some(link) = Link::from_number(interface.number) else {
             self.foreign.get_or_insert(interface.number);
+            table.skip();
             return;
         };
-        self.read = self.read.saturating_add(1);
-        if let Some(segment) = parse(link, bytes) {
-            table.push(self.time, &segment);
+        self.is_read = true;
+        match parse(link, bytes) {
+            Some(segment) => table.push(self.time, &segment),
+            None if is_fragment(link, bytes) => table.skip(),
+            None => {}
         }
     }
 }
@@ -195,6 +230,12 @@ mod tests {
         [section, interface, enhanced, data, words(&[block])].concat()
     }
 
+    /// Bytes of the one packet at the end of a file, with its header.
+    fn packets_of(file: &[u8]) -> usize {
+        let is_pcapng = file.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]);
+        file.len() - if is_pcapng { 28 + 20 } else { 24 }
+    }
+
     fn read_bytes(bytes: &[u8]) -> Result<(bool, Seen), Error> {
         let mut file = NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
@@ -224,6 +265,41 @@ mod tests {
             assert!(is_cut, "{end}");
             assert_eq!(seen.packets, 1, "{end}");
         }
+    }
+
+    /// A pipe whose writer sends a few bytes at a time.
+    struct Slow<'b>(&'b [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            let count = room.len().min(7);
+            self.0.read(room.get_mut(..count).unwrap_or_default())
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_read_to_its_end() {
+        for bytes in [pcap(0xa1b2_c3d4, 101, 0), pcapng()] {
+            let packet = &bytes[bytes.len() - packets_of(&bytes)..];
+            let many = [bytes.clone(), packet.repeat(20_000)].concat();
+            let mut table = FlowTable::new(Ports::usual());
+            assert!(!read_from(Slow(&many), Path::new("pipe"), &mut table).unwrap());
+            assert_eq!(table.finish().packets, 20_001);
+        }
+    }
+
+    #[test]
+    fn packets_that_cannot_be_read_are_counted() {
+        // A second interface, of a wireless link; a packet of it, and one of an interface that is not described.
+        let file = pcapng();
+        let packet = &file[file.len() - packets_of(&file)..];
+        let on = |interface: u32| [&packet[..8], &interface.to_le_bytes(), &packet[12..]].concat();
+        let wireless = words(&[1, 20, 105, 0, 20]);
+        let (_, seen) = read_bytes(&[&file[..], &wireless, &on(1), &on(2)].concat()).unwrap();
+        assert_eq!((seen.packets, seen.skipped), (1, 2));
+        let mut fragment = pcap(0xa1b2_c3d4, 101, 0);
+        fragment[24 + 16 + 6] = 0x20;
+        assert_eq!(read_bytes(&fragment).unwrap().1.skipped, 1);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The connections that are open, within bounds: of their number, and of the bytes that are kept of them.
 
 use std::collections::HashMap;
+use std::mem;
 use std::net::SocketAddr;
 
 use jiff::Timestamp;
@@ -20,6 +21,12 @@ const EVICTED: usize = MAX_FLOWS / 8;
 /// Bytes that are kept of all connections together.
 const MAX_HELD_BYTES: usize = 32 << 20;
 
+/// When there are more, connections are judged early until no more than this is kept.
+const FREED_TO_BYTES: usize = MAX_HELD_BYTES / 8 * 7;
+
+/// A connection is first looked at when it has so many bytes, and then each time that they have doubled.
+const FIRST_LOOK_BYTES: usize = 256;
+
 /// Both ends, the smaller address first.
 type Key = (SocketAddr, SocketAddr);
 
@@ -34,8 +41,14 @@ struct Flow {
     class: Option<Class>,
     first_seen: Timestamp,
     last_seen: Timestamp,
+    /// Bytes at which the connection is looked at again.
+    next_look: usize,
+    /// Bytes that [`Self::class`] was told from.
+    judged_bytes: usize,
     client_ended: bool,
     server_ended: bool,
+    /// What comes now are stragglers. The flow is kept so that they do not look like a connection of their own.
+    has_ended: bool,
 }
 
 /// Follows connections, packet by packet.
@@ -46,6 +59,7 @@ pub struct FlowTable {
     held_bytes: usize,
     rows: Rows,
     packets: u64,
+    skipped: u64,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
 }
@@ -61,6 +75,8 @@ pub struct Seen {
     pub left_out: u64,
     /// Packets of the watched ports.
     pub packets: u64,
+    /// Packets that could not be read.
+    pub skipped: u64,
     /// Earliest of them.
     pub first: Option<Timestamp>,
     /// Latest of them.
@@ -71,7 +87,21 @@ impl FlowTable {
     /// Follows connections of these ports.
     #[must_use]
     pub fn new(ports: Ports) -> Self {
-        Self { ports, flows: HashMap::new(), held_bytes: 0, rows: Rows::default(), packets: 0, first: None, last: None }
+        Self {
+            ports,
+            flows: HashMap::new(),
+            held_bytes: 0,
+            rows: Rows::default(),
+            packets: 0,
+            skipped: 0,
+            first: None,
+            last: None,
+        }
+    }
+
+    /// Counts a packet that could not be read: it may belong to a connection that is watched.
+    pub fn skip(&mut self) {
+        self.skipped = self.skipped.saturating_add(1);
     }
 
     /// Adds a packet. Packets of other ports are ignored.
@@ -83,7 +113,7 @@ impl FlowTable {
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
-        if segment.syn && !segment.ack {
+        if self.flows.get(&key).is_some_and(|flow| flow.is_followed_by(segment)) {
             self.end(&key);
         }
         if !self.flows.contains_key(&key) {
@@ -96,13 +126,10 @@ impl FlowTable {
         }
         let Some(flow) = self.flows.get_mut(&key) else { return };
         let before = flow.held_bytes();
-        let has_ended = flow.push(time, segment);
+        flow.push(time, segment);
         self.held_bytes = self.held_bytes.saturating_sub(before).saturating_add(flow.held_bytes());
         if self.held_bytes > MAX_HELD_BYTES {
-            self.held_bytes = self.held_bytes.saturating_sub(flow.settle());
-        }
-        if has_ended {
-            self.end(&key);
+            self.free_memory();
         }
     }
 
@@ -111,8 +138,9 @@ impl FlowTable {
     pub fn finish(mut self) -> Seen {
         let keys: Vec<Key> = self.flows.keys().copied().collect();
         keys.iter().for_each(|key| self.end(key));
-        let (traffic, connections, left_out) = self.rows.finish();
-        Seen { traffic, connections, left_out, packets: self.packets, first: self.first, last: self.last }
+        let (traffic, connections, left_out) = mem::take(&mut self.rows).finish();
+        let Self { packets, skipped, first, last, .. } = self;
+        Seen { traffic, connections, left_out, packets, skipped, first, last }
     }
 
     fn end(&mut self, key: &Key) {
@@ -129,9 +157,29 @@ impl FlowTable {
         if self.flows.len() < MAX_FLOWS {
             return;
         }
-        let mut by_age: Vec<(Timestamp, Key)> = self.flows.iter().map(|(key, flow)| (flow.last_seen, *key)).collect();
-        by_age.sort_unstable();
-        by_age.iter().take(EVICTED).for_each(|(_, key)| self.end(key));
+        let by_age = self.ordered(|flow| flow.has_ended);
+        by_age.iter().take(EVICTED).for_each(|key| self.end(key));
+    }
+
+    /// Judges connections before their time: those whose state will not change, then those that were silent longest.
+    fn free_memory(&mut self) {
+        for key in self.ordered(|flow| flow.class.is_none() && flow.classify().state == State::Clear) {
+            if self.held_bytes <= FREED_TO_BYTES {
+                return;
+            }
+            if let Some(flow) = self.flows.get_mut(&key) {
+                self.held_bytes = self.held_bytes.saturating_sub(flow.held_bytes());
+                flow.settle_early();
+            }
+        }
+    }
+
+    /// All connections: the preferred ones first, and of these the ones that were silent longest.
+    fn ordered(&self, is_preferred: impl Fn(&Flow) -> bool) -> Vec<Key> {
+        let rank = |(key, flow): (&Key, &Flow)| (!is_preferred(flow), flow.last_seen, *key);
+        let mut ranked: Vec<(bool, Timestamp, Key)> = self.flows.iter().map(rank).collect();
+        ranked.sort_unstable();
+        ranked.into_iter().map(|(.., key)| key).collect()
     }
 }
 
@@ -147,13 +195,26 @@ impl Flow {
             class: None,
             first_seen: time,
             last_seen: time,
+            next_look: FIRST_LOOK_BYTES,
+            judged_bytes: 0,
             client_ended: false,
             server_ended: false,
+            has_ended: false,
         }
     }
 
-    /// Adds a packet. Returns whether the connection has ended.
-    fn push(&mut self, time: Timestamp, segment: &Segment<'_>) -> bool {
+    /// Whether a packet opens another connection between the same ports. The SYN that opened this one may be sent again.
+    fn is_followed_by(&self, segment: &Segment<'_>) -> bool {
+        let stream = if segment.to == self.server { &self.to_server } else { &self.to_client };
+        let first = segment.sequence.wrapping_add(1);
+        segment.syn && stream.base().map_or(!segment.ack, |base| base != first)
+    }
+
+    /// Adds a packet.
+    fn push(&mut self, time: Timestamp, segment: &Segment<'_>) {
+        if self.has_ended {
+            return;
+        }
         self.last_seen = self.last_seen.max(time);
         let is_to_server = segment.to == self.server;
         let stream = if is_to_server { &mut self.to_server } else { &mut self.to_client };
@@ -162,17 +223,27 @@ impl Flow {
             sequence = sequence.wrapping_add(1);
             stream.open(sequence);
         }
+        let was_full = stream.is_full();
         stream.push(sequence, segment.payload, segment.wire_bytes);
-        if self.class.is_none() && stream.is_full() {
+        let is_full_now = stream.is_full() && !was_full;
+        if self.class.is_none() && (is_full_now || self.known_bytes() >= self.next_look) {
             self.settle_if_known();
         }
         self.client_ended |= segment.fin && is_to_server;
         self.server_ended |= segment.fin && !is_to_server;
-        segment.rst || (self.client_ended && self.server_ended)
+        if segment.rst || (self.client_ended && self.server_ended) {
+            self.has_ended = true;
+            self.settle();
+        }
     }
 
     fn held_bytes(&self) -> usize {
         self.to_server.held_bytes().saturating_add(self.to_client.held_bytes())
+    }
+
+    /// Bytes that can be judged: those before a gap.
+    fn known_bytes(&self) -> usize {
+        self.to_server.bytes().len().saturating_add(self.to_client.bytes().len())
     }
 
     fn classify(&self) -> Class {
@@ -184,20 +255,30 @@ impl Flow {
         let class = self.classify();
         if class.is_settled || (self.to_server.is_full() && self.to_client.is_full()) {
             self.keep(class);
+        } else {
+            self.next_look = self.known_bytes().saturating_mul(2).max(FIRST_LOOK_BYTES);
         }
     }
 
-    /// Forgets the bytes, and takes what they show so far. Returns how many there were.
-    fn settle(&mut self) -> usize {
-        let held = self.held_bytes();
+    /// Forgets the bytes, and takes what they show.
+    fn settle(&mut self) {
         if self.class.is_none() {
             let class = self.classify();
             self.keep(class);
         }
-        held
+    }
+
+    /// As [`Self::settle`], before the connection has ended: what only opened may go on in clear.
+    fn settle_early(&mut self) {
+        if self.class.is_none() {
+            let class = self.classify();
+            let state = if class.state == State::Opening { State::Unknown } else { class.state };
+            self.keep(Class { state, ..class });
+        }
     }
 
     fn keep(&mut self, class: Class) {
+        self.judged_bytes = self.known_bytes();
         self.class = Some(class);
         self.to_server.release();
         self.to_client.release();
@@ -215,9 +296,11 @@ impl Flow {
         }
         self.settle();
         let class = self.class?;
-        // Bytes passed, but none of them was captured.
+        // Bytes passed that were not captured, or not kept: they may be in clear.
+        let judged_bytes = u64::try_from(self.judged_bytes).unwrap_or(u64::MAX);
+        let is_judged = self.to_server.reach().saturating_add(self.to_client.reach()) <= judged_bytes;
         let state = match class.state {
-            State::Opening if class.evidence.is_empty() => State::Unknown,
+            State::Opening if class.evidence.is_empty() || !is_judged => State::Unknown,
             state => state,
         };
         Some(Ended {
@@ -304,14 +387,99 @@ mod tests {
     #[test]
     fn connections_of_one_kind_are_one_row_and_a_port_can_be_used_again() {
         let login = login();
-        let once = [
-            syn(40000, 3306, false),
-            syn(3306, 40000, true),
-            segment(3306, 40000, 100, GREETING),
-            segment(40000, 3306, 100, &login),
-        ];
-        let seen = seen(&[once, once].concat());
+        let from = |first: u32| {
+            [
+                Segment { sequence: first - 1, ..syn(40000, 3306, false) },
+                Segment { sequence: first - 1, ..syn(3306, 40000, true) },
+                segment(3306, 40000, first, GREETING),
+                segment(40000, 3306, first, &login),
+            ]
+        };
+        let seen = seen(&[from(100), from(5000)].concat());
         assert_eq!((seen.traffic.len(), seen.traffic[0].connections, seen.connections.clear), (1, 2, 2));
+    }
+
+    /// A connection up to the greeting, and these segments after it.
+    fn greeted(more: &[Segment<'_>]) -> Seen {
+        let opened = [syn(40000, 3306, false), syn(3306, 40000, true), segment(3306, 40000, 100, GREETING)];
+        seen(&[&opened[..], more].concat())
+    }
+
+    #[test]
+    fn bytes_that_were_not_judged_leave_an_opening_unknown() {
+        assert_eq!(greeted(&[]).connections, Counts { opening: 1, ..Counts::default() });
+        let unknown = Counts { unknown: 1, ..Counts::default() };
+        // The login is missing; or nothing of it was captured.
+        assert_eq!(greeted(&[segment(40000, 3306, 144, b"\x09\0\0\0\x03SELECT 1")]).connections, unknown);
+        let cut = Segment { wire_bytes: 44, ..segment(40000, 3306, 100, b"") };
+        assert_eq!(greeted(&[cut]).connections, unknown);
+    }
+
+    #[test]
+    fn a_syn_that_is_sent_again_changes_nothing() {
+        let login = login();
+        let again = greeted(&[syn(40000, 3306, false), syn(3306, 40000, true), segment(40000, 3306, 100, &login)]);
+        assert_eq!(again.connections, Counts { clear: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn what_comes_after_the_end_is_no_connection() {
+        let login = login();
+        let straggler = segment(3306, 40000, 100 + u32::try_from(GREETING.len()).unwrap(), b"late");
+        let aborted = Segment { rst: true, ..segment(40000, 3306, 144, b"") };
+        let closed = |from, to| Segment { fin: true, ..segment(from, to, 500, b"") };
+        for end in [vec![aborted], vec![closed(40000, 3306), closed(3306, 40000)]] {
+            let more = [&[segment(40000, 3306, 100, &login)][..], &end[..], &[straggler]].concat();
+            let seen = greeted(&more);
+            assert_eq!(seen.connections, Counts { clear: 1, ..Counts::default() }, "{end:?}");
+            assert_eq!(seen.traffic[0].bytes_to_client, GREETING.len() as u64);
+        }
+    }
+
+    #[test]
+    fn a_login_in_clear_and_a_server_hello_free_their_bytes() {
+        let mut table = FlowTable::new(Ports::usual());
+        let opened = [syn(40000, 3306, false), syn(3306, 40000, true), segment(3306, 40000, 100, GREETING)];
+        let (login, query) = (login(), [&[0xf9, 0, 0, 0, 3][..], &[b'x'; 248]].concat());
+        opened.iter().for_each(|segment| table.push(Timestamp::UNIX_EPOCH, segment));
+        table.push(Timestamp::UNIX_EPOCH, &segment(40000, 3306, 100, &login));
+        let mut sequence = 100 + u32::try_from(login.len()).unwrap();
+        for _ in 0..40 {
+            table.push(Timestamp::UNIX_EPOCH, &segment(40000, 3306, sequence, &query));
+            sequence += u32::try_from(query.len()).unwrap();
+        }
+        assert_eq!(table.held_bytes, 0);
+        let hello = [&[0x16, 3, 3, 0x20, 0, 2, 0, 0, 38, 3, 3][..], &[5; 32], &[0, 0xc0, 0x30, 0], &[0; 300]].concat();
+        table.push(Timestamp::UNIX_EPOCH, &syn(40001, 3306, false));
+        table.push(Timestamp::UNIX_EPOCH, &syn(3306, 40001, true));
+        table.push(Timestamp::UNIX_EPOCH, &segment(40001, 3306, 100, b"\x16\x03\x01\0\x40\x01"));
+        table.push(Timestamp::UNIX_EPOCH, &segment(3306, 40001, 100, &hello));
+        assert_eq!(table.held_bytes, 0);
+        assert_eq!(table.finish().connections, Counts { clear: 1, encrypted: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn a_connection_that_is_judged_early_is_never_only_opened() {
+        let mut table = FlowTable::new(Ports::usual());
+        let opened = [syn(40000, 3306, false), syn(3306, 40000, true), segment(3306, 40000, 100, GREETING)];
+        opened.iter().for_each(|segment| table.push(Timestamp::UNIX_EPOCH, segment));
+        table.held_bytes += MAX_HELD_BYTES;
+        table.free_memory();
+        assert_eq!(table.finish().connections, Counts { unknown: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn memory_is_freed_of_what_is_clear_before_what_is_open() {
+        let mut table = FlowTable::new(Ports::usual());
+        let (login, times) = (login(), [0, 1].map(|second| Timestamp::from_second(second).unwrap()));
+        for (port, time) in [(40000, times[0]), (40001, times[1])] {
+            let opened = [syn(port, 3306, false), syn(3306, port, true), segment(3306, port, 100, GREETING)];
+            opened.iter().for_each(|segment| table.push(time, segment));
+        }
+        table.push(times[1], &segment(40001, 3306, 100, &login));
+        table.held_bytes = FREED_TO_BYTES + 1;
+        table.free_memory();
+        assert_eq!(table.finish().connections, Counts { clear: 1, opening: 1, ..Counts::default() });
     }
 
     #[test]

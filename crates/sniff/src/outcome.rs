@@ -1,9 +1,9 @@
 //! What was seen on the wire, and what follows from it. Serialized with the schema `sealant.sniff/1`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::flow::Seen;
 use crate::traffic::{Counts, Traffic};
@@ -20,7 +20,11 @@ pub enum Origin {
     /// All interfaces of this host.
     AllInterfaces,
     /// A file.
-    File(PathBuf),
+    File(
+        /// Invalid UTF-8 is replaced in JSON.
+        #[serde(serialize_with = "lossy")]
+        PathBuf,
+    ),
 }
 
 /// What the traffic as a whole is.
@@ -54,6 +58,9 @@ pub struct Outcome {
     pub to: Timestamp,
     /// Packets of these ports.
     pub packets: u64,
+    /// Packets that could not be read: of another link type, of an interface that the file does not describe, or fragments
+    /// of TCP.
+    pub skipped: u64,
     /// The file ends within a packet.
     pub is_cut: bool,
     /// The conclusion.
@@ -76,8 +83,9 @@ impl Outcome {
             from,
             to,
             packets: seen.packets,
+            skipped: seen.skipped,
             is_cut: false,
-            verdict: verdict(&seen.connections),
+            verdict: verdict(&seen.connections, seen.skipped),
             connections: seen.connections,
             left_out: seen.left_out,
             traffic: seen.traffic,
@@ -85,11 +93,31 @@ impl Outcome {
     }
 }
 
-const fn verdict(connections: &Counts) -> Verdict {
+/// What was not read may be in clear.
+const fn verdict(connections: &Counts, skipped: u64) -> Verdict {
     match connections {
         Counts { clear: 1.., .. } => Verdict::Clear,
         Counts { unknown: 1.., .. } => Verdict::Unknown,
+        Counts { .. } if skipped > 0 => Verdict::Unknown,
         Counts { encrypted: 1.., .. } => Verdict::Encrypted,
         Counts { .. } => Verdict::Nothing,
+    }
+}
+
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_that_were_not_read_leave_the_verdict_open() {
+        let encrypted = Counts { encrypted: 1, ..Counts::default() };
+        assert_eq!(verdict(&encrypted, 0), Verdict::Encrypted);
+        assert_eq!(verdict(&encrypted, 1), Verdict::Unknown);
+        assert_eq!(verdict(&Counts::default(), 1), Verdict::Unknown);
+        assert_eq!(verdict(&Counts { clear: 1, ..encrypted }, 1), Verdict::Clear);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice};
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice};
 
 /// What a captured packet begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,16 +61,22 @@ pub struct Segment<'p> {
     pub wire_bytes: u32,
 }
 
-/// The TCP segment in a packet; `None` if there is none, or only a later fragment of one.
+/// Whether a packet is a fragment of a larger one that holds TCP. Fragments are not put together.
+#[must_use]
+pub fn is_fragment(link: Link, packet: &[u8]) -> bool {
+    let sliced = slice(link, packet);
+    let payload = match sliced.as_ref().and_then(|sliced| sliced.net.as_ref()) {
+        Some(LaxNetSlice::Ipv4(ip)) => ip.payload(),
+        Some(LaxNetSlice::Ipv6(ip)) => ip.payload(),
+        _ => return false,
+    };
+    payload.fragmented && payload.ip_number == IpNumber::TCP
+}
+
+/// The TCP segment in a packet; `None` if there is none, or only a fragment of one.
 #[must_use]
 pub fn parse(link: Link, packet: &[u8]) -> Option<Segment<'_>> {
-    let sliced = match link {
-        Link::Ethernet => LaxSlicedPacket::from_ethernet(packet).ok()?,
-        Link::LinuxCooked => by_ether_type(packet.get(14..16)?, packet.get(16..)?),
-        Link::LinuxCooked2 => by_ether_type(packet.get(..2)?, packet.get(20..)?),
-        Link::Ip => LaxSlicedPacket::from_ip(packet).ok()?,
-        Link::Loopback => LaxSlicedPacket::from_ip(packet.get(4..)?).ok()?,
-    };
+    let sliced = slice(link, packet)?;
     let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else { return None };
     let (from, to, missing_bytes) = match sliced.net.as_ref()? {
         LaxNetSlice::Ipv4(ip) => {
@@ -86,6 +92,16 @@ pub fn parse(link: Link, packet: &[u8]) -> Option<Segment<'_>> {
         LaxNetSlice::Arp(_) => return None,
     };
     Some(segment(tcp, from, to, missing_bytes))
+}
+
+fn slice(link: Link, packet: &[u8]) -> Option<LaxSlicedPacket<'_>> {
+    match link {
+        Link::Ethernet => LaxSlicedPacket::from_ethernet(packet).ok(),
+        Link::LinuxCooked => Some(by_ether_type(packet.get(14..16)?, packet.get(16..)?)),
+        Link::LinuxCooked2 => Some(by_ether_type(packet.get(..2)?, packet.get(20..)?)),
+        Link::Ip => LaxSlicedPacket::from_ip(packet).ok(),
+        Link::Loopback => LaxSlicedPacket::from_ip(packet.get(4..)?).ok(),
+    }
 }
 
 fn by_ether_type<'p>(ether_type: &[u8], rest: &'p [u8]) -> LaxSlicedPacket<'p> {
@@ -195,11 +211,15 @@ mod tests {
     fn other_packets_have_no_segment() {
         let mut udp = Vec::new();
         PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(1, 3306).write(&mut udp, b"x").unwrap();
-        assert_eq!(parse(Link::Ip, &udp), None);
-        let mut fragment = ip_packet(false);
-        fragment[6] = 0x20;
-        fragment[7] = 0x01;
-        assert_eq!(parse(Link::Ip, &fragment), None);
+        assert_eq!((parse(Link::Ip, &udp), is_fragment(Link::Ip, &udp)), (None, false));
+        assert!(!is_fragment(Link::Ip, &ip_packet(false)));
+        // The first fragment, and a later one.
+        for offset in [0, 1] {
+            let mut fragment = ip_packet(false);
+            fragment[6] = 0x20;
+            fragment[7] = offset;
+            assert_eq!((parse(Link::Ip, &fragment), is_fragment(Link::Ip, &fragment)), (None, true));
+        }
     }
 
     proptest! {

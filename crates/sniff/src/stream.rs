@@ -78,6 +78,17 @@ impl Stream {
         self.seen_bytes
     }
 
+    /// Sequence number of the first byte, if there was a segment.
+    pub(crate) const fn base(&self) -> Option<u32> {
+        self.base
+    }
+
+    /// Bytes up to the newest one: more than [`Self::seen_bytes`] if segments came out of order, or some are missing.
+    pub(crate) fn reach(&self) -> u64 {
+        let distance = self.base.map_or(0, |base| self.next.wrapping_sub(base));
+        self.seen_bytes.max(u64::from(distance))
+    }
+
     /// Whether no further byte will be kept.
     pub(crate) const fn is_full(&self) -> bool {
         self.is_closed
@@ -122,8 +133,11 @@ impl Stream {
         if offset <= self.bytes.len() {
             self.append(offset, payload);
             self.take_waiting();
-        } else if self.waiting.len() < MAX_WAITING && !payload.is_empty() {
-            self.waiting.entry(offset).or_insert_with(|| payload.to_vec());
+        } else if !payload.is_empty() && (self.waiting.len() < MAX_WAITING || self.waiting.contains_key(&offset)) {
+            let waiting = self.waiting.entry(offset).or_default();
+            if waiting.len() < payload.len() {
+                *waiting = payload.to_vec();
+            }
         }
         if self.bytes.len() >= KEPT_BYTES {
             self.is_closed = true;
@@ -170,6 +184,18 @@ mod tests {
         push(&mut stream, 3, b"ef");
         assert_eq!((stream.bytes(), stream.starts()), (&b"abcdef"[..], &[0, 3][..]));
         assert!(stream.is_from_start());
+    }
+
+    #[test]
+    fn of_two_segments_that_wait_at_one_place_the_longer_is_kept() {
+        let mut stream = Stream::default();
+        stream.open(0);
+        for payload in [&b"c"[..], b"cde", b"cd"] {
+            push(&mut stream, 2, payload);
+        }
+        assert_eq!((stream.seen_bytes(), stream.reach()), (3, 5));
+        push(&mut stream, 0, b"ab");
+        assert_eq!((stream.bytes(), stream.reach()), (&b"abcde"[..], 5));
     }
 
     #[test]

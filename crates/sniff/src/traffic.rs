@@ -103,7 +103,7 @@ impl Rows {
             row.bytes_to_client = row.bytes_to_client.saturating_add(ended.bytes_to_client);
             row.first_seen = row.first_seen.min(ended.first_seen);
             row.last_seen = row.last_seen.max(ended.last_seen);
-        } else if self.rows.len() < MAX_ROWS {
+        } else if self.has_room_for(&key) {
             let row = Traffic {
                 client,
                 server,
@@ -125,8 +125,49 @@ impl Rows {
         }
     }
 
+    /// Whether a new row fits; if there are too many, the last gives way to one that comes before it.
+    fn has_room_for(&mut self, key: &Key) -> bool {
+        if self.rows.len() < MAX_ROWS {
+            return true;
+        }
+        let Some(last) = self.rows.last_entry().filter(|last| key < last.key()) else { return false };
+        self.left_out = self.left_out.saturating_add(last.remove().connections);
+        true
+    }
+
     /// The rows, the number of connections, and how many of them have no row.
     pub(crate) fn finish(self) -> (Vec<Traffic>, Counts, u64) {
         (self.rows.into_values().collect(), self.counts, self.left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::{Side, classify};
+
+    fn ended(number: usize, bytes: &[u8]) -> Ended {
+        let client = IpAddr::from(u32::try_from(number).unwrap().to_be_bytes());
+        let side = Side { bytes, is_from_start: true, starts: &[0] };
+        Ended {
+            client,
+            server: SocketAddr::from(([10, 0, 0, 1], 4444)),
+            service: Service::StateTransfer,
+            class: classify(side, Side::default()),
+            bytes_to_server: 1,
+            bytes_to_client: 0,
+            first_seen: Timestamp::UNIX_EPOCH,
+            last_seen: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn a_row_in_clear_is_kept_when_there_are_too_many() {
+        let mut rows = Rows::default();
+        (0..=MAX_ROWS).for_each(|number| rows.add(ended(number, b"an odd protocol")));
+        rows.add(ended(0, b"XBSTCK01"));
+        let (traffic, counts, left_out) = rows.finish();
+        assert_eq!((traffic.len(), traffic[0].state), (MAX_ROWS, State::Clear));
+        assert_eq!((counts.clear, counts.unknown, left_out), (1, MAX_ROWS as u64 + 1, 2));
     }
 }

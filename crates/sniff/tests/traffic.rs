@@ -27,7 +27,7 @@ fn seen(ports: &[u16], traffic: impl FnOnce()) -> Option<Outcome> {
     if has_begun.recv().is_ok() {
         traffic();
     }
-    // The kernel queues packets; the watcher looks at the flag every 100 ms, and reads on as long as there are some.
+    // A server may still send after its client has ended. What the kernel has queued when the flag is set is read all the same.
     thread::sleep(Duration::from_millis(500));
     stop.store(true, Ordering::Relaxed);
     match watcher.join().expect("no panic") {

@@ -132,16 +132,22 @@ impl Report {
     /// `empty`: a given directory has nothing to verify.
     #[must_use]
     pub fn conclusion(&self, empty: bool) -> Conclusion {
+        if !self.errors.is_empty() {
+            return Conclusion::Unread;
+        }
+        let least = if empty { Conclusion::Unproven } else { Conclusion::Sound };
+        self.worst_of_files().max(least)
+    }
+
+    /// The worst result of the files that were read.
+    #[must_use]
+    pub fn worst_of_files(&self) -> Conclusion {
         let of = |file: &FileResult| match file.verdict {
             verdict if verdict.is_sound() => Conclusion::Sound,
             Verdict::Unverifiable | Verdict::Unidentified => Conclusion::Unproven,
             _ => Conclusion::Faulty,
         };
-        if !self.errors.is_empty() {
-            return Conclusion::Unread;
-        }
-        let least = if empty { Conclusion::Unproven } else { Conclusion::Sound };
-        self.files.iter().map(of).fold(least, Conclusion::max)
+        self.files.iter().map(of).fold(Conclusion::Sound, Conclusion::max)
     }
 
     /// The next steps that are clear, that for missing keys first. `has_keys`: a key store was given.
@@ -219,7 +225,7 @@ mod tests {
         assert_eq!(report(&[Verdict::Unverifiable, Verdict::WrongKey]).conclusion(true), Conclusion::Faulty);
         let unread = vec![Unread { path: PathBuf::from("x"), reason: "no".to_owned() }];
         let unread = Report { errors: unread, ..report(&[Verdict::Damaged]) };
-        assert_eq!(unread.conclusion(false), Conclusion::Unread);
+        assert_eq!((unread.conclusion(false), unread.worst_of_files()), (Conclusion::Unread, Conclusion::Faulty));
     }
 
     #[test]

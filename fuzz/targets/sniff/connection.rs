@@ -6,7 +6,10 @@
 use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
-use sniff::{FlowTable, Ports, packet::Segment};
+use sniff::{FlowTable, Ports, State, Traffic, packet::Segment};
+
+/// First bytes of records of TLS, and of files of age, xbcrypt and openssl, in hexadecimal digits.
+const ENCRYPTED: [&str; 5] = ["1603", "1703", "6167652d656e63", "584243525950", "53616c7465645f5f"];
 
 fuzz_target!(|data: &[u8]| {
     let mut table = FlowTable::new(Ports::usual());
@@ -38,5 +41,16 @@ fuzz_target!(|data: &[u8]| {
     let seen = table.finish();
     for row in &seen.traffic {
         assert!(row.evidence.iter().all(|evidence| evidence.bytes.len() <= 32));
+        assert!(row.state != State::Encrypted || shows_encryption(row, data), "{row:?}");
     }
 });
+
+/// Whether the evidence holds a record header or a magic, and the input the bytes of it.
+fn shows_encryption(row: &Traffic, data: &[u8]) -> bool {
+    let is_in_data = |digits: &str| {
+        let bytes = (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
+        bytes.flatten().all(|byte| data.contains(&byte))
+    };
+    let shown = |magic: &&str| row.evidence.iter().any(|evidence| evidence.bytes.starts_with(*magic));
+    ENCRYPTED.iter().any(|magic| shown(magic) && is_in_data(magic))
+}

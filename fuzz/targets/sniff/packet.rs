@@ -3,12 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sniff::packet::{Link, parse};
+use sniff::packet::{Link, is_fragment, parse};
 
 fuzz_target!(|data: &[u8]| {
     let Some((link, packet)) = data.split_first() else { return };
     let links = [Link::Ethernet, Link::LinuxCooked, Link::LinuxCooked2, Link::Ip, Link::Loopback];
-    if let Some(segment) = parse(links[usize::from(*link) % links.len()], packet) {
+    let link = links[usize::from(*link) % links.len()];
+    if let Some(segment) = parse(link, packet) {
+        assert!(!is_fragment(link, packet));
         assert!(u64::from(segment.wire_bytes) >= segment.payload.len() as u64);
     }
 });

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use files::accounts;
 use server::Endpoint;
 use server::address::bind_addresses;
 use server::dialect::variable;
@@ -23,9 +24,9 @@ pub(super) fn probe(
     sql: &SqlFacts,
     ca_file: Option<PathBuf>,
 ) -> Result<WireFacts, Unavailable> {
-    let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let here = accounts::host_name().unwrap_or_default();
     let endpoint = &options.target.endpoint;
-    if let Some(unseen) = relay(endpoint, sql).or_else(|| other_host(endpoint, sql, here.trim())) {
+    if let Some(unseen) = relay(endpoint, sql).or_else(|| other_host(endpoint, sql, &here)) {
         return Err(unseen);
     }
     let limits = options.limits.probe;

@@ -3,7 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
-use files::quantity::size;
+use files::quantity::sizes;
 use serde::Serialize;
 
 use super::{Options, clear::ClearTable};
@@ -148,7 +148,7 @@ impl Room {
 pub(super) fn no_room(datadir: &Path, bytes: u64) -> Option<String> {
     let room = Room::for_copy(datadir, bytes);
     room.lacks().then(|| {
-        let (needed, free) = (size(room.needed_bytes), size(room.free_bytes.unwrap_or(0)));
+        let [needed, free] = sizes(room.needed_bytes, room.free_bytes.unwrap_or(0));
         format!("its copy needs {needed}, and {free} are free in {}; make room and run it again", datadir.display())
     })
 }

@@ -74,8 +74,10 @@ impl EncryptPlan {
                 Err(Error::Canceled) => return run.canceled(self),
                 other => other?,
             }
-            control.update(|state| state.bytes_done += step.bytes)?;
-            pace.add(step.bytes, run.last_step_took());
+            if let Some(ended) = run.steps.last() {
+                pace.add(ended);
+            }
+            control.update(|state| (state.bytes_done, state.bytes_total) = pace.bytes())?;
         }
         control.start_step(self.steps.len(), "reading every page of every file")?;
         let scan = match run.rescan_and_rewrite() {
@@ -152,10 +154,6 @@ impl Run<'_> {
         }
         let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
         Ok(EncryptReport { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
-    }
-
-    fn last_step_took(&self) -> Duration {
-        self.steps.last().map_or(Duration::ZERO, |step| Duration::from_secs_f64(step.seconds))
     }
 
     fn step(&mut self, step: &Step<Action>) -> Result<(), Error> {

@@ -139,12 +139,19 @@ impl Error {
             }
             Self::SameKeyring { .. } => "name another target",
             Self::NoKeysToMigrate { .. } => "name the keyring that the server uses",
-            Self::KeyringDamaged { .. } => "`sealant audit` names them; take a sound copy; nothing was changed",
-            Self::KeyringInUse { .. } => "stop that server, or name another target; nothing was changed",
+            Self::KeyringDamaged { .. } => "`sealant audit` names them; take a sound copy",
+            Self::KeyringInUse { .. } => "stop that server and run the same command again, or name another target",
             Self::OtherKeys { .. } => {
                 "the target belongs to another server or is of another time: name a new file, or an empty directory of \
-                 the Vault; nothing was changed"
+                 the Vault"
             }
+            Self::SourceKeysWithdrawn { .. } => {
+                "restore them with `vault kv undelete`, or remove them for good with `vault kv metadata delete`"
+            }
+            Self::TargetIsNewer { .. } => {
+                "the source may be an old copy: give the newest keyring of that server as the source, or name a new target"
+            }
+            Self::ServerUnseen { .. } => "run it as root",
             Self::KeyWithdrawn { .. } => "restore it there, or remove it with `vault kv metadata delete`",
             Self::KeyNotStored { .. } => "the source is unchanged: leave the server on it, and see the service's log",
             Self::KeyMadeMeanwhile { .. } => "rotate no key during the migration; run the same command again",

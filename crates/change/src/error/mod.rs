@@ -8,7 +8,7 @@ mod statement;
 
 use std::{io, path::PathBuf};
 
-use files::quantity::size;
+use files::quantity::sizes;
 use server::Endpoint;
 
 use crate::Activity;
@@ -112,11 +112,9 @@ pub enum Error {
     },
     /// The disk has no space for the keyring, and MySQL would truncate it.
     #[error(
-        "{}: {} are free on its disk and {} are needed: MySQL truncates a keyring that it cannot write \
-         completely",
+        "{}: {}: MySQL truncates a keyring that it cannot write completely",
         keyring.display(),
-        size(*free),
-        size(*needed)
+        room(*free, *needed)
     )]
     NoRoomForKeyring {
         /// Path of the keyring.
@@ -474,6 +472,28 @@ pub enum Error {
         /// Number of those entries.
         entries: usize,
     },
+    /// The Vault no longer has keys of the source of a migration.
+    #[error("{keyring}: keys of it are withdrawn: {}", keys.join("; "))]
+    SourceKeysWithdrawn {
+        /// The source.
+        keyring: String,
+        /// The keys, with the paths of their secrets and why they no longer exist; at least one.
+        keys: Vec<String>,
+    },
+    /// The target of a migration has a newer master key of a server than the source.
+    #[error("{keyring}: holds {key}, which is newer than the keys of that server in the source")]
+    TargetIsNewer {
+        /// The target.
+        keyring: String,
+        /// Name of the key.
+        key: String,
+    },
+    /// A running server could not be asked which keyring it uses.
+    #[error("the running server with process id {pid} cannot be examined, and may use the target")]
+    ServerUnseen {
+        /// The server's process.
+        pid: u32,
+    },
     /// A running server uses the target of a migration.
     #[error("{keyring}: the running server with process id {pid} uses it")]
     KeyringInUse {
@@ -644,6 +664,11 @@ fn unopened(files: &[PathBuf]) -> String {
         0 => message,
         more => message + &format!(" and {more} more"),
     }
+}
+
+fn room(free: u64, needed: u64) -> String {
+    let [free, needed] = sizes(free, needed);
+    format!("{free} are free on its disk and {needed} are needed")
 }
 
 fn evidence(remembered: u64, encrypted_files: u64) -> String {

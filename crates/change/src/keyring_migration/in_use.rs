@@ -1,11 +1,12 @@
 //! Servers of this host that use a keyring.
 //!
 //! A server keeps its keys in memory and does not hold the keyring open, so its process is asked for its data directory,
-//! its working directory, and for the configurations that it reads there and beside its components. Only processes that
-//! this user may examine are seen.
+//! its working directory, and for the configurations that it reads there and beside its components. All paths are read
+//! below the root directory of the process, which is another one in a container.
 
 use std::{
     fs,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -19,45 +20,75 @@ use server::{
 };
 use zeroize::Zeroizing;
 
+use crate::Error;
+
 /// Process id of a running server that uses this keyring.
-pub(super) fn server_with(keyring: &KeyLocation) -> Option<u32> {
+///
+/// # Errors
+/// [`Error::ServerUnseen`] if a server runs that this user may not examine.
+pub(super) fn server_with(keyring: &KeyLocation) -> Result<Option<u32>, Error> {
     let items = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = items.filter_map(|item| item.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid| Server::of_process(pid).map(|server| (pid, server)))
-        .find(|(_, server)| server.keyrings().iter().any(|used| used.is_same(keyring)))
-        .map(|(pid, _)| pid)
+    for pid in items.filter_map(|item| item.file_name().to_str()?.parse().ok()) {
+        let Some(server) = Server::of_process(pid)? else { continue };
+        if server.keyrings().iter().any(|used| used.is_same(keyring)) {
+            return Ok(Some(pid));
+        }
+    }
+    Ok(None)
 }
 
+/// A running server. Paths are as this process reaches them.
 struct Server {
+    /// Root directory of the process.
+    root: PathBuf,
     program: PathBuf,
     datadir: PathBuf,
     arguments: Vec<String>,
 }
 
 impl Server {
-    fn of_process(pid: u32) -> Option<Self> {
+    /// The server with this process id; `None` if the process is another program, or has ended.
+    fn of_process(pid: u32) -> Result<Option<Self>, Error> {
         let process = PathBuf::from(format!("/proc/{pid}"));
-        let program = fs::read_link(process.join("exe")).ok()?;
-        let name = program.file_name()?.to_string_lossy().into_owned();
-        if !server::PROGRAMS.iter().any(|server| name.starts_with(server)) {
-            return None;
+        match Self::examine(&process) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && is_named_like_server(&process) => {
+                Err(Error::ServerUnseen { pid })
+            }
+            examined => Ok(examined.ok().flatten()),
         }
-        let bytes = Zeroizing::new(fs::read(process.join("cmdline")).ok()?);
+    }
+
+    fn examine(process: &Path) -> io::Result<Option<Self>> {
+        let program = fs::read_link(process.join("exe"))?;
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !server::PROGRAMS.iter().any(|server| name.starts_with(server)) {
+            return Ok(None);
+        }
+        let bytes = Zeroizing::new(fs::read(process.join("cmdline"))?);
         let arguments = bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
-        Some(Self { program, datadir: fs::read_link(process.join("cwd")).ok()?, arguments })
+        let root = process.join("root");
+        let (program, datadir) = (below(&root, &program), below(&root, &fs::read_link(process.join("cwd"))?));
+        Ok(Some(Self { root, program, datadir, arguments }))
     }
 
     fn keyrings(&self) -> Vec<KeyLocation> {
         let components = self.components().into_iter().flat_map(|name| {
             let name = format!("{name}.cnf");
-            let installed = self.option("plugin_dir").map(PathBuf::from);
+            let installed = self.option("plugin_dir").map(|path| below(&self.root, Path::new(&path)));
             let installed = installed.or_else(|| Installation::around(&self.program).plugins);
             [Some(self.datadir.join(&name)), installed.map(|directory| directory.join(&name))]
         });
         let plugins = [KEYRING_PLUGIN_FILE, VAULT_CONFIGURATION];
-        let named = plugins.iter().map(|variable| self.option(variable).map(|path| self.datadir.join(path)));
+        let named = plugins.iter().map(|variable| self.option(variable).map(|path| self.in_datadir(&path)));
         let paths = components.chain(named).flatten();
-        paths.filter_map(|path| KeyLocation::open(&path, Some(&self.datadir)).ok()).collect()
+        let open = |path: PathBuf| KeyLocation::open(&path, Some(&self.datadir)).ok();
+        paths.filter_map(open).map(|location| location.below(&self.root)).collect()
+    }
+
+    /// A path in the data directory, unless it is absolute.
+    fn in_datadir(&self, path: &str) -> PathBuf {
+        let path = Path::new(path);
+        if path.is_absolute() { below(&self.root, path) } else { self.datadir.join(path) }
     }
 
     /// The components that the manifest loads.
@@ -84,12 +115,25 @@ impl Server {
                 (false, Some(only)) => vec![only],
                 (false, None) => usual_files().into_iter().chain(read.extra).collect(),
             };
-            let entries = files.iter().rev().filter_map(|file| Entries::read(file).ok());
+            let files = files.iter().rev().map(|file| below(&self.root, file));
+            let entries = files.filter_map(|file| Entries::read(&file).ok());
             entries.into_iter().find_map(|entries| {
                 entries.last(option_group::SERVER, variable).and_then(|entry| entry.value.text()).map(str::to_owned)
             })
         })
     }
+}
+
+/// An absolute path of a process whose root directory is `root`.
+fn below(root: &Path, path: &Path) -> PathBuf {
+    path.strip_prefix("/").map_or_else(|_| path.to_owned(), |path| root.join(path))
+}
+
+/// Whether a process has the name of a server, which everybody may read. Scripts that start a server have longer names.
+fn is_named_like_server(process: &Path) -> bool {
+    let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+    let after = |server: &&str| name.trim_end().strip_prefix(*server);
+    server::PROGRAMS.iter().filter_map(after).any(|rest| rest.is_empty() || rest.starts_with("-debug"))
 }
 
 /// The components that a directory's manifest names, and whether it refers to that of the data directory.

@@ -4,6 +4,7 @@
 //! the same key. Afterwards every key is read from the target and compared, and the target alone must open the data
 //! directory. The source is never changed, so that running the command again completes an interrupted run.
 
+mod comparison;
 mod configuration;
 mod in_use;
 
@@ -14,10 +15,14 @@ use std::{
 
 use findings::Step;
 use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
-use keyring::{KeyLocation, LoadedBy, MysqlKeyring, StoredKey};
+use keyring::{KeyLocation, LoadedBy, StoredKey};
 use serde::Serialize;
 
-use crate::{Error, KeyStore, prove};
+use self::comparison::{keys_of, missing, of_store};
+use crate::{
+    Error, KeyStore,
+    keyring::{Opened, prove_and_list},
+};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keyring-migrate/1";
@@ -42,7 +47,18 @@ pub struct KeyringMigration {
     keys: Vec<StoredKey>,
     missing: Vec<StoredKey>,
     new_file: LoadedBy,
+    target_is_new_file: bool,
+    /// Secrets beside the source's keys that are none.
+    other_secrets: Vec<String>,
+    proof: Proof,
+}
+
+/// What a keyring opened.
+#[derive(Clone, Debug)]
+struct Proof {
     encrypted_files: u64,
+    /// Files that no keyring opens, because they are damaged where their key is.
+    damaged: Vec<PathBuf>,
 }
 
 /// A plan, or the result of a run.
@@ -102,25 +118,27 @@ pub fn plan(request: &MigrationRequest) -> Result<KeyringMigration, Error> {
         let reason = format!("has no {FIRST_SYSTEM}, so it is no data directory");
         return Err(Error::NoDatadir { path: datadir, reason });
     }
-    let open = |path: &PathBuf| KeyLocation::open(path, Some(&datadir)).map_err(of_store(path.display()));
-    let (from, to) = (open(&request.from)?, open(&request.to)?);
+    let MigrationRequest { from, to, .. } = request;
+    let from = KeyLocation::open(from, Some(&datadir)).map_err(of_store(from.display()))?;
+    let to = KeyLocation::open_target(to, Some(&datadir)).map_err(of_store(to.display()))?;
     if from.is_same(&to) {
         return Err(Error::SameKeyring { keyring: to.to_string() });
     }
-    let keys = whole(&from, from.keys())?.stored();
+    let source = keys_of(&from)?;
+    let keys = source.stored();
     if keys.is_empty() {
         return Err(Error::NoKeysToMigrate { keyring: from.to_string() });
     }
     let missing = missing(&keys, &to)?;
-    if !missing.is_empty()
-        && let Some(pid) = in_use::server_with(&to)
-    {
-        return Err(Error::KeyringInUse { keyring: to.to_string(), pid });
-    }
-    let encrypted_files = opened(&datadir, &from)?;
     // MySQL 5.7 has no dictionary and loads a plug-in.
     let new_file = if datadir.join(DICTIONARY).exists() { LoadedBy::Component } else { LoadedBy::Plugin };
-    Ok(KeyringMigration { datadir, from, to, keys, missing, new_file, encrypted_files })
+    if !missing.is_empty() {
+        to.can_add(&missing, new_file).map_err(of_store(&to))?;
+        refuse_in_use(&to)?;
+    }
+    let proof = opened(&datadir, &from)?;
+    let (target_is_new_file, other_secrets) = (to.is_new_file(), source.other_secrets().to_vec());
+    Ok(KeyringMigration { datadir, from, to, keys, missing, new_file, target_is_new_file, other_secrets, proof })
 }
 
 impl KeyringMigration {
@@ -133,7 +151,7 @@ impl KeyringMigration {
     /// The plan as a report.
     #[must_use]
     pub fn report(&self) -> MigrationReport {
-        self.report_of(KeyState::Missing, false)
+        self.report_of(&self.proof, KeyState::Missing, false)
     }
 
     /// Adds the missing keys, reads all of them again, and proves that the target alone opens the data directory.
@@ -142,22 +160,28 @@ impl KeyringMigration {
     /// After an error, keys that were added remain; the same command completes the run.
     pub fn carry_out(self) -> Result<MigrationReport, Error> {
         if !self.is_complete() {
+            // A server may have started since the plan was confirmed.
+            refuse_in_use(&self.to)?;
             self.to.add(&self.missing, self.new_file).map_err(of_store(&self.to))?;
         }
         let lacking = missing(&self.keys, &self.to)?;
         if let Some(first) = lacking.first() {
             return Err(Error::KeyNotStored { keyring: self.to.to_string(), key: first.name.clone() });
         }
-        opened(&self.datadir, &self.to)?;
+        let proof = opened(&self.datadir, &self.to)?;
         // A server that still uses the source may have made a key meanwhile.
-        let new = missing(&whole(&self.from, self.from.keys())?.stored(), &self.to)?;
+        let new = missing(&keys_of(&self.from)?.stored(), &self.to)?;
         if let Some(first) = new.first() {
             return Err(Error::KeyMadeMeanwhile { keyring: self.from.to_string(), key: first.name.clone() });
         }
-        Ok(self.report_of(KeyState::Added, true))
+        // One that started meanwhile read the target without the new keys, and may write it without them.
+        if !self.is_complete() {
+            refuse_in_use(&self.to)?;
+        }
+        Ok(self.report_of(&proof, KeyState::Added, true))
     }
 
-    fn report_of(&self, state_of_missing: KeyState, done: bool) -> MigrationReport {
+    fn report_of(&self, proof: &Proof, state_of_missing: KeyState, done: bool) -> MigrationReport {
         let is_missing = |key: &StoredKey| self.missing.iter().any(|missing| missing.is_same(key));
         let keys = self.keys.iter().map(|key| MigratedKey {
             name: key.name.clone(),
@@ -170,65 +194,63 @@ impl KeyringMigration {
             to: self.to.to_string(),
             datadir: self.datadir.clone(),
             keys: keys.collect(),
-            encrypted_files: self.encrypted_files,
-            notes: self.notes(),
+            encrypted_files: proof.encrypted_files,
+            notes: self.notes(proof),
             next: configuration::steps(&self.from, &self.to, self.new_file, &self.datadir),
             done,
         }
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self, proof: &Proof) -> Vec<String> {
+        let (from, to) = (&self.from, &self.to);
         let mut notes = Vec::new();
-        if self.encrypted_files == 0 {
-            notes
-                .push("no file of the data directory is encrypted, so the keys are compared, but opens nothing".into());
+        if self.target_is_new_file {
+            let format = match self.new_file {
+                LoadedBy::Component => "component_keyring_file",
+                LoadedBy::Plugin => "the plug-in keyring_file",
+            };
+            notes.push(format!("{to} is a new keyring file, in the format of {format}"));
         }
-        if let Some(pid) = in_use::server_with(&self.from) {
-            notes.push(format!(
-                "the server with process id {pid} uses {}: rotate no key until it uses {}, or run this again after it \
-                 has stopped",
-                self.from, self.to
-            ));
+        if proof.encrypted_files == 0 {
+            notes.push(
+                "no file of the data directory is encrypted: the keys are compared, but nothing is opened".into(),
+            );
+        }
+        let damaged = proof.damaged.iter().map(|file| {
+            format!(
+                "{} is damaged where its key is, so no keyring opens it: `sealant verify` says more",
+                file.display()
+            )
+        });
+        notes.extend(damaged);
+        let others = self.other_secrets.iter();
+        notes
+            .extend(others.map(|secret| format!("the secret {secret} beside the keys of {from} is no key, and stays")));
+        match in_use::server_with(from) {
+            Ok(Some(pid)) => notes.push(format!(
+                "the server with process id {pid} uses {from}: rotate no key until it uses {to}, or run this again \
+                 after it has stopped"
+            )),
+            Ok(None) => {}
+            Err(error) => notes.push(error.to_string()),
         }
         notes
     }
 }
 
-/// The keys of the source that the target lacks. A key of the same name that is another one is an error.
-fn missing(keys: &[StoredKey], to: &KeyLocation) -> Result<Vec<StoredKey>, Error> {
-    let there = whole(to, to.keys_so_far())?;
-    if let Some(withdrawn) = there.withdrawn().iter().find(|gone| keys.iter().any(|key| key.name == gone.name)) {
-        return Err(Error::KeyWithdrawn { keyring: to.to_string(), reason: withdrawn.to_string() });
-    }
-    let there = there.stored();
-    let named = |key: &StoredKey| there.iter().find(|other| (&other.name, &other.user) == (&key.name, &key.user));
-    let other: Vec<String> = keys
-        .iter()
-        .filter(|key| named(key).is_some_and(|found| !found.is_same(key)))
-        .map(|key| key.name.clone())
-        .collect();
-    if !other.is_empty() {
-        return Err(Error::OtherKeys { keyring: to.to_string(), keys: other });
-    }
-    Ok(keys.iter().filter(|key| named(key).is_none()).cloned().collect())
-}
-
-/// A keyring of which no entry is damaged: one that is would be lost in silence.
-fn whole(location: &KeyLocation, keys: Result<MysqlKeyring, keyring::Error>) -> Result<MysqlKeyring, Error> {
-    let keys = keys.map_err(of_store(location))?;
-    match keys.damage().len() {
-        0 => Ok(keys),
-        entries => Err(Error::KeyringDamaged { keyring: location.to_string(), entries }),
+/// Fails if a running server uses the target, which would not see new keys and could write it without them.
+fn refuse_in_use(to: &KeyLocation) -> Result<(), Error> {
+    match in_use::server_with(to)? {
+        Some(pid) => Err(Error::KeyringInUse { keyring: to.to_string(), pid }),
+        None => Ok(()),
     }
 }
 
-/// Number of encrypted files, all of which the keyring opens.
-fn opened(datadir: &Path, keyring: &KeyLocation) -> Result<u64, Error> {
-    prove(datadir, &KeyStore::MySql(keyring.path().to_owned())).map(|opened| opened.encrypted_files)
-}
-
-fn of_store<'a>(keyring: impl Display + 'a) -> impl Fn(keyring::Error) -> Error + 'a {
-    move |source| Error::KeyLocation { keyring: keyring.to_string(), source }
+/// Proves that the keyring opens all encrypted files.
+fn opened(datadir: &Path, keyring: &KeyLocation) -> Result<Proof, Error> {
+    let (Opened { encrypted_files, .. }, damaged) =
+        prove_and_list(datadir, &KeyStore::MySql(keyring.path().to_owned()))?;
+    Ok(Proof { encrypted_files, damaged })
 }
 
 impl Display for KeyState {

@@ -80,7 +80,12 @@ impl Rotation {
             return RunResult { report: keys, remains: None, result: Ok(()) };
         };
         let RunResult { report, remains, result } = tls::run(target, options, request, log);
-        RunResult { report: together(keys, report), remains, result }
+        let mut report = together(keys, report);
+        if let (Some(report), Err(_)) = (&mut report, &result) {
+            // A certificate that was refused before its first step has no report.
+            report.done = false;
+        }
+        RunResult { report, remains, result }
     }
 }
 

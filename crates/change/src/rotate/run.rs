@@ -69,7 +69,9 @@ pub fn run(
             Err(error) => Outcome::Failed { reason: error.to_string() },
         };
         note(&mut report, number, outcome, began.elapsed());
-        pace.add(step.bytes, began.elapsed());
+        if let Some(ended) = report.steps.get(number) {
+            pace.add(ended);
+        }
         if let Err(error) = ended {
             return (report, Err(error));
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use files::WriteOptions;
-use files::quantity::size;
+use files::quantity::sizes;
 use rustix::fs::{SeekFrom, seek};
 
 use super::lock::lock;
@@ -195,12 +195,14 @@ fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, E
 pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), Error> {
     let bytes = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(Error::io(device))?;
     let data = volume.live().map(|segment| segment.offset).min().unwrap_or_default();
-    if bytes < volume.header_bytes.max(data) {
-        let why =
-            format!("{}: has only {}, too little for this header; nothing was changed", device.display(), size(bytes));
-        return Err(Error::WouldDestroy(why));
+    let needed = volume.header_bytes.max(data);
+    if bytes >= needed {
+        return Ok(());
     }
-    Ok(())
+    let [has, needs] = sizes(bytes, needed);
+    let device = device.display();
+    let why = format!("{device}: has only {has}, and this header needs {needs}; nothing was changed");
+    Err(Error::WouldDestroy(why))
 }
 
 /// Writes the key slots first, then the second copy, then the first. Until everything is written, the first copy is the

@@ -5,7 +5,7 @@ mod parameters;
 mod steps;
 
 use files::proc::{self, Processor};
-use files::quantity::size;
+use files::quantity::sizes;
 use serde::Serialize;
 
 use crate::Error;
@@ -217,12 +217,8 @@ fn remarks(input: &PlanInput, needed_bytes: u64) -> Vec<String> {
             disk.obstacles.iter().map(|why| format!("{} {why}: `sealant luks format` refuses it", disk.device)),
         );
         if disk.bytes < needed_bytes {
-            remarks.push(format!(
-                "{} has only {}, and {} are needed",
-                disk.device,
-                size(disk.bytes),
-                size(needed_bytes)
-            ));
+            let [has, needs] = sizes(disk.bytes, needed_bytes);
+            remarks.push(format!("{} has only {has}, and {needs} are needed", disk.device));
         }
     }
     if input.machine.cryptsetup.is_none() {

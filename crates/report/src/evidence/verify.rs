@@ -1,6 +1,9 @@
 //! The page of `sealant verify`.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use files::quantity::size;
 use innodb::file_kind::report_name;
@@ -10,45 +13,52 @@ use verify::{Conclusion, FileResult, Report};
 use super::{Page, Row, Table};
 use crate::{
     Error,
-    proof::{asked_key, finding_text, kind_name},
+    proof::{NOTHING_HERE, asked_key, finding_text, kind_name},
     text::{count, number},
 };
 
 const LIMITS: &str = "A page is sound if it decrypts with the key given, its checksum matches, and it stands where it belongs. \
     An older copy of a page that is consistent in itself is not found, nor a change by someone who also wrote the checksum; \
     whoever has the key can do so in encrypted pages, and everybody in clear ones. Rows and the transactions that belong \
-    together were not compared. Clear files were readable without a key.";
+    together were not compared. Clear files were readable without a key. Files without a format to verify, such as MyISAM \
+    tables, CSV tables and text logs, were left out.";
 
-/// Writes what was verified as a page for auditors. `given`: the paths and key stores of the command. `conclusion`: that
-/// of the report.
+/// Writes what was verified as a page for auditors. `given`: the paths and key stores of the command. `nothing_in`: given
+/// directories without a file of a server.
 ///
 /// # Errors
 /// [`Error::Write`], [`Error::Template`].
 pub fn write_proof_html(
     report: &Report,
     given: (&[PathBuf], &[PathBuf]),
-    conclusion: Conclusion,
+    nothing_in: &[&Path],
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let (paths, keys) = given;
     let summary = &report.summary;
     let verdicts: Vec<String> = summary.verdicts.iter().map(|(verdict, files)| format!("{files} {verdict}")).collect();
-    Page::new("Proof of files", verdict(conclusion), conclusion == Conclusion::Sound, LIMITS)
+    let conclusion = report.conclusion(!nothing_in.is_empty());
+    let mut page = Page::new("Proof of files", verdict(report, conclusion), conclusion == Conclusion::Sound, LIMITS)
         .fact("verified", list(paths))
         .fact("keys", if keys.is_empty() { "none".to_owned() } else { list(keys) })
         .fact("files", format!("{}: {}", count(summary.files, "file"), verdicts.join(", ")))
         .fact("pages, blocks, events", format!("{}: {}", number(summary.units.total), units(&summary.units)))
-        .fact("read", format!("{} in {:.1} s", size(summary.bytes), summary.seconds))
-        .table(unread(report))
-        .table(files(report))
-        .write(out)
+        .fact("read", format!("{} in {:.1} s", size(summary.bytes), summary.seconds));
+    if summary.others > 0 {
+        page = page.fact("left out", format!("{} without a format to verify", count(summary.others, "file")));
+    }
+    page.table(unread(report, nothing_in)).table(files(report)).write(out)
 }
 
-fn verdict(conclusion: Conclusion) -> String {
+fn verdict(report: &Report, conclusion: Conclusion) -> String {
     match conclusion {
         Conclusion::Sound => "Proven: every file is sound, and was opened with the keys given or needs none.",
         Conclusion::Unproven => "Not proven: no fault was found, but not every file could be judged.",
         Conclusion::Faulty => "Faulty: a file is damaged, truncated, or cannot be opened with the keys given.",
+        Conclusion::Unread if report.worst_of_files() == Conclusion::Faulty => {
+            "Faulty, and not proven: a file could not be read, and another is damaged, truncated, or cannot be opened with \
+                the keys given."
+        }
         Conclusion::Unread => "Not proven: a file could not be read.",
     }
     .to_owned()
@@ -58,12 +68,13 @@ fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-fn unread(report: &Report) -> Table {
-    let rows = report.errors.iter().map(|unread| {
-        let cells = vec![unread.path.display().to_string(), unread.reason.clone()];
+fn unread(report: &Report, nothing_in: &[&Path]) -> Table {
+    let unread = report.errors.iter().map(|unread| (unread.path.as_path(), unread.reason.as_str()));
+    let rows = unread.chain(nothing_in.iter().map(|directory| (*directory, NOTHING_HERE))).map(|(path, reason)| {
+        let cells = vec![path.display().to_string(), reason.to_owned()];
         Row { cells, good: false }
     });
-    Table { title: "Not read", note: "", headings: vec!["file", "reason"], rows: rows.collect() }
+    Table { title: "Not read", note: "", headings: vec!["file or directory", "reason"], rows: rows.collect() }
 }
 
 /// All files: those with faults first.
@@ -97,4 +108,50 @@ fn units(units: &Units) -> String {
     let named =
         numbers.iter().filter(|(units, _)| *units > 0).map(|(units, name)| format!("{} {name}", number(*units)));
     named.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::verify::Verdict;
+    use verify::{SCHEMA, Summary, Unread};
+
+    use super::*;
+    use crate::text::collect;
+
+    fn page(report: &Report, nothing_in: &[&Path]) -> String {
+        collect(|out| write_proof_html(report, (&[], &[]), nothing_in, out)).unwrap()
+    }
+
+    fn unread(files: Vec<FileResult>) -> Report {
+        let errors = vec![Unread { path: "t2.ibd".into(), reason: "it is locked".to_owned() }];
+        Report { schema: SCHEMA, files, errors, summary: Summary { others: 2, ..Summary::default() } }
+    }
+
+    #[test]
+    fn an_unreadable_file_hides_no_fault() {
+        let damaged = FileResult {
+            path: "t.ibd".into(),
+            kind: None,
+            tablespace: None,
+            bytes: 1,
+            verdict: Verdict::Damaged,
+            units: Units::default(),
+            key: None,
+            findings: Vec::new(),
+            findings_left_out: 0,
+        };
+        let alone = page(&unread(Vec::new()), &[]);
+        assert!(alone.contains("Not proven: a file could not be read.") && !alone.contains("Faulty"), "{alone}");
+        assert!(alone.contains("2 files without a format to verify") && alone.contains("it is locked"), "{alone}");
+        let both = page(&unread(vec![damaged]), &[]);
+        assert!(both.contains("Faulty, and not proven: a file could not be read"), "{both}");
+    }
+
+    #[test]
+    fn a_directory_without_a_file_of_a_server_is_listed() {
+        let nothing = Report { errors: Vec::new(), ..unread(Vec::new()) };
+        let listed = page(&nothing, &[Path::new("/not-mounted")]);
+        assert!(listed.contains("/not-mounted") && listed.contains(NOTHING_HERE), "{listed}");
+        assert!(listed.contains("Not proven: no fault was found"), "{listed}");
+    }
 }

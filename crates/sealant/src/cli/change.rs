@@ -89,7 +89,7 @@ impl Output {
 #[derive(Debug, Args)]
 pub(crate) struct Evidence {
     /// Also write a page for auditors to this file: what was done and proven, when, where and by whom
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run", help_heading = "Output")]
     html: Option<PathBuf>,
 }
 

@@ -239,12 +239,12 @@ impl Run {
         let report = carry_out(&access, &options, records, &user, &|text| status.show(text));
         status.clear();
         let report = report?;
+        let page = self.evidence.write(&report, write_encrypt_html);
         self.common.write(&report, write_encrypt_run)?;
-        self.evidence.write(&report, write_encrypt_html)?;
-        if report.done {
-            return Ok(Exit::Clean);
+        if !report.done {
+            say(&[statement_log_hint(&log)]);
         }
-        say(&[statement_log_hint(&log)]);
-        Ok(Exit::Findings)
+        page?;
+        Ok(if report.done { Exit::Clean } else { Exit::Findings })
     }
 }

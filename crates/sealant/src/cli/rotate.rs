@@ -220,13 +220,17 @@ impl Run {
         if let Some(remains) = &ended.remains {
             warning(&remains.to_string());
         }
+        let page = ended.report.as_ref().map_or(Ok(()), |report| self.evidence.write(report, write_rotate_html));
         if let Some(report) = &ended.report {
             self.common.output.write(report, write_rotate_json, write_rotate_run)?;
-            self.evidence.write(report, write_rotate_html)?;
+        }
+        if let (Err(_), Err(unwritten)) = (&ended.result, &page) {
+            warning(&unwritten.error);
         }
         ended.result?;
         let Some(report) = ended.report else { return Ok(Exit::Clean) };
         say(&rotate_messages(&report));
+        page?;
         Ok(if report.done { Exit::Clean } else { Exit::Findings })
     }
 }

@@ -84,16 +84,18 @@ impl Verify {
         let (plan, report) = self.proven(&keys);
         let nothing_in = plan.without_files(&self.paths);
         let conclusion = report.conclusion(!nothing_in.is_empty());
+        let page = self.write_page(&report, &nothing_in);
         self.write(&report)?;
-        if let Some(path) = &self.html {
-            let keys = self.keys.files();
-            let given = (self.paths.as_slice(), keys.as_slice());
-            file::replace(path, &|out| {
-                write_proof_html(&report, given, conclusion, out).map_err(std::io::Error::from)
-            })?;
-        }
         say(&verification_messages(&report, &nothing_in, self.keys.any()));
+        page?;
         Ok(exit(conclusion))
+    }
+
+    fn write_page(&self, report: &Report, nothing_in: &[&Path]) -> Result<(), Failure> {
+        let Some(path) = &self.html else { return Ok(()) };
+        let keys = self.keys.files();
+        let given = (self.paths.as_slice(), keys.as_slice());
+        file::replace(path, &|out| write_proof_html(report, given, nothing_in, out).map_err(std::io::Error::from))
     }
 
     fn proven(&self, keys: &Keys) -> (Plan, Report) {

@@ -2,6 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use files::{PendingFile, WriteOptions};
@@ -29,7 +31,7 @@ pub(crate) fn to_screen(write: &Writer<'_>) -> Result<(), Failure> {
     to_stdout(&|out| out.write_all(Terminal::stdout().fit_lines(&text).as_bytes()))
 }
 
-/// Checks before a long run that a file can be written.
+/// Checks before a long run that a file can be written; for that, a file is made beside it and removed.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return Err(Failure::usage("-: not the name of a file").hint("standard output is /dev/stdout"));
@@ -37,7 +39,10 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.is_dir() || !files::parent(path).is_dir() {
         return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
     }
-    Ok(())
+    if is_special(path) || is_stdout(path) {
+        return Ok(());
+    }
+    files::check_writable(path, WriteOptions::SECRET).map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }
 
 /// Checks before a long run that a directory exists in which files will be written.
@@ -54,16 +59,34 @@ pub(crate) fn check_directory(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Replaces `path` atomically. Only the owner can read it, because results name weaknesses.
+/// Replaces `path` atomically. Only the owner can read it, because results name weaknesses. Standard output, devices and
+/// pipes are written to.
 pub(crate) fn replace(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
-    // A device or a pipe, such as /dev/stdout, cannot be renamed over.
-    let special = path.exists() && !path.is_file();
-    let written = if special { write_into(path, write) } else { write_beside(path, write) };
+    // A descriptor of its own would start at the beginning of the file, over what was written before.
+    if is_stdout(path) {
+        return to_stdout(write);
+    }
+    let written = if is_special(path) { write_into(path, write) } else { write_beside(path, write) };
     written.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }
 
+/// Whether `path` may not be renamed over: a device, a pipe, or a name that the system gives an open file. Such a name
+/// may lead to a regular file.
+fn is_special(path: &Path) -> bool {
+    const NAMES: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
+    NAMES.iter().any(|name| path.starts_with(name)) || path.exists() && !path.is_file()
+}
+
+/// Whether `path` leads to the file that is standard output, by whatever name.
+fn is_stdout(path: &Path) -> bool {
+    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata());
+    let (Ok(stdout), Ok(found)) = (stdout, path.metadata()) else { return false };
+    (stdout.dev(), stdout.ino()) == (found.dev(), found.ino())
+}
+
 fn write_into(path: &Path, write: &Writer<'_>) -> io::Result<()> {
-    let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+    // A regular file behind /dev/stderr keeps what is in it.
+    let mut out = BufWriter::new(OpenOptions::new().append(true).open(path)?);
     write(&mut out)?;
     out.flush()
 }
@@ -100,6 +123,26 @@ mod tests {
     fn a_hyphen_is_no_file_to_write() {
         let refused = check_writable("-".as_ref()).unwrap_err();
         assert!(refused.hint.is_some_and(|hint| hint.contains("/dev/stdout")), "{}", refused.error);
+    }
+
+    #[test]
+    fn names_of_open_files_are_never_renamed_over() {
+        for name in ["/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1", "/dev/null"] {
+            assert!(is_special(name.as_ref()), "{name}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.html");
+        assert!(!is_special(&path) && !is_stdout(&path), "a new file");
+        std::fs::write(&path, "old").unwrap();
+        assert!(!is_special(&path) && !is_stdout(&path), "an old file");
+    }
+
+    #[test]
+    fn a_check_leaves_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        check_writable(&dir.path().join("report.html")).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(check_writable(&dir.path().join("none/report.html")).is_err());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 use self::filter::SNAP_BYTES;
 use crate::error::Error;
 use crate::flow::FlowTable;
-use crate::packet::{Link, parse};
+use crate::packet::{Link, is_fragment, parse};
 use crate::service::MAX_PORTS;
 
 /// Memory of the kernel for packets that this program has not read yet. The system may allow less.
@@ -23,6 +23,9 @@ const QUEUE_BYTES: usize = 8 << 20;
 
 /// How often the end of the time and the wish to stop are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Packets that are read from the queue at the end, at most.
+const MAX_QUEUED: usize = 100_000;
 
 /// `ETH_P_ALL` of `linux/if_ether.h`: packets that leave, too.
 const EVERY_PROTOCOL: u16 = 3;
@@ -67,13 +70,24 @@ impl Capture {
         let begun = Instant::now();
         let mut packet = [0; SNAP_BYTES as usize];
         while begun.elapsed() < time && !stop.load(Ordering::Relaxed) {
-            let length = match (&self.socket).read(&mut packet) {
-                Ok(length) => length,
-                Err(error) if is_passing(&error) => continue,
+            match (&self.socket).read(&mut packet) {
+                Ok(length) => take(table, packet.get(..length).unwrap_or_default()),
+                Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(Error::Socket(error)),
-            };
-            if let Some(segment) = packet.get(..length).and_then(|packet| parse(Link::Ip, packet)) {
-                table.push(Timestamp::now(), &segment);
+            }
+        }
+        self.take_queued(table, &mut packet).map_err(Error::Socket)
+    }
+
+    /// Gives the packets to the table that the kernel has queued. More of them may come all the time.
+    fn take_queued(&self, table: &mut FlowTable, packet: &mut [u8]) -> io::Result<()> {
+        self.socket.set_nonblocking(true)?;
+        for _ in 0..MAX_QUEUED {
+            match (&self.socket).read(packet) {
+                Ok(length) => take(table, packet.get(..length).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -84,6 +98,14 @@ impl Capture {
         self.socket.set_nonblocking(true)?;
         while (&self.socket).read(&mut [0; 1]).is_ok() {}
         self.socket.set_nonblocking(false)
+    }
+}
+
+fn take(table: &mut FlowTable, packet: &[u8]) {
+    match parse(Link::Ip, packet) {
+        Some(segment) => table.push(Timestamp::now(), &segment),
+        None if is_fragment(Link::Ip, packet) => table.skip(),
+        None => {}
     }
 }
 

@@ -52,4 +52,10 @@ impl Evidence {
         let shown = bytes.get(..count.min(MAX_BYTES)).unwrap_or(bytes);
         Self { direction, offset, bytes: HEXLOWER.encode(shown), meaning: meaning.into() }
     }
+
+    /// The same evidence, if `length` bytes precede it in this direction.
+    pub(super) fn behind(self, direction: Direction, length: usize) -> Self {
+        let offset = if self.direction == direction { self.offset.saturating_add(length) } else { self.offset };
+        Self { offset, ..self }
+    }
 }

@@ -11,6 +11,8 @@ mod tls;
 mod transfer;
 mod x_protocol;
 
+use std::iter;
+
 use serde::{Deserialize, Serialize};
 
 pub use self::entropy::Entropy;
@@ -161,29 +163,37 @@ pub fn classify(to_server: Side<'_>, to_client: Side<'_>) -> Class {
 
 /// A connection whose first bytes are known. The protocols differ in their first message, in this order the surest first.
 fn beginning(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
-    let (proxied, to_server) = proxy::strip(to_server);
-    let found = tls::from_start(to_server, to_client)
+    let Some((header, length)) = proxy::header(to_server) else { return unproxied(to_server, to_client) };
+    let rest = to_server.get(length..).unwrap_or_default();
+    let found = unproxied(rest, to_client).or_else(|| {
+        let is_all = rest.is_empty() && to_client.is_empty();
+        is_all.then(|| Class::new(Protocol::Unknown, State::Opening, Vec::new()))
+    })?;
+    let evidence = found.evidence.into_iter().map(|evidence| evidence.behind(Direction::ToServer, length));
+    Some(Class { evidence: iter::once(header).chain(evidence).collect(), ..found })
+}
+
+/// What begins behind the header of a proxy.
+fn unproxied(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
+    tls::from_start(to_server, to_client)
         .or_else(|| mysql::from_start(to_server, to_client))
         .or_else(|| x_protocol::from_start(to_server, to_client))
         .or_else(|| transfer::from_start(to_server, to_client))
-        .or_else(|| cluster::from_start(to_server, to_client))?;
-    Some(match proxied {
-        Some(header) => Class { evidence: [vec![header], found.evidence].concat(), ..found },
-        None => found,
-    })
+        .or_else(|| cluster::from_start(to_server, to_client))
 }
 
-/// A connection that was joined in the middle: a message may begin wherever a segment began.
+/// A connection that was joined in the middle: a message may begin wherever a segment began. What is read in clear comes
+/// first: records of TLS are recognised by less.
 fn middle(to_server: Side<'_>, to_client: Side<'_>) -> Option<Class> {
     let all = || tails(to_server, Direction::ToServer).chain(tails(to_client, Direction::ToClient));
     let by = |test: fn(Direction, usize, &[u8]) -> Option<Class>| {
         all().find_map(|(direction, at, bytes)| test(direction, at, bytes))
     };
-    by(tls::in_the_middle)
-        .or_else(|| transfer::in_the_middle(Direction::ToServer, to_server.bytes))
+    transfer::in_the_middle(Direction::ToServer, to_server.bytes)
         .or_else(|| transfer::in_the_middle(Direction::ToClient, to_client.bytes))
         .or_else(|| by(mysql::in_the_middle))
         .or_else(|| by(cluster::in_the_middle))
+        .or_else(|| by(tls::in_the_middle))
 }
 
 /// What begins with each segment of a direction, and where.

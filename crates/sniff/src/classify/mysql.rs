@@ -2,6 +2,8 @@
 //!
 //! Source: MySQL's "Connection Phase", "Command Phase" and "Compression"; `my_command.h` for the commands.
 
+use std::ops::RangeInclusive;
+
 use server::greeting::{self, FirstPacket, capability};
 
 use super::{Class, Direction, Evidence, Protocol, State, tls};
@@ -14,6 +16,18 @@ const COMPRESSED_HEADER: usize = 7;
 
 /// Payload of the packet that asks for TLS: a login without the user's name.
 const SSL_REQUEST_BYTES: usize = 32;
+
+/// Sequence number of the client's first packet.
+const ANSWER: u8 = 1;
+
+/// Plausible payloads of a login: since 4.1 fixed fields of 32 bytes and a name; before, of 5 bytes. Attributes of the
+/// connection are at most 64 KiB.
+const LOGIN_BYTES: RangeInclusive<usize> = 33..=70_000;
+const OLD_LOGIN_BYTES: RangeInclusive<usize> = 6..=70_000;
+
+/// Bytes of a connection in clear after which it is not looked at any longer: a replica has sent the command that begins
+/// its stream before.
+const SETTLED_BYTES: usize = 4096;
 
 /// Header and capability bits: the user's name comes later.
 const LOGIN_EVIDENCE: usize = 8;
@@ -70,10 +84,18 @@ pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     let Some(answer) = Packet::parse(to_server, HEADER) else {
         return Some(Class::new(Protocol::Mysql, State::Opening, evidence));
     };
-    let capabilities = answer.payload.first_chunk().map_or(0, |bits| u32::from_le_bytes(*bits));
+    if answer.sequence != ANSWER || !OLD_LOGIN_BYTES.contains(&answer.length) {
+        return Some(Class::new(Protocol::Mysql, State::Unknown, evidence));
+    }
+    let Some(capabilities) = answer.payload.first_chunk().map(|bits| u32::from_le_bytes(*bits)) else {
+        return Some(Class::new(Protocol::Mysql, State::Opening, evidence));
+    };
     if answer.length == SSL_REQUEST_BYTES && capabilities & capability::SSL != 0 {
         let greeted = HEADER.saturating_add(first.length);
         return Some(after_request(to_server, evidence, greeted, to_client));
+    }
+    if capabilities & capability::PROTOCOL_41 != 0 && !LOGIN_BYTES.contains(&answer.length) {
+        return Some(Class::new(Protocol::Mysql, State::Unknown, evidence));
     }
     Some(in_clear(to_server, capabilities, evidence))
 }
@@ -113,7 +135,8 @@ fn in_clear(to_server: &[u8], capabilities: u32, mut evidence: Vec<Evidence>) ->
         }
         at = at.saturating_add(header).saturating_add(packet.length);
     }
-    Class::new(protocol, State::Clear, evidence)
+    let class = Class::new(protocol, State::Clear, evidence);
+    if to_server.len() >= SETTLED_BYTES { class.settled() } else { class }
 }
 
 /// What a command makes of a connection. A compressed packet is looked into if it is sent as it is, as short ones are.

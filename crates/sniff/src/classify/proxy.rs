@@ -10,22 +10,36 @@ const BINARY: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Longest header of version 1, with its line end.
 const MAX_TEXT_BYTES: usize = 107;
 
-/// What follows the header, and the header's first bytes: its addresses are not evidence.
-pub(super) fn strip(to_server: &[u8]) -> (Option<Evidence>, &[u8]) {
-    let Some(length) = header_bytes(to_server) else { return (None, to_server) };
-    let signature = if to_server.starts_with(TEXT) { TEXT.len() } else { BINARY.len() };
+/// The header's first bytes, and its length: its addresses are not evidence. A header whose end is not held takes all
+/// bytes.
+pub(super) fn header(to_server: &[u8]) -> Option<(Evidence, usize)> {
+    let (signature, length) = text(to_server).or_else(|| binary(to_server))?;
     let seen = Evidence::new(Direction::ToServer, 0, to_server, signature, "header of the PROXY protocol");
-    (Some(seen), to_server.get(length..).unwrap_or_default())
+    Some((seen, length.unwrap_or(to_server.len()).min(to_server.len())))
 }
 
-fn header_bytes(to_server: &[u8]) -> Option<usize> {
-    if to_server.starts_with(TEXT) {
-        let line = to_server.get(..MAX_TEXT_BYTES).unwrap_or(to_server);
-        return Some(line.windows(2).position(|end| end == b"\r\n")?.saturating_add(2));
+/// Length of the signature, and of the header if its end is held.
+fn text(to_server: &[u8]) -> Option<(usize, Option<usize>)> {
+    if !begins(to_server, TEXT) {
+        return None;
     }
-    let rest = to_server.strip_prefix(BINARY)?;
-    let length = u16::from_be_bytes(rest.get(2..4)?.try_into().ok()?);
-    Some(usize::from(length).saturating_add(16))
+    let line = to_server.get(..MAX_TEXT_BYTES).unwrap_or(to_server);
+    let end = line.windows(2).position(|end| end == b"\r\n").map(|at| at.saturating_add(2));
+    (end.is_some() || line.len() < MAX_TEXT_BYTES).then_some((TEXT.len(), end))
+}
+
+/// As [`text`].
+fn binary(to_server: &[u8]) -> Option<(usize, Option<usize>)> {
+    if !begins(to_server, BINARY) {
+        return None;
+    }
+    let length = to_server.get(14..16).and_then(|length| length.first_chunk().copied()).map(u16::from_be_bytes);
+    Some((BINARY.len(), length.map(|length| usize::from(length).saturating_add(16))))
+}
+
+/// Whether the bytes are those of a signature, as far as they are held.
+fn begins(bytes: &[u8], signature: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().zip(signature).all(|(one, other)| one == other)
 }
 
 #[cfg(test)]
@@ -36,12 +50,15 @@ mod tests {
     fn both_versions_are_passed_over() {
         let text = b"PROXY TCP4 10.0.0.1 10.0.0.2 40000 3306\r\nrest";
         let binary = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0cabcdefghijklrest";
-        for header in [&text[..], binary] {
-            let (seen, rest) = strip(header);
-            assert_eq!(rest, b"rest");
-            assert!(!seen.unwrap().bytes.contains("31302e30"), "no address");
+        for bytes in [&text[..], binary] {
+            let (seen, length) = header(bytes).unwrap();
+            assert_eq!(bytes.get(length..), Some(&b"rest"[..]));
+            assert!(!seen.bytes.contains("31302e30"), "no address");
+            for end in 1..length {
+                assert_eq!(header(&bytes[..end]).map(|(_, length)| length), Some(end));
+            }
         }
-        assert_eq!(strip(b"PROXY ").1, b"PROXY ");
-        assert_eq!(strip(b"\x20\0\0\x01").1, b"\x20\0\0\x01");
+        assert_eq!(header(b"\x20\0\0\x01"), None);
+        assert_eq!(header(&[&b"PROXY "[..], &[b'x'; MAX_TEXT_BYTES]].concat()), None, "no line end");
     }
 }

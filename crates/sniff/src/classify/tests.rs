@@ -7,6 +7,7 @@ use super::*;
 
 const SSL: u32 = 1 << 11;
 const COMPRESS: u32 = 1 << 5;
+const SERVER_HELLO: u8 = 2;
 
 fn start(bytes: &[u8]) -> Side<'_> {
     Side { bytes, is_from_start: true, starts: &[0] }
@@ -58,7 +59,7 @@ fn server_hello(suite: u16, version_13: bool) -> Vec<u8> {
     if version_13 {
         body.extend_from_slice(&[0, 6, 0, 0x2b, 0, 2, 3, 4]);
     }
-    record(2, &body)
+    record(SERVER_HELLO, &body)
 }
 
 fn of(to_server: &[u8], to_client: &[u8]) -> (Protocol, State) {
@@ -98,10 +99,68 @@ fn what_follows_a_request_for_tls_must_be_tls() {
 }
 
 #[test]
-fn a_suite_without_encryption_is_clear() {
-    let to_client = [greeting(), server_hello(0x003b, false)].concat();
+fn a_suite_without_encryption_is_clear_and_an_unknown_suite_unknown() {
     let to_server = [ssl_request(), client_hello()].concat();
-    assert_eq!(of(&to_server, &to_client), (Protocol::Mysql, State::Clear));
+    for (suite, state) in [
+        (0x003b, State::Clear),
+        (0x002c, State::Clear),
+        (0x00b5, State::Clear),
+        (0xc03b, State::Clear),
+        (0xc0b4, State::Clear),
+        (0xc0b5, State::Clear),
+        (0xc030, State::Encrypted),
+        (0xfafa, State::Unknown),
+    ] {
+        let to_client = [greeting(), server_hello(suite, false)].concat();
+        assert_eq!(of(&to_server, &to_client), (Protocol::Mysql, state), "{suite:#06x}");
+    }
+    for (number, name) in server::tls::suites::SUITES.iter().filter(|(_, name)| name.contains("_NULL_")) {
+        let to_client = [greeting(), server_hello(*number, false)].concat();
+        assert_eq!(of(&to_server, &to_client), (Protocol::Mysql, State::Clear), "{name}");
+    }
+}
+
+#[test]
+fn the_answer_to_a_client_hello_is_tls_or_unknown() {
+    let to_server = [ssl_request(), client_hello()].concat();
+    let hello = server_hello(0xc030, false);
+    // A record that goes on with the certificate, behind what is held.
+    let mut long = hello.clone();
+    long[3] = 0x20;
+    let alert = [0x15, 3, 3, 0, 2, 1, 112];
+    let split = [&[0x16, 3, 3, 0, 9], &hello[5..14], &[0x16, 3, 3, 0, 33], &hello[14..]].concat();
+    for (answer, state) in [
+        (b"".to_vec(), State::Opening),
+        (hello[..3].to_vec(), State::Opening),
+        (hello[..20].to_vec(), State::Opening),
+        (alert.to_vec(), State::Opening),
+        (long, State::Encrypted),
+        (split, State::Encrypted),
+        ([&alert[..], &hello[..]].concat(), State::Encrypted),
+        (packet(2, b"\0\0\0\x02\0\0\0"), State::Unknown),
+        (record(11, &[1; 40]), State::Unknown),
+        (record(SERVER_HELLO, &[1; 3]), State::Unknown),
+        (vec![0x17, 3, 3, 0, 40, 1], State::Unknown),
+    ] {
+        let to_client = [greeting(), answer].concat();
+        assert_eq!(of(&to_server, &to_client), (Protocol::Mysql, state), "{to_client:x?}");
+    }
+}
+
+#[test]
+fn a_login_is_clear_when_it_is_one() {
+    let of = |to_server: &[u8]| of(to_server, &greeting());
+    let whole = login(1 << 9);
+    for end in 0..whole.len() {
+        let state = if end < 8 { State::Opening } else { State::Clear };
+        assert_eq!(of(&whole[..end]), (Protocol::Mysql, state), "{end}");
+    }
+    let fixed = [0, 2, 0, 0];
+    for other in [packet(0, &whole[4..]), packet(2, &whole[4..]), packet(1, &fixed), packet(1, &[fixed; 8].concat())] {
+        assert_eq!(of(&other), (Protocol::Mysql, State::Unknown), "{other:x?}");
+    }
+    assert_eq!(of(b"GET / HTTP/1.1\r\n"), (Protocol::Mysql, State::Unknown));
+    assert_eq!(of(b"\xff\xff\xff\x01\0\x02\0\0"), (Protocol::Mysql, State::Unknown));
 }
 
 #[test]
@@ -138,6 +197,13 @@ fn the_header_of_a_proxy_is_passed_over() {
     let class = classify(start(&to_server), start(&greeting()));
     assert_eq!((class.protocol, class.state), (Protocol::Mysql, State::Clear));
     assert_eq!(class.evidence[0].meaning, "header of the PROXY protocol");
+    let last = class.evidence.last().unwrap();
+    assert_eq!((last.meaning.as_str(), last.offset), ("login without TLS", 41));
+    for end in 1..41 {
+        let part = to_server.get(..end).unwrap();
+        assert_eq!(of(part, &greeting()), (Protocol::Mysql, State::Opening), "{end}");
+        assert_eq!(of(part, b""), (Protocol::Unknown, State::Opening), "{end}");
+    }
 }
 
 #[test]
@@ -182,6 +248,12 @@ fn a_connection_that_was_joined_late_is_known_by_a_message() {
     assert_eq!(cut.state, State::Unknown);
     let data = [&[0x17, 3, 3, 0, 40][..], &[8; 40], &[0x17, 3, 3, 0, 20, 1]].concat();
     assert_eq!(classify(Side::default(), joined(&data)).state, State::Encrypted);
+    // Its end is not held; another packet follows; what follows is cut within its header.
+    for cut in [&data[..44], &[&data[..45], &query].concat(), &data[..49]] {
+        assert_eq!(classify(Side::default(), joined(cut)).state, State::Unknown, "{cut:x?}");
+    }
+    let closed = [&data[..45], &[0x15, 3, 3, 0, 26, 1]].concat();
+    assert_eq!(classify(Side::default(), joined(&closed)).state, State::Encrypted);
     let mut event = vec![0, 1, 2, 3, 4, 0x1e, 1, 0, 0, 0, 30, 0, 0, 0];
     event.resize(31, 0);
     assert_eq!(classify(Side::default(), joined(&packet(9, &event))).protocol, Protocol::Replication);
@@ -189,6 +261,22 @@ fn a_connection_that_was_joined_late_is_known_by_a_message() {
     let behind = [&[0xee; 33][..], &query].concat();
     let side = Side { bytes: &behind, is_from_start: false, starts: &[0, 33] };
     assert_eq!(classify(side, Side::default()).protocol, Protocol::Mysql);
+}
+
+#[test]
+fn packets_in_clear_are_not_taken_for_records() {
+    // Rows of 791 bytes: 17 03 00, and the sequence number.
+    for sequence in 0..=255 {
+        let row = packet(sequence, &[b'a'; 791]);
+        for end in [300, row.len()] {
+            let class = classify(Side::default(), joined(&row[..end]));
+            assert_eq!((class.protocol, class.state), (Protocol::Unknown, State::Unknown), "{sequence} {end}");
+        }
+    }
+    // What is clear wins: a command in one direction, a record in the other.
+    let record = [&[0x17, 3, 3, 0, 40][..], &[8; 40]].concat();
+    let class = classify(joined(&packet(0, b"\x03SELECT 1")), joined(&record));
+    assert_eq!((class.protocol, class.state), (Protocol::Mysql, State::Clear));
 }
 
 #[test]

@@ -5,7 +5,6 @@
 use serde::{Deserialize, Serialize};
 use server::tls::{
     TlsVersion,
-    record::{Deframer, Message},
     server_hello::{self, ServerHello},
     suites,
 };
@@ -21,8 +20,23 @@ const HELLO_EVIDENCE: usize = 11;
 /// Largest length of an encrypted record (RFC 5246 allows 2048 bytes more than the content).
 const MAX_RECORD: usize = 16_384 + 2048;
 
+/// An encrypted record has at least a tag of 16 bytes and one byte more.
+const MIN_ENCRYPTED: usize = 17;
+
+/// `ContentType` of records.
+const ALERT: u8 = 0x15;
+const HANDSHAKE: u8 = 0x16;
+const APPLICATION_DATA: u8 = 0x17;
+
 /// `HandshakeType` of a ServerHello.
 const SERVER_HELLO: u8 = 2;
+
+/// Cipher suites without encryption: those with NULL (RFC 2246, 4279, 4492, 4785, 5246, 5487, 5489), with and without a
+/// pre-shared key, and those of RFC 9150, which only protect integrity.
+const WITHOUT_ENCRYPTION: [u16; 23] = [
+    0x0000, 0x0001, 0x0002, 0x002c, 0x002d, 0x002e, 0x003b, 0x00b0, 0x00b1, 0x00b4, 0x00b5, 0x00b8, 0x00b9, 0xc001,
+    0xc006, 0xc00b, 0xc010, 0xc015, 0xc039, 0xc03a, 0xc03b, 0xc0b4, 0xc0b5,
+];
 
 /// What the server chose.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,18 +59,33 @@ pub(super) fn handshake(
     (client_at, to_server): (usize, &[u8]),
     (server_at, to_client): (usize, &[u8]),
 ) -> Class {
-    let Some(hello) = server_hello(to_client) else {
-        let hello = Evidence::new(Direction::ToServer, client_at, to_server, HEADER, "record with a ClientHello");
-        return Class::new(protocol, State::Opening, vec![hello]).over(protocol, before);
+    let hello = match answer(to_client) {
+        Answer::Hello(hello) => hello,
+        other => {
+            let asked = Evidence::new(Direction::ToServer, client_at, to_server, HEADER, "record with a ClientHello");
+            let state = if other == Answer::Incomplete { State::Opening } else { State::Unknown };
+            return Class::new(protocol, state, vec![asked]).over(protocol, before);
+        }
     };
     let version = TlsVersion::from_wire(hello.version);
     let suite = suites::name(hello.suite);
     let version_name = version.map_or("unknown version", TlsVersion::standard_name);
     let meaning = format!("ServerHello: {version_name}, {suite}");
     let seen = Evidence::new(Direction::ToClient, server_at, to_client, HELLO_EVIDENCE, meaning);
-    let state = if suite.contains("_NULL_") { State::Clear } else { State::Encrypted };
-    let class = Class { tls: Some(Tls { version, suite: Some(suite) }), ..Class::new(protocol, state, vec![seen]) };
+    let tls = Tls { version, suite: Some(suite) };
+    let class = Class { tls: Some(tls), ..Class::new(protocol, state_of(hello.suite), vec![seen]) };
     class.settled().over(protocol, before)
+}
+
+/// What a suite makes of a connection. A number that is not known may stand for a suite without encryption.
+fn state_of(suite: u16) -> State {
+    if WITHOUT_ENCRYPTION.contains(&suite) {
+        State::Clear
+    } else if suites::SUITES.binary_search_by_key(&suite, |(number, _)| *number).is_ok() {
+        State::Encrypted
+    } else {
+        State::Unknown
+    }
 }
 
 /// Whether these bytes begin a record with a ClientHello.
@@ -64,22 +93,54 @@ pub(super) fn is_client_hello(bytes: &[u8]) -> bool {
     matches!(bytes, [0x16, 3, 0..=4, _, _, 1, ..])
 }
 
-fn server_hello(to_client: &[u8]) -> Option<ServerHello> {
-    let mut deframer = Deframer::default();
-    deframer.push(to_client).ok()?;
-    while let Ok(Some(message)) = deframer.next_message() {
-        if let Message::Handshake { kind: SERVER_HELLO, body } = message {
-            return server_hello::parse(&body);
-        }
-    }
-    None
+/// What a server answers to a ClientHello.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    /// Nothing yet, an alert, or a part of a ServerHello.
+    Incomplete,
+    Hello(ServerHello),
+    /// Something that is no answer of TLS.
+    Foreign,
 }
 
-/// A connection that was joined after the handshake: encrypted records, one after the other.
+/// The answer, as far as it is held: a record may go on behind what is held, if the ServerHello in it does not.
+fn answer(to_client: &[u8]) -> Answer {
+    let (mut rest, mut message) = (to_client, Vec::new());
+    while let Some((kind, length)) = record(rest) {
+        let body = rest.get(HEADER..).unwrap_or_default();
+        let (fragment, next) = body.split_at_checked(length).unwrap_or((body, &[]));
+        match kind {
+            HANDSHAKE => message.extend_from_slice(fragment),
+            ALERT => {}
+            _ => return Answer::Foreign,
+        }
+        if let Some(answer) = first_message(&message) {
+            return answer;
+        }
+        rest = next;
+    }
+    let is_begun =
+        matches!(rest, [] | [0x14..=0x18] | [0x14..=0x18, 3] | [0x14..=0x18, 3, 0..=4] | [0x14..=0x18, 3, 0..=4, _]);
+    if is_begun { Answer::Incomplete } else { Answer::Foreign }
+}
+
+/// The first handshake message; `None` if more bytes are needed.
+fn first_message(bytes: &[u8]) -> Option<Answer> {
+    let [kind, high, middle, low, body @ ..] = bytes else { return None };
+    if *kind != SERVER_HELLO {
+        return Some(Answer::Foreign);
+    }
+    let length = usize::try_from(u32::from_be_bytes([0, *high, *middle, *low])).ok()?;
+    let hello = server_hello::parse(body.get(..length)?);
+    Some(hello.map_or(Answer::Foreign, Answer::Hello))
+}
+
+/// A connection that was joined after the handshake: an encrypted record that is held to its end, and then the header
+/// of another, or nothing. A packet of another protocol can begin with the same bytes, but does not end there.
 pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
-    let length = data_record(bytes)?;
-    let next = bytes.get(HEADER.saturating_add(length)..).unwrap_or_default();
-    if !next.is_empty() && !next.starts_with(&[0x15, 3]) && !next.starts_with(&[0x17, 3]) {
+    let length = encrypted(bytes, APPLICATION_DATA)?;
+    let next = bytes.get(HEADER.saturating_add(length)..)?;
+    if !next.is_empty() && encrypted(next, APPLICATION_DATA).or_else(|| encrypted(next, ALERT)).is_none() {
         return None;
     }
     let seen = Evidence::new(direction, at, bytes, HEADER, "record with encrypted data");
@@ -87,9 +148,16 @@ pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Op
     Some(Class { tls: Some(tls), ..Class::new(Protocol::Tls, State::Encrypted, vec![seen]) }.settled())
 }
 
-/// Length of an application data record; the shortest has a tag of 16 bytes and one byte more.
-fn data_record(bytes: &[u8]) -> Option<usize> {
-    let [0x17, 3, 0..=4, high, low, ..] = bytes else { return None };
+/// Length of an encrypted record of this type, TLS 1.0 or later.
+fn encrypted(bytes: &[u8], kind: u8) -> Option<usize> {
+    let (found, length) = record(bytes)?;
+    let is_tls = matches!(bytes.get(2), Some(1..=3));
+    (found == kind && is_tls && length >= MIN_ENCRYPTED).then_some(length)
+}
+
+/// Type and length of the record with this header.
+fn record(bytes: &[u8]) -> Option<(u8, usize)> {
+    let [kind @ 0x14..=0x18, 3, 0..=4, high, low, ..] = bytes else { return None };
     let length = usize::from(u16::from_be_bytes([*high, *low]));
-    (17..=MAX_RECORD).contains(&length).then_some(length)
+    (length <= MAX_RECORD).then_some((*kind, length))
 }
