@@ -251,6 +251,8 @@ fn while_the_repository_fails_the_lag_is_said() {
     let server = mysql();
     server.sql(TABLE).expect("a table is made");
     let backups = backups(&server, server.socket());
+    // What waits on this host would not be behind.
+    backups.configure("segment_every", "spool_max = \"0\"\nsegment_every");
     once(&backups).is(0);
     let (repository, aside) = (backups.path("repository"), backups.path("aside"));
     let says = backups.path("says");

@@ -263,7 +263,7 @@ mod tests {
             let (name, user) = (name.to_owned(), user.to_owned());
             secret_name(&StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() })
         };
-        for (name, user) in [("INNODBKey-x-1", ""), ("mine", "me@localhost"), ("é", "ü_1")] {
+        for (name, user) in [("INNODBKey-x-1", ""), ("mine", "me@localhost"), ("clé", "müller_1")] {
             let found = Identity::of_secret(&named(name, user).unwrap()).unwrap();
             assert_eq!((found.name.as_str(), found.user.as_str()), (name, user));
         }

@@ -18,6 +18,9 @@ use crate::packet::{Link, is_fragment, parse};
 /// Memory for the file: the largest block that is read. tcpdump cuts packets at 256 KiB.
 const BUFFER_BYTES: usize = 1 << 20;
 
+const TOO_LARGE: &str = "a block has more than 1 MiB";
+const UNREADABLE: &str = "the file cannot be read";
+
 const MICROSECONDS: NonZeroU64 = NonZeroU64::new(1_000_000).unwrap();
 const NANOSECONDS: NonZeroU64 = NonZeroU64::new(1_000_000_000).unwrap();
 
@@ -94,16 +97,19 @@ fn read_from(file: impl Read + Send, path: &Path, table: &mut FlowTable) -> Resu
             }
             Err(PcapError::Eof) => break false,
             Err(PcapError::UnexpectedEof) => break true,
-            Err(PcapError::Incomplete(_)) if reader.reader_exhausted() => break true,
-            Err(PcapError::Incomplete(_)) if reader.data().len() < BUFFER_BYTES => {
+            Err(PcapError::Incomplete(_)) => {
+                if reader.reader_exhausted() {
+                    break true;
+                }
+                if reader.data().len() >= BUFFER_BYTES {
+                    return Err(damaged(position, TOO_LARGE));
+                }
                 if reader.refill().is_err() {
-                    return Err(damaged(position, "the file cannot be read"));
+                    return Err(damaged(position, UNREADABLE));
                 }
             }
-            Err(PcapError::Incomplete(_) | PcapError::BufferTooSmall) => {
-                return Err(damaged(position, "a block has more than 1 MiB"));
-            }
-            Err(PcapError::ReadError) => return Err(damaged(position, "the file cannot be read")),
+            Err(PcapError::BufferTooSmall) => return Err(damaged(position, TOO_LARGE)),
+            Err(PcapError::ReadError) => return Err(damaged(position, UNREADABLE)),
             Err(_) => return Err(damaged(position, "is not a block of a capture file")),
         }
     };

@@ -128,7 +128,7 @@ fn pages() -> Vec<(String, String)> {
 /// Commands in code blocks, and in tables of the README and of the index of tasks, which have a question and a command in each
 /// row.
 fn in_page((path, text): &(String, String)) -> Vec<Printed> {
-    let (mut in_block, has_rows) = (false, path.ends_with("README.md"));
+    let (mut in_block, has_rows) = (false, ["README.md", "docs/README.md"].contains(&path.as_str()));
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         match line.trim_start().starts_with("```") {

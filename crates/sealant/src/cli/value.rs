@@ -199,7 +199,8 @@ mod tests {
         assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
         assert_eq!(time("1h"), Ok(Duration::from_secs(3600)));
         assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
-        assert!(time("0").is_err() && time("0s").is_err() && time("m").is_err() && time("1d").is_err());
+        assert!(time("0").is_err() && time("0s").is_err() && time("m").is_err());
+        assert_eq!(time("1d"), Ok(Duration::from_secs(86_400)));
         assert!(time("18446744073709551615").is_err());
         assert_eq!(whole_seconds("1500ms"), Err("whole seconds".to_owned()));
         assert_eq!(whole_seconds("2000ms"), time("2"));
