@@ -160,10 +160,12 @@ fn a_run_is_killed_while_it_copies_a_server(followed: &Followed, mut random: Ran
     let began = Instant::now();
     followed.is_backed_up(Some(&load));
     let whole = u64::try_from(began.elapsed().as_micros()).expect("not that long") / 2;
+    let mut alive = 0;
     for round in 0..number("SEALANT_FAULTS", 3) {
         let before = followed.number_of_backups();
         let mut running = followed.run();
         sleep(Duration::from_micros(random.below(whole)));
+        alive += u32::from(running.try_wait().expect("it is asked").is_none());
         running.kill().expect("it was there");
         running.wait().expect("it ends");
         let definition = format!("SET SESSION lock_wait_timeout = 30; CREATE TABLE bank.after{round} (a INT)");
@@ -172,6 +174,7 @@ fn a_run_is_killed_while_it_copies_a_server(followed: &Followed, mut random: Ran
         assert!(followed.number_of_backups() <= before + 1);
         followed.is_backed_up(Some(&load));
     }
+    assert!(alive > 0, "every run had ended before it was killed");
 }
 
 #[test]

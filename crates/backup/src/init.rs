@@ -31,6 +31,8 @@ pub struct Init {
     pub signer: String,
     /// What was observed of the store, if it is a bucket.
     pub observed: Option<Observed>,
+    /// Why the rest could not be observed.
+    pub unobserved: Vec<store::Error>,
 }
 
 /// Creates the repository and the signing key, unless they exist, and checks the words that recipients have decrypted.
@@ -41,11 +43,12 @@ pub fn init(config: &Config, answers: &[String]) -> Result<Init, Error> {
     let made_key = make_key(config)?;
     let key = config.signing_key()?;
     let (repository, made_repository, observed) = make_repository(config)?;
+    let (observed, unobserved) = observed.map_or_else(Default::default, |(observed, faults)| (Some(observed), faults));
     let mut recipients = State::open(&config.state, &repository.id, &config.host)?.recipients()?;
     answers.iter().try_for_each(|answer| recipients.answer(answer))?;
     let challenges = recipients.challenges(&recipients.unproven(&config.all_recipients()))?;
     let signer = format!("{} namespaces=\"{}\" {}", config.host, archive::receipt::NAMESPACE, key.public());
-    Ok(Init { repository, made_repository, made_key, challenges, signer, observed })
+    Ok(Init { repository, made_repository, made_key, challenges, signer, observed, unobserved })
 }
 
 /// Opens the repository of a configuration.
@@ -86,8 +89,11 @@ pub fn open_location(location: &Location) -> Result<Repository, Error> {
     Repository::open(location.open()?)
 }
 
+/// What was observed of a store, and why the rest could not be.
+type Observation = (Observed, Vec<store::Error>);
+
 /// Creates the repository unless it exists, and determines whether this host may read it.
-fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observed>), Error> {
+fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observation>), Error> {
     let (put, id) = Repository::create(&*config.repository.make()?)?;
     let (repository, may_read) = match Repository::open(config.repository.open()?) {
         Err(error) if is_denied(&error) => {
@@ -103,17 +109,17 @@ fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observed
         }
     };
     let Location::Bucket(settings) = &config.repository else { return Ok((repository, put == Put::New, None)) };
-    let observed = Some(observe(settings, &config.host)?);
-    RepositoryRecord::write(config, &repository.id, may_read, observed.clone())?;
-    Ok((repository, put == Put::New, observed))
+    let (observed, faults) = observe(settings, &config.host, put)?;
+    RepositoryRecord::write(config, &repository.id, may_read, Some(observed.clone()))?;
+    Ok((repository, put == Put::New, Some((observed, faults))))
 }
 
 /// Observes what the store does.
-fn observe(settings: &Settings, host: &str) -> Result<Observed, Error> {
+fn observe(settings: &Settings, host: &str, put: Put) -> Result<Observation, Error> {
     let mut random = [0; 8];
     aws_lc_rs::rand::fill(&mut random).map_err(|_| Error::Randomness)?;
     let absent = format!("{}probe-{:016x}", names::of_host(host), u64::from_le_bytes(random));
-    Ok(S3::open(settings)?.observe(&name(names::REPOSITORY)?, &name(&absent)?)?)
+    Ok(S3::open(settings)?.observe(&name(names::REPOSITORY)?, put, &name(&absent)?))
 }
 
 fn may_list(store: &dyn Store, host: &str) -> Result<bool, Error> {

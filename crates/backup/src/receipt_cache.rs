@@ -8,7 +8,7 @@
 mod file;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt,
     io::{Cursor, Read},
     ops::Range,
@@ -18,12 +18,14 @@ use std::{
 
 use archive::{Digest, names};
 use jiff::SignedDuration;
-use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
+use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store, s3::S3Fault};
 
 use self::file::CacheFile;
 
 /// Name of the directory, in that of the state.
 const DIRECTORY: &str = "receipt-cache";
+/// Beginning of the name of a host's file.
+const OF_HOST: &str = "host-";
 /// Maximum length of an object that is kept.
 const MAX_OBJECT_BYTES: u64 = 8 << 20;
 /// Maximum length of all files of a repository's cache.
@@ -41,7 +43,20 @@ struct Cache {
     group: String,
     /// What the last listings say about its objects.
     listed: HashMap<Name, Listed>,
+    /// Prefixes of these listings.
+    prefixes: BTreeSet<String>,
     file: CacheFile,
+}
+
+impl Cache {
+    /// Whether the listings have all objects that the file may have.
+    fn is_whole(&self) -> bool {
+        let has = |prefix: &str| self.prefixes.contains(prefix);
+        match self.group.strip_prefix(OF_HOST) {
+            Some(host) => has(&names::of_host(host)) || has(&names::receipts(host)) && has(&names::binlogs(host)),
+            None => has(names::PRUNES),
+        }
+    }
 }
 
 impl CachedStore {
@@ -60,14 +75,20 @@ impl CachedStore {
         let mut caches = self.caches();
         // Hosts are read one after the other.
         caches.retain(|cache| cache.group == group || is_declarations(&cache.group) || is_declarations(group));
-        if !caches.iter().any(|cache| cache.group == group) {
+        // A store without entity tags needs no file.
+        let is_needed = listed.iter().any(is_kept);
+        if is_needed && !caches.iter().any(|cache| cache.group == group) {
             let file = CacheFile::open(&self.directory, group, MAX_BYTES);
-            caches.push(Cache { group: group.to_owned(), listed: HashMap::new(), file });
+            caches.push(Cache { group: group.to_owned(), listed: HashMap::new(), prefixes: BTreeSet::new(), file });
         }
         let Some(cache) = caches.iter_mut().find(|cache| cache.group == group) else { return };
         cache.listed.retain(|name, _| !name.as_str().starts_with(prefix));
+        cache.prefixes.insert(prefix.to_owned());
+        if cache.is_whole() {
+            cache.file.may_drop = true;
+        }
         for one in listed.iter().filter(|one| is_kept(one)) {
-            cache.file.mark(&identity(one));
+            cache.file.mark(&self.identity(one));
             cache.listed.insert(one.name.clone(), one.clone());
         }
     }
@@ -78,6 +99,13 @@ impl CachedStore {
         let caches = self.caches();
         let cache = caches.iter().find(|cache| cache.group == group)?;
         cache.listed.get(name).map(|listed| (group, listed.clone()))
+    }
+
+    /// Hash of all that the listing says about an object, and of where that is.
+    fn identity(&self, listed: &Listed) -> Digest {
+        let Listed { name, bytes, modified, etag } = listed;
+        let etag = etag.as_deref().unwrap_or_default();
+        Digest::compute(format!("{} {name} {bytes} {modified} {etag}", self.inner.location()).as_bytes())
     }
 
     /// Calls `work` with the file of a group, unless it was closed meanwhile.
@@ -101,12 +129,17 @@ impl Store for CachedStore {
         let Some((group, listed)) = self.listed(name).filter(|_| range.is_none()) else {
             return self.inner.get(name, range);
         };
-        let identity = identity(&listed);
+        let identity = self.identity(&listed);
         if let Some(bytes) = self.with_file(&group, |file| file.read(&identity)) {
             return Ok(Box::new(Cursor::new(bytes)));
         }
+        let found = match self.inner.get_listed(&listed) {
+            // The listing is older than the object.
+            Err(StoreError::S3 { fault: S3Fault::Replaced, .. }) => return self.inner.get(name, None),
+            found => found?,
+        };
         let mut bytes = Vec::new();
-        let read = self.inner.get_listed(&listed)?.take(listed.bytes.saturating_add(1)).read_to_end(&mut bytes);
+        let read = found.take(listed.bytes.saturating_add(1)).read_to_end(&mut bytes);
         let failed = |source| StoreError::Io { path: name.to_string(), doing: "cannot be read", source };
         read.map_err(failed)?;
         if bytes.len() as u64 == listed.bytes {
@@ -153,7 +186,7 @@ fn group(name: &str) -> Option<String> {
     if name.starts_with(names::PRUNES) {
         return Some(names::PRUNES.trim_end_matches('/').to_owned());
     }
-    names::host(name).map(|host| format!("host-{host}"))
+    names::host(name).map(|host| format!("{OF_HOST}{host}"))
 }
 
 fn is_declarations(group: &str) -> bool {
@@ -165,12 +198,6 @@ fn is_kept(listed: &Listed) -> bool {
     let name = listed.name.as_str();
     let is_document = name.ends_with(names::RECEIPT) || name.ends_with(names::SIGNATURE);
     is_document && listed.etag.is_some() && listed.bytes <= MAX_OBJECT_BYTES
-}
-
-/// Hash of all that the listing says about an object.
-fn identity(listed: &Listed) -> Digest {
-    let Listed { name, bytes, modified, etag } = listed;
-    Digest::compute(format!("{name} {bytes} {modified} {}", etag.as_deref().unwrap_or_default()).as_bytes())
 }
 
 #[cfg(test)]
@@ -252,7 +279,7 @@ mod tests {
     /// Reads the receipts that are listed, in a new run.
     fn read_all(remote: &Remote, state: &Path) -> Vec<Vec<u8>> {
         let store = CachedStore::new(Box::new(remote.clone()), state, "id");
-        let listed = store.list(&names::receipts("db1")).unwrap();
+        let listed = store.list(&names::of_host("db1")).unwrap();
         listed.iter().map(|listed| read(&store, listed.name.as_str())).collect()
     }
 
@@ -328,6 +355,30 @@ mod tests {
         let mut file = CacheFile::open(state.path(), "small", 1000);
         let identity = Digest::compute(b"some");
         assert!(file.add(&identity, &[7; 500]).is_some() && file.add(&identity, &[7; 500]).is_none());
+    }
+
+    #[test]
+    fn a_listing_of_a_part_drops_nothing_of_the_rest() {
+        let (state, remote) = (tempfile::tempdir().unwrap(), Remote::default());
+        (1..=9).for_each(|number| remote.set(&receipt(number), &[7; 100_000]));
+        remote.set(&names::binlog_receipt("db1", "server", 1), b"binlogs");
+        read_all(&remote, state.path());
+        remote.reads();
+        let store = CachedStore::new(Box::new(remote.clone()), state.path(), "id");
+        store.list(&names::binlogs("db1")).unwrap();
+        drop(store);
+        assert_eq!((read_all(&remote, state.path()).len(), remote.reads()), (10, 0));
+    }
+
+    #[test]
+    fn a_store_without_entity_tags_needs_no_file() {
+        let (state, directory) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let inner = store::Directory::open(directory.path()).unwrap();
+        inner.put_new(&receipt(1).parse().unwrap(), &mut Cursor::new(b"one"), 3).unwrap();
+        let store = CachedStore::new(Box::new(inner), state.path(), "id");
+        assert_eq!(store.list(&names::receipts("db1")).unwrap().len(), 1);
+        assert_eq!(read(&store, &receipt(1)), b"one");
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Measures what a backup of a running server costs its clients: `sealant backup run --full` with `provider = "follow"`
-//! while two clients commit without a pause. Each round has a window without a backup and one with it, so that
-//! disturbances affect both.
+//! while two clients commit without a pause. Each round has a window without a backup and one with it, in alternating
+//! order, so that disturbances affect both.
 //!
 //! `cargo bench --package sealant --bench follow`; `docs/benchmarks.md` describes it.
 //!
@@ -69,22 +69,31 @@ fn measure(name: &str, builder: ServerBuilder) -> Result<(), Failed> {
     let clients = Clients::start(&server);
     // Not measured: the first backup creates the state, and the clients fill the caches.
     repository.run()?;
-    let mut figures = Figures::default();
-    for _ in 0..rounds {
+    let (mut figures, mut length) = (Figures::default(), Duration::ZERO);
+    for round in 0..rounds {
+        // The window without a backup lasts as long as the last backup.
+        let before = (round % 2 == 1).then(|| idle(length));
         let began = Instant::now();
         let (copied, longest) = repository.run()?;
         let ended = Instant::now();
-        let alone = ended + (ended - began);
-        thread::sleep(alone - ended);
+        length = ended - began;
+        let (alone, alone_ended) = before.unwrap_or_else(|| idle(length));
         figures.copying.push(clients.rate(began, began + copied));
         figures.running.push(clients.rate(began, ended));
-        figures.alone.push(clients.rate(ended, alone));
+        figures.alone.push(clients.rate(alone, alone_ended));
         figures.longest_running.push(clients.longest(began, ended));
-        figures.longest_alone.push(clients.longest(ended, alone));
+        figures.longest_alone.push(clients.longest(alone, alone_ended));
         figures.reported.push(longest);
     }
     figures.print(name, mib);
     Ok(())
+}
+
+/// Lets a window pass; returns its beginning and its end.
+fn idle(length: Duration) -> (Instant, Instant) {
+    let began = Instant::now();
+    thread::sleep(length);
+    (began, Instant::now())
 }
 
 impl Figures {
@@ -237,7 +246,9 @@ fn client(target: &Target, number: u64, stop: &AtomicBool, commits: &std::sync::
         // A deadlock rolls it back.
         let committed = statements.into_iter().all(|statement| connection.query(&statement).is_ok());
         if committed {
-            commits.lock().expect("no client panics").push((Instant::now(), began.elapsed()));
+            // The wait for the list is no latency.
+            let ended = Instant::now();
+            commits.lock().expect("no client panics").push((ended, ended - began));
         } else {
             let _ = connection.query("ROLLBACK");
         }

@@ -73,23 +73,43 @@ fn what_a_store_does_is_observed() {
         };
         let store = open(&server.endpoint());
         put(&store, "existing", b"x").expect("put");
-        let observed = store.observe(&name("existing"), &name("absent")).expect("observed");
-        assert_eq!(observed.checksums, Some(true), "{observed:?}");
+        let (observed, faults) = store.observe(&name("existing"), Put::New, &name("absent"));
+        assert_eq!((observed.checksums, faults.len()), (Some(true), 0), "{observed:?} {faults:?}");
         assert_eq!((observed.versions, observed.locks), (Some(is_locking), is_locking.then_some(true)), "{observed:?}");
         assert!(observed.warnings().is_empty(), "{observed:?}");
         assert_eq!(store.list("").expect("a listing").len(), 1, "nothing is left");
 
+        // An object from before the bucket locked.
+        if is_locking {
+            put(
+                &S3::open(&Settings { lock: None, ..settings(&server, &root, "s3://locking/db") }).expect("a store"),
+                "old",
+                b"x",
+            )
+            .expect("put");
+            let locks = |put| store.observe(&name("old"), put, &name("absent")).0.locks;
+            assert_eq!((locks(Put::New), locks(Put::Exists)), (Some(false), None));
+            store.delete(&name("old")).expect("deleted");
+        }
+
+        // A refusal for another reason is no verdict.
+        let fault = |seen: &Seen| if seen.method == "PUT" { Fault::Answer(422, "odd") } else { Fault::None };
+        let proxy = FaultyStore::start(server.port(), fault).expect("a proxy");
+        let (odd, faults) = open(&proxy.endpoint()).observe(&name("existing"), Put::New, &name("absent"));
+        assert_eq!((odd.checksums, odd.versions, faults.len()), (None, Some(is_locking), 1), "{faults:?}");
+
         // A store that takes everything, and whose answers say so.
         let fault = |seen: &Seen| if seen.method == "PUT" { Fault::Answer(200, "taken") } else { Fault::None };
         let proxy = FaultyStore::start(server.port(), fault).expect("a proxy");
-        let careless = open(&proxy.endpoint()).observe(&name("existing"), &name("absent")).expect("observed");
+        let (careless, _) = open(&proxy.endpoint()).observe(&name("existing"), Put::New, &name("absent"));
         assert_eq!(careless.checksums, Some(false));
         assert!(careless.warnings()[0].contains("checksum"), "{:?}", careless.warnings());
     }
     // In a bucket without locks the store may refuse to lock, or ignore that; it is not called locked.
     let nobody = server.create_user("nobody").expect("a user");
     let denied = S3::open(&settings(&server, &nobody, "s3://plain/db")).expect("a store");
-    let unknown = denied.observe(&name("existing"), &name("absent")).expect("no error");
+    let (unknown, faults) = denied.observe(&name("existing"), Put::New, &name("absent"));
+    assert!(faults.is_empty(), "{faults:?}");
     assert_eq!((unknown.checksums, unknown.versions, unknown.clock_ahead_seconds), (None, None, None));
 }
 

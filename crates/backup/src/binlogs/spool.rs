@@ -12,7 +12,7 @@ use std::{
 };
 
 use archive::{Digest, binlog::Segment, receipt::Object};
-use files::{WriteOptions, write_atomic};
+use files::{WriteOptions, free_bytes, write_atomic};
 use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ use crate::{Config, Error, Repository, state::make_directory};
 
 /// Beginning of the name of the directory, before that of the server.
 const PREFIX: &str = "spool-";
+
+/// Space to leave on the file system, for the state and for other programs.
+const RESERVE_BYTES: u64 = 64 << 20;
 
 /// A part that is not stored yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +92,13 @@ impl Spool {
     /// The spool of a server below the state directory of the host.
     pub(super) fn new(state: &Path, server: &str) -> Self {
         Self { directory: state.join(format!("{PREFIX}{server}")) }
+    }
+
+    /// Whether the file system has space for a part.
+    pub(super) fn has_space(&self, object: Object) -> Result<bool, Error> {
+        let state = self.directory.parent().unwrap_or(&self.directory);
+        let free = free_bytes(state).map_err(Error::io(state, "cannot be read"))?;
+        Ok(free > object.bytes.saturating_add(RESERVE_BYTES))
     }
 
     /// Writes a part durably.

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    rc::Rc,
     time::SystemTime,
 };
 
@@ -111,17 +112,21 @@ pub(super) struct PendingReceipt {
 pub(super) struct StateFile {
     path: PathBuf,
     pub(super) archive: ArchiveState,
-    _lock: fs::File,
+    _lock: Rc<fs::File>,
 }
 
 impl StateFile {
-    /// Opens the state of a server's archive; the state is empty if there is no file.
-    pub(super) fn open(directory: &Path, server: &str) -> Result<Self, Error> {
+    /// Takes the lock of all states in a directory, which is created if it does not exist.
+    pub(super) fn lock(directory: &Path) -> Result<Rc<fs::File>, Error> {
         make_directory(directory)?;
-        let lock_path = directory.join("binlogs.lock");
-        let Some(lock) = lock(&lock_path)? else { return Err(Error::BinlogsBusy { path: lock_path }) };
+        let path = directory.join("binlogs.lock");
+        lock(&path)?.map(Rc::new).ok_or(Error::BinlogsBusy { path })
+    }
+
+    /// Opens the state of a server's archive; the state is empty if there is no file.
+    pub(super) fn open(directory: &Path, server: &str, lock: &Rc<fs::File>) -> Result<Self, Error> {
         let archive = Self::read(directory, server)?;
-        Ok(Self { path: path(directory, server), archive, _lock: lock })
+        Ok(Self { path: path(directory, server), archive, _lock: Rc::clone(lock) })
     }
 
     /// Reads the state of a server's archive; it is empty if there is no file.

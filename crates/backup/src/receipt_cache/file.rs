@@ -45,6 +45,8 @@ pub(super) struct CacheFile {
     /// Length up to which it may grow.
     max_bytes: u64,
     lock: Option<File>,
+    /// Whether what no listing has is gone: the listings of this run have everything that the file may have.
+    pub(super) may_drop: bool,
 }
 
 /// Where the record of an object is.
@@ -68,7 +70,7 @@ impl CacheFile {
         let lock = lock(&directory.join(format!("{name}.lock"))).ok().flatten();
         let others = length_of_others(directory, &path);
         let max_bytes = max_bytes.saturating_sub(others);
-        let mut cache = Self { path, file: None, records: HashMap::new(), end: 0, max_bytes, lock };
+        let mut cache = Self { path, file: None, records: HashMap::new(), end: 0, max_bytes, lock, may_drop: false };
         // An unusable cache only costs time.
         let _ = cache.load();
         cache
@@ -135,7 +137,7 @@ impl CacheFile {
 
     /// Writes the file anew without what no listing has, if that is more than half of it.
     fn compact(&self) -> io::Result<()> {
-        let (Some(file), Some(_)) = (&self.file, &self.lock) else { return Ok(()) };
+        let (Some(file), Some(_), true) = (&self.file, &self.lock, self.may_drop) else { return Ok(()) };
         let listed = self.records.values().filter(|place| place.is_listed);
         let mut records: Vec<Range<u64>> = listed.map(|place| place.offset..place.end()).collect();
         records.sort_by_key(|record| record.start);

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
-use crate::output::message::Failure;
+use crate::output::message::{Failure, warning};
 use crate::output::progress::{Quiet, StatusLine};
 
 /// Make encrypted, signed backups of a data directory, and prove every page of them
@@ -129,10 +129,17 @@ impl HostSelection {
         Ok((repository.with_cache(&config.state), self.host.clone().unwrap_or(config.host)))
     }
 
-    /// What waits on this host for the repository, if it is the one that is meant.
+    /// What waits on this host for the repository, if it is the one that is meant. A state that cannot be read is only
+    /// warned of: the repository can be listed without it.
     pub(crate) fn spooled(&self, repository: &Repository, host: &str) -> Result<Vec<SpoolStatus>, Failure> {
         let config = self.config.read()?;
-        Ok(if config.host == host { SpoolStatus::read_all(&config, repository)? } else { Vec::new() })
+        if config.host != host {
+            return Ok(Vec::new());
+        }
+        Ok(SpoolStatus::read_all(&config, repository).unwrap_or_else(|error| {
+            warning(&format!("what waits on this host is not shown: {error}"));
+            Vec::new()
+        }))
     }
 }
 

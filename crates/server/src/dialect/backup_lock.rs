@@ -18,6 +18,8 @@ pub const UNREGISTER_REDO_CONSUMER: &str = "SELECT innodb_redo_log_consumer_unre
 /// Ends the locks of [`lock_tables`].
 pub const UNLOCK_TABLES: &str = "UNLOCK TABLES";
 
+/// MariaDB: what the statements of a backup begin with.
+pub const STAGE: &str = "BACKUP STAGE ";
 /// MariaDB: begins a backup; changes that skip the redo log are recorded. Needs RELOAD.
 pub const STAGE_START: &str = "BACKUP STAGE START";
 /// MariaDB: flushes tables that are not in use, and blocks changes of tables without transactions.
@@ -38,13 +40,21 @@ pub const MYSQL_HOLDERS: &str = "SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_US
      t.PROCESSLIST_TIME AS seconds FROM performance_schema.metadata_locks l JOIN performance_schema.threads t \
      ON t.THREAD_ID = l.OWNER_THREAD_ID WHERE l.OBJECT_TYPE = 'BACKUP LOCK' AND l.LOCK_STATUS = 'GRANTED' \
      AND t.PROCESSLIST_ID <> CONNECTION_ID() GROUP BY 1, 2, 3, 4 ORDER BY seconds DESC";
+/// What makes [`MYSQL_HOLDERS`] see locks.
+pub const ENABLE_MYSQL_HOLDERS: &str =
+    "turn on performance_schema, and in its setup_instruments wait/lock/metadata/sql/mdl";
 /// The privileges for [`MYSQL_HOLDERS`].
 pub const GRANT_MYSQL_HOLDERS: &str = "GRANT SELECT ON performance_schema.metadata_locks TO the account, and on \
                                        performance_schema.threads";
-/// MariaDB: sessions that run a statement, with the columns of [`MYSQL_HOLDERS`]. It does not say which of them a stage
-/// waits for; without the privilege PROCESS it lists only the account's own.
+/// MySQL: 1 if [`MYSQL_HOLDERS`] sees locks, 0 if the Performance Schema or its instrument of metadata locks is off: the
+/// query itself holds one. Needs SELECT on the table.
+pub const MYSQL_SEES_HOLDERS: &str = "SELECT EXISTS (SELECT 1 FROM performance_schema.metadata_locks)";
+/// MariaDB: sessions that run a statement and do not wait for a backup lock themselves, with the columns of
+/// [`MYSQL_HOLDERS`]. It does not say which of them a stage waits for; without the privilege PROCESS it lists only the
+/// account's own.
 pub const MARIADB_RUNNING: &str = "SELECT ID AS id, USER AS user, INFO AS statement, TIME AS seconds FROM information_schema.PROCESSLIST \
-     WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND INFO IS NOT NULL ORDER BY TIME_MS DESC";
+     WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND INFO IS NOT NULL \
+     AND IFNULL(STATE, '') NOT LIKE 'Waiting for backup lock%' ORDER BY TIME_MS DESC";
 /// The privilege to see all sessions in [`MARIADB_RUNNING`].
 pub const GRANT_MARIADB_RUNNING: &str = "GRANT PROCESS ON *.* TO the account";
 

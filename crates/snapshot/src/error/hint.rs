@@ -4,6 +4,8 @@ use std::{borrow::Cow, io};
 
 use innodb::{log_copy::LogCopyFault, redo_copy::RedoCopyFault};
 
+use server::dialect::backup_lock;
+
 use super::Error;
 use crate::lock_holder::Holder;
 use crate::prepare_fault::{PrepareFault, manual_steps};
@@ -20,7 +22,7 @@ impl Error {
                 Some("do not run the program on it: it would write where that leads; ask who sent this".into())
             }
             Self::Unprepared { directory, program, .. } => Some(manual_steps(*program, directory).into()),
-            Self::Lock { holders, grant, .. } => Some(lock_hint(holders.as_deref(), grant)),
+            Self::Lock { statement, holders, grant, .. } => Some(lock_hint(statement, holders.as_deref(), grant)),
             Self::NoProvider { refused, .. } => {
                 let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
                 worth_saying.or_else(|| Some("stop the server and use its directory as it is".into()))
@@ -144,12 +146,32 @@ impl Error {
 }
 
 /// What to do about sessions that hold up a backup lock.
-fn lock_hint(holders: Option<&[Holder]>, grant: &'static str) -> Cow<'static, str> {
+fn lock_hint(statement: &str, holders: Option<&[Holder]>, grant: &'static str) -> Cow<'static, str> {
     match holders {
+        // MariaDB does not say which session a stage waits for.
+        Some([_, ..]) if statement.starts_with(backup_lock::STAGE) => {
+            "one of these may hold it: wait until their statements are done; then try again".into()
+        }
         Some([first, ..]) => {
             format!("wait until that statement is done, or end it (KILL QUERY {}); then try again", first.id).into()
         }
         Some([]) => "whatever held it has ended: try again".into(),
         None => format!("{grant}, so that the next error names the session that holds it").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_to_end_a_session_that_may_not_hold_the_lock() {
+        let session = Holder { id: 12, user: "app".to_owned(), statement: "UPDATE".to_owned(), seconds: 61 };
+        let hint = |statement| lock_hint(statement, Some(std::slice::from_ref(&session)), "GRANT");
+        assert!(hint(backup_lock::LOCK_INSTANCE).contains("KILL QUERY 12"));
+        for stage in [backup_lock::STAGE_START, backup_lock::STAGE_BLOCK_COMMIT] {
+            let hint = hint(stage);
+            assert!(hint.contains("one of these may hold it") && !hint.contains("KILL"), "{hint}");
+        }
     }
 }

@@ -148,7 +148,14 @@ impl Session {
         let is_mysql = self.identity.version.flavor.is_mysql_like();
         let mut found = |query| self.rows(query, Privilege::Unknown).ok().map(|rows| Holder::from_rows(&rows));
         if is_mysql {
-            return (found(backup_lock::MYSQL_HOLDERS), backup_lock::GRANT_MYSQL_HOLDERS);
+            let holders = found(backup_lock::MYSQL_HOLDERS);
+            // Without the instrument, an empty list says nothing.
+            let is_unseen = holders.as_ref().is_some_and(Vec::is_empty)
+                && self.scalar(backup_lock::MYSQL_SEES_HOLDERS).is_ok_and(|sees| sees.as_deref() == Some("0"));
+            return match is_unseen {
+                true => (None, backup_lock::ENABLE_MYSQL_HOLDERS),
+                false => (holders, backup_lock::GRANT_MYSQL_HOLDERS),
+            };
         }
         let running = found(backup_lock::MARIADB_RUNNING).unwrap_or_default();
         let changing: Vec<Holder> = running.into_iter().filter(Holder::changes).collect();

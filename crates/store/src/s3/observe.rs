@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use serde::{Deserialize, Serialize};
 
 use super::{S3, S3Fault, client::Upload, sum_of};
-use crate::{Error, Name, Store};
+use crate::{Error, Name, Put, Store};
 
 /// What was observed of a store. `None`: it could not be observed, for lack of a permission or because it was not needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,21 +23,25 @@ pub struct Observed {
 }
 
 impl S3 {
-    /// Observes the store by the object `existing`, and by one of the name `absent`, which a careful store refuses.
-    ///
-    /// # Errors
-    /// [`Error::S3`], unless a permission is missing.
-    pub fn observe(&self, existing: &Name, absent: &Name) -> Result<Observed, Error> {
-        let observed = self.observe_object(existing).and_then(|observed| {
-            let checksums = unless_denied(self.refuses_wrong_checksum(absent))?;
-            Ok(Observed { checksums, ..observed })
+    /// Observes the store by the object `existing`, which was put as `put`, and by one of the name `absent`, which a
+    /// careful store refuses. What cannot be observed for another reason than a missing permission is also returned.
+    pub fn observe(&self, existing: &Name, put: Put, absent: &Name) -> (Observed, Vec<Error>) {
+        let (object, checksums) = (self.observe_object(existing, put), self.refuses_wrong_checksum(absent));
+        let mut faults = Vec::new();
+        let observed = unless_denied(object).unwrap_or_else(|fault| {
+            faults.push(self.failed(fault));
+            None
         });
-        observed.map_err(|fault| self.failed(fault))
+        let checksums = unless_denied(checksums).unwrap_or_else(|fault| {
+            faults.push(self.failed(fault));
+            None
+        });
+        (Observed { checksums, ..observed.unwrap_or_default() }, faults)
     }
 
-    fn observe_object(&self, name: &Name) -> Result<Observed, S3Fault> {
+    fn observe_object(&self, name: &Name, put: Put) -> Result<Observed, S3Fault> {
         let key = self.client.address.key(name);
-        let Some(reply) = unless_denied(self.call_head(&key))? else { return Ok(Observed::default()) };
+        let reply = self.call_head(&key)?;
         let date = reply.header("date").and_then(|date| rfc2822::parse(date).ok());
         let ahead = date.map(|date| date.timestamp().duration_since(Timestamp::now()).as_secs());
         let locked_until = reply.header("x-amz-object-lock-retain-until-date").and_then(|end| end.parse().ok());
@@ -45,7 +49,8 @@ impl S3 {
         Ok(Observed {
             checksums: None,
             versions: Some(reply.header("x-amz-version-id").is_some_and(|version| version != "null")),
-            locks: self.lock.map(|_| is_locked),
+            // The lock of an older object may have ended, or none was asked for.
+            locks: self.lock.map(|_| is_locked).filter(|is_locked| *is_locked || put == Put::New),
             clock_ahead_seconds: ahead,
         })
     }

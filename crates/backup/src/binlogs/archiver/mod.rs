@@ -111,6 +111,7 @@ pub fn archive(
     let key = config.signing_key()?;
     let directory = config.state.join(&repository.id).join(&config.host);
     let (_, source) = Source::connect(&account)?;
+    let lock = StateFile::lock(&directory)?;
     let open = |server: &str| -> Result<_, Error> {
         Ok(Archiver {
             config,
@@ -120,31 +121,35 @@ pub fn archive(
             mode,
             stop,
             note,
-            state: StateFile::open(&directory, server)?,
+            state: StateFile::open(&directory, server, &lock)?,
             spool: Spool::new(&directory, server),
             is_verified: false,
             pauses: PAUSES,
             next_attempt: Instant::now(),
+            has_failed: false,
+            former: Vec::new(),
             archived: Archived { server: server.to_owned(), ..Archived::default() },
             written: Instant::now(),
         })
     };
     // A server that was archived before may not come back.
+    let mut former = Vec::new();
     for other in StateFile::servers(&directory)?.iter().filter(|other| **other != source.id) {
-        match open(other)?.finish_earlier() {
-            // Another host has continued its archive.
-            Ok(()) | Err(Error::OtherArchiver { .. }) => {}
-            Err(error) => return Err(error),
+        let mut other = open(other)?;
+        if !other.finish_earlier()? {
+            former.push(other);
         }
     }
-    let mut archiver = open(&source.id)?;
+    let mut archiver = Archiver { former, ..open(&source.id)? };
     archiver.recover()?;
     let verified = archiver.verify_state();
     archiver.tried(verified)?;
     archiver.drain()?;
     archiver.begin(&source, &directory)?;
     archiver.run(&source)?;
+    let former = archiver.finish_former();
     archiver.finish()?;
+    former?;
     let ArchiveState { end, gtid, previous, .. } = archiver.state.archive.clone();
     Ok(Archived { end, gtid, receipt: previous, ..archiver.archived })
 }
@@ -175,16 +180,40 @@ struct Archiver<'a> {
     pauses: Backoff,
     /// Time of the next attempt.
     next_attempt: Instant,
+    /// Whether the last attempt has failed.
+    has_failed: bool,
+    /// Archives of servers that were replaced, of which something waits for the store.
+    former: Vec<Self>,
 }
 
 impl Archiver<'_> {
-    /// Stores what an earlier run has left, of a server that was replaced.
-    fn finish_earlier(&mut self) -> Result<(), Error> {
-        if self.is_backlogged() || !self.state.archive.pending.is_empty() {
-            self.recover()?;
-            self.finish()?;
+    /// Stores what an earlier run has left, of a server that was replaced. Returns whether nothing is left; the store
+    /// may fail.
+    fn finish_earlier(&mut self) -> Result<bool, Error> {
+        if !self.is_backlogged() && self.state.archive.pending.is_empty() {
+            return Ok(true);
+        }
+        self.recover()?;
+        is_ended(self.store_all())
+    }
+
+    /// Stores more of what servers that were replaced have left, after everything of this one.
+    fn go_on_with_former(&mut self) -> Result<(), Error> {
+        if self.former.is_empty() || self.is_backlogged() {
+            return Ok(());
+        }
+        for mut former in std::mem::take(&mut self.former) {
+            if Instant::now() < former.next_attempt || !is_ended(former.store_some())? {
+                self.former.push(former);
+            }
         }
         Ok(())
+    }
+
+    /// Stores all that servers that were replaced have left.
+    fn finish_former(&mut self) -> Result<(), Error> {
+        let former = std::mem::take(&mut self.former);
+        former.into_iter().try_for_each(|mut former| is_ended(former.finish().map(|()| true)).map(drop))
     }
 
     /// Archives until the end is reached or a stop is requested.
@@ -193,7 +222,7 @@ impl Archiver<'_> {
         let mut pauses = PAUSES;
         while !self.is_stopped() {
             let before = self.archived.segments;
-            self.state.archive.drop_partial_transactions();
+            self.drop_partial_transactions()?;
             self.drain()?;
             let failed = match self.follow(source, until.as_ref()) {
                 Ok(StreamEnd::Reached) => break,
@@ -240,6 +269,14 @@ impl Archiver<'_> {
         while Instant::now() < until && !self.is_stopped() {
             thread::sleep(Duration::from_millis(100));
         }
+    }
+}
+
+/// Whether nothing is left of a former server's archive, which another host may have continued.
+fn is_ended(stored: Result<bool, Error>) -> Result<bool, Error> {
+    match stored {
+        Err(Error::OtherArchiver { .. } | Error::OldState { .. }) => Ok(true),
+        stored => stored,
     }
 }
 

@@ -63,9 +63,10 @@ impl Archiver<'_> {
         self.state.save()
     }
 
-    /// Stores the draft, which may already be stored.
+    /// Stores the draft, which may already be stored, once repository and state are known to belong together.
     pub(super) fn put_pending_receipt(&mut self, attempt: Attempt) -> Result<(), Error> {
         let Some(pending) = self.state.archive.draft.clone() else { return Ok(()) };
+        self.verify_state()?;
         let (host, server, number) = (&self.config.host, &self.archived.server, pending.number);
         let names = [names::binlog_signature(host, server, number), names::binlog_receipt(host, server, number)];
         let (signature, receipt) = (pending.signature.as_bytes(), pending.receipt.as_bytes());

@@ -195,7 +195,7 @@ impl Archiver<'_> {
 
     /// Records that logs are missing. What was read before them gets its own receipt first.
     fn lose(&mut self, source: &Source, reason: &str) -> Result<(), Error> {
-        self.state.archive.drop_partial_transactions();
+        self.drop_partial_transactions()?;
         self.finish()?;
         let noticed = Some(Timestamp::now());
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };

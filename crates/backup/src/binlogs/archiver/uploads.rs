@@ -49,7 +49,10 @@ impl Archiver<'_> {
             // The server keeps what is not read, for a while.
             (self.note)(&Note::SpoolFull(&self.spooled(), self.config.spool_bytes));
             self.note_lag(source);
-            self.wait()?;
+            if self.has_failed {
+                self.wait()?;
+            }
+            self.end_pause();
             self.drain()?;
         }
     }
@@ -61,13 +64,19 @@ impl Archiver<'_> {
 
     /// Stores what waits, in order, for a few seconds; nothing if the store has just failed.
     pub(super) fn drain(&mut self) -> Result<(), Error> {
+        self.drain_for(SLICE)?;
+        self.go_on_with_former()
+    }
+
+    /// Stores what waits, in order, for about this long; nothing if the store has just failed.
+    fn drain_for(&mut self, longest: Duration) -> Result<(), Error> {
         let began = Instant::now();
         while self.is_backlogged() && Instant::now() >= self.next_attempt {
             let stored = self.store_next();
             if self.tried(stored)?.is_none() {
                 return Ok(());
             }
-            if began.elapsed() > SLICE {
+            if began.elapsed() > longest {
                 // The server is read for as long.
                 self.next_attempt = Instant::now() + began.elapsed();
             }
@@ -79,15 +88,36 @@ impl Archiver<'_> {
     /// Stores everything that waits, and a receipt of it. A run that follows the server waits for the store, until a
     /// stop is requested.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
-        loop {
-            self.drain()?;
-            if !self.is_backlogged() {
-                self.write_receipt()?;
-            }
-            if !self.is_backlogged() {
-                return Ok(());
-            }
+        while !self.store_all()? {
             self.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Stores everything that waits, and a receipt of it, unless the store fails or has just failed. Returns whether
+    /// nothing waits.
+    pub(super) fn store_all(&mut self) -> Result<bool, Error> {
+        self.end_pause();
+        self.store_for(Duration::MAX)
+    }
+
+    /// Like [`Self::store_all`], for a few seconds.
+    pub(super) fn store_some(&mut self) -> Result<bool, Error> {
+        self.store_for(SLICE)
+    }
+
+    fn store_for(&mut self, longest: Duration) -> Result<bool, Error> {
+        self.drain_for(longest)?;
+        if !self.is_backlogged() {
+            self.write_receipt()?;
+        }
+        Ok(!self.is_backlogged())
+    }
+
+    /// Ends a pause in which the server was to be read, but not one after a failure of the store.
+    fn end_pause(&mut self) {
+        if !self.has_failed {
+            self.next_attempt = Instant::now();
         }
     }
 
@@ -105,9 +135,21 @@ impl Archiver<'_> {
         if sound < archive.spool.len() {
             archive.forget_spool_from(sound);
         }
-        self.state.save()?;
+        // What is removed is not part of the state that is saved, and leaves space for it.
         self.spool.keep_only(&self.state.archive.spool)?;
+        self.state.save()?;
         (self.note)(&Note::Spooled(&self.spooled()));
+        Ok(())
+    }
+
+    /// Drops what the spool has of a transaction that has not ended, so that it is read again.
+    pub(super) fn drop_partial_transactions(&mut self) -> Result<(), Error> {
+        let before = self.state.archive.spool.len();
+        self.state.archive.drop_partial_transactions();
+        self.spool.keep_only(&self.state.archive.spool)?;
+        if self.state.archive.spool.len() < before {
+            (self.note)(&Note::Spooled(&self.spooled()));
+        }
         Ok(())
     }
 
@@ -117,12 +159,14 @@ impl Archiver<'_> {
             Err(error) if self.mode == Mode::Follow && matches!(error, Error::Store(_)) => {
                 let pause = self.pauses.next().unwrap_or_default();
                 self.next_attempt = Instant::now() + pause;
+                self.has_failed = true;
                 (self.note)(&Note::Retry(&error, pause));
                 (self.note)(&Note::Outage(&self.spooled()));
                 Ok(None)
             }
             done => {
                 self.pauses = PAUSES;
+                self.has_failed = false;
                 done.map(Some)
             }
         }
@@ -149,11 +193,12 @@ impl Archiver<'_> {
 
     /// Writes a part to the spool. Returns whether there is space.
     fn spool_part(&mut self, segment: &Segment, sealed: &[u8], after: Option<&Checkpoint>) -> Result<bool, Error> {
-        if self.spooled().bytes.saturating_add(segment.object.bytes) > self.config.spool_bytes {
+        let bytes = self.spooled().bytes.saturating_add(segment.object.bytes);
+        if bytes > self.config.spool_bytes || !self.spool.has_space(segment.object)? {
             return Ok(false);
         }
         match self.spool.put(segment.object, sealed) {
-            Err(Error::Io { source, .. }) if is_full(source.kind()) => return Ok(false),
+            Err(error) if is_full(&error) => return Ok(false),
             put => put?,
         }
         let archive = &mut self.state.archive;
@@ -182,13 +227,23 @@ impl Archiver<'_> {
         archive.pending.push(first.segment);
         archive.stored = first.after.or_else(|| archive.stored.take()).filter(|_| !archive.spool.is_empty());
         let is_due = archive.pending.len() >= MAX_RECEIPT_PARTS || self.written.elapsed() >= RECEIPT_EVERY;
-        self.state.save()?;
-        self.spool.remove(object)?;
+        match self.state.save() {
+            // The space of the part is enough for the state.
+            Err(error) if is_full(&error) => {
+                self.spool.remove(object)?;
+                self.state.save()?;
+            }
+            saved => {
+                saved?;
+                self.spool.remove(object)?;
+            }
+        }
         if is_due { self.draft_receipt() } else { Ok(()) }
     }
 }
 
 /// Whether a file system has no space left, for this user at least.
-fn is_full(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+fn is_full(error: &Error) -> bool {
+    let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+    matches!(error, Error::Io { source, .. } if full.contains(&source.kind()))
 }
