@@ -21,9 +21,9 @@ use crate::process::{ended_by_signals, forbid_dumps};
 /// The server sends its log as it does to a replica, decrypted if it is encrypted; it is stored in parts, encrypted to
 /// the recipients of the backups, with signed receipts. The same command resumes at the end of the archive.
 ///
-/// While the repository cannot be reached, --follow writes the encrypted parts to the state directory, up to `spool_max`
-/// (default 1GiB) under [binlogs], and stores them afterwards. Beyond that nothing is lost as long as the server keeps
-/// its logs.
+/// While the repository cannot be reached, --follow writes the encrypted parts to the state directory, up to
+/// `binlogs.spool_max` (default 1GiB), and stores them afterwards. Beyond that nothing is lost as long as the server
+/// keeps its logs.
 ///
 /// The account under [server] needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
 #[derive(Debug, Args)]
