@@ -336,13 +336,13 @@ mod tests {
         fs::write(at("component_keyring_file.cnf"), configuration).unwrap();
         assert!(matches!(target("component_keyring_file.cnf"), Err(Error::ReadOnly)));
         assert!(target("k").unwrap().is_new_file());
-        fs::write(at("from"), ELEMENTS.replace("INNODBKey-u-1", "12?")).unwrap();
+        fs::write(at("from"), ELEMENTS.replace("INNODBKey-u-1", "123?")).unwrap();
         let keys = target("from").unwrap().keys().unwrap().stored();
         target("k").unwrap().can_add(&keys, LoadedBy::Component).unwrap();
         assert!(!at("k").exists());
         fs::write(at("v"), r#"{"vault_url":"https://v:8200","secret_mount_point":"mysql","token":"t"}"#).unwrap();
         let refused = target("v").unwrap().can_add(&keys, LoadedBy::Component);
-        assert!(matches!(refused, Err(Error::NotForVault { name }) if name == "12?"));
+        assert!(matches!(refused, Err(Error::NotForVault { name }) if name == "123?"));
         fs::write(at("open"), ELEMENTS).unwrap();
         fs::set_permissions(at("open"), Permissions::from_mode(0o644)).unwrap();
         let open = target("open").unwrap();

@@ -267,13 +267,13 @@ mod tests {
             let found = Identity::of_secret(&named(name, user).unwrap()).unwrap();
             assert_eq!((found.name.as_str(), found.user.as_str()), (name, user));
         }
-        assert!(matches!(named("12?", ""), Err(Error::NotForVault { name }) if name == "12?"));
+        assert!(matches!(named("123?", ""), Err(Error::NotForVault { name }) if name == "123?"));
         let stored = |name: &str| {
             let (name, user) = (name.to_owned(), String::new());
             StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() }
         };
         // One that cannot be stored is found before the others are.
-        let all = secret_names(&[stored("INNODBKey-x-1"), stored("12?")]);
-        assert!(matches!(all, Err(Error::NotForVault { name }) if name == "12?"));
+        let all = secret_names(&[stored("INNODBKey-x-1"), stored("123?")]);
+        assert!(matches!(all, Err(Error::NotForVault { name }) if name == "123?"));
     }
 }
