@@ -22,7 +22,7 @@ const EVICTED: usize = MAX_FLOWS / 8;
 const MAX_HELD_BYTES: usize = 32 << 20;
 
 /// When there are more, connections are judged early until no more than this is kept.
-const FREED_TO_BYTES: usize = MAX_HELD_BYTES / 8 * 7;
+const FREED_TO_BYTES: usize = MAX_HELD_BYTES / 2;
 
 /// A connection is first looked at when it has so many bytes, and then each time that they have doubled.
 const FIRST_LOOK_BYTES: usize = 256;
