@@ -98,7 +98,7 @@ fn disks_that_are_not_blank_are_refused_and_unchanged() {
         fs::write(&blank.image, disk).expect("room");
     };
     changed(&raw, "that no signature explains");
-    changed(&|| File::create(&blank.image).expect("ours").set_len(1 << 20).expect("room"), "fewer than");
+    changed(&|| File::create(&blank.image).expect("ours").set_len(1 << 20).expect("room"), "less than the");
     let open = File::open(&blank.image).expect("ours");
     changed(&|| {}, "is open in process");
     drop(open);

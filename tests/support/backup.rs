@@ -34,7 +34,7 @@ pub(crate) struct Backups {
     repository: Place,
 }
 
-/// Where a repository is.
+/// Location of a repository, and the options that belong to it.
 #[derive(Clone)]
 struct Place {
     /// The directory, or the URL of the bucket.
@@ -77,7 +77,7 @@ impl Ran {
         self
     }
 
-    /// A number of the report, by its JSON pointer.
+    /// A number in the report, at this JSON pointer.
     #[track_caller]
     pub(crate) fn number(&self, pointer: &str) -> u64 {
         self.json.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {pointer} in {}", self.json))
@@ -85,7 +85,7 @@ impl Ran {
 }
 
 impl Backups {
-    /// Creates a repository for a data directory; the configuration lines name its keys.
+    /// Creates a repository for a data directory. `keys` are the configuration lines that name its keys.
     pub(crate) fn new(datadir: &Path, keys: &str) -> Self {
         Self::within(Path::new(env!("CARGO_TARGET_TMPDIR")), datadir, keys)
     }
@@ -128,7 +128,7 @@ impl Backups {
         backups
     }
 
-    /// The configuration of another user of the same bucket, who has no state.
+    /// Writes a configuration for another user of the same bucket, who has no state.
     pub(crate) fn configure_user(&self, name: &str, server: &S3Server, user: &S3User) -> PathBuf {
         let other = Place::bucket(server, user, self.repository.url.to_str().expect("a URL"));
         let text = fs::read_to_string(self.path("backup.toml")).expect("a configuration");
@@ -139,7 +139,7 @@ impl Backups {
         path
     }
 
-    /// The same backups for another user of the bucket, who restores them.
+    /// Restores as another user of the same bucket.
     pub(crate) fn restore_as(&self, server: &S3Server, user: &S3User, number: &str, into: &Path, more: &[&str]) -> Ran {
         let mut command = sealant();
         let place = Place::bucket(server, user, "");
@@ -180,7 +180,7 @@ impl Backups {
         ended(self.command(verb).arg("--json"))
     }
 
-    /// A restore command with known signers.
+    /// A restore command that knows the signers.
     pub(crate) fn restore_command(&self, number: &str, into: &Path, more: &[&str]) -> Command {
         let mut command = sealant();
         command.args(["restore", number, "--json", "--repository"]).arg(&self.repository.url);
@@ -260,7 +260,7 @@ pub(crate) fn with_keyring(server: &Server, keyring: &Path) -> Backups {
     Backups::new(server.datadir(), &format!("keyring = {keyring:?}"))
 }
 
-/// Keys of a keeper (who may prune), and its sections in the configuration.
+/// Creates keys for a keeper, who may prune, and adds the keeper's sections to the configuration.
 pub(crate) fn with_keeper(backups: &Backups, retention: &str) {
     let key = archive::sshsig::SigningKey::generate().expect("a key");
     fs::write(backups.path("keeper.key"), key.to_secret_text("keeper").expect("text").as_bytes()).expect("written");
@@ -275,7 +275,7 @@ pub(crate) fn with_keeper(backups: &Backups, retention: &str) {
     backups.configure("[data]\n", &keeper);
 }
 
-/// Sets the times of an object as if it had been put this many days ago.
+/// Sets the times of an object as if it had been stored `days` ago.
 pub(crate) fn age(path: &Path, days: u32) {
     let file = fs::File::options().write(true).open(path).expect("an object");
     file.set_modified(SystemTime::now() - Duration::from_secs(24 * 3600) * days).expect("its time is set");

@@ -1,9 +1,9 @@
-//! Binary logs that are changed on purpose.
+//! Changes binary logs on purpose.
 
 use std::fs;
 use std::path::Path;
 
-/// Removes the event `Previous_gtids`, type 35, from a binary log in clear text.
+/// Removes the event `Previous_gtids` (type 35) from a plaintext binary log.
 pub(crate) fn remove_previous_gtids(path: &Path) {
     let log = fs::read(path).expect("a log");
     let (magic, mut events) = log.split_at(4);
@@ -23,8 +23,8 @@ pub(crate) fn remove_previous_gtids(path: &Path) {
     fs::write(path, kept).expect("written");
 }
 
-/// Puts the first transaction's GTID event of a binary log in clear text before `Previous_gtids`, as MySQL 9.7.4 itself
-/// does after some crashes. Everything else of both events is right.
+/// Moves the GTID event of the first transaction before `Previous_gtids` in a plaintext binary log, as MySQL 9.7.4
+/// itself does after some crashes. Everything else in both events is correct.
 pub(crate) fn put_gtid_first(path: &Path) {
     let mut log = fs::read(path).expect("a log");
     let length =

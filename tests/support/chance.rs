@@ -1,6 +1,6 @@
 //! Random moments and bytes, reproducible by their seed.
 
-/// A number from the environment.
+/// A number from an environment variable.
 pub(crate) fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
@@ -10,7 +10,7 @@ pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     #[allow(clippy::print_stdout, reason = "shown if the test fails")]
-    /// Seeded by the test and by the environment, so that a failure can be reproduced.
+    /// Takes the seed from the test and the environment, so that a failure can be reproduced.
     pub(crate) fn new(test: u64) -> Self {
         let seed = number("SEALANT_FAULT_SEED", 4);
         println!("SEALANT_FAULT_SEED={seed}");

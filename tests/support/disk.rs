@@ -38,19 +38,19 @@ impl Desk {
         self.dir.path().join(name)
     }
 
-    /// A key file that contains its own name as the key.
+    /// Creates a key file whose content is its own name.
     pub(crate) fn key(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, name).expect("room");
         path
     }
 
-    /// A 20 MiB sparse image that the key `k1` opens.
+    /// Creates a sparse image of 20 MiB that the key `k1` opens.
     pub(crate) fn volume(&self, name: &str, kind: &str) -> PathBuf {
         let (image, key) = (self.path(name), self.key("k1"));
         fs::File::create(&image).expect("room").set_len(20 << 20).expect("room");
         let args = ["luksFormat", "--type", kind, "--cipher", "aes-xts-plain64", "--key-size", "256"];
-        // Little room for key slots keeps the files small.
+        // A small area for key slots keeps the files small.
         let small: &[&str] = if kind == "luks2" { &["--luks2-keyslots-size", "1m"] } else { &[] };
         cryptsetup(&[&args[..], small, &CHEAP[..]].concat(), &[&image, &key]);
         image
@@ -69,18 +69,18 @@ impl Desk {
         cryptsetup(&["luksKillSlot", "--key-file", text(&by), text(image), slot], &[]);
     }
 
-    /// Whether cryptsetup opens it with the key of this name.
+    /// Whether cryptsetup opens the image with the key of this name.
     pub(crate) fn opens(&self, image: &Path, key: &str) -> bool {
         opens_with(image, &self.key(key))
     }
 }
 
-/// Whether cryptsetup opens it with the key in this file.
+/// Whether cryptsetup opens the image with the key in this file.
 pub(crate) fn opens_with(image: &Path, key: &Path) -> bool {
     run(&["open", "--test-passphrase", "--key-file", text(key), text(image)]).status.success()
 }
 
-/// Runs cryptsetup, which must succeed.
+/// Runs cryptsetup, and asserts that it succeeds.
 #[track_caller]
 pub(crate) fn cryptsetup(args: &[&str], files: &[&Path]) {
     let files: Vec<&str> = files.iter().map(|file| text(file)).collect();

@@ -15,7 +15,7 @@ use super::{run, sealant};
 
 const LOG: &str = "statements.jsonl";
 
-/// Text that no file may contain afterwards.
+/// Text that no file may contain after encryption.
 pub(crate) const MARKER: &[u8] = b"CLEARTEXT-MARKER";
 
 pub(crate) const MYSQL_TABLES: &str = "CREATE DATABASE shop; USE shop;
@@ -58,8 +58,8 @@ pub(crate) fn mysql_with_tables() -> Server {
     server
 }
 
-/// As [`mysql_with_tables`], without tables whose file name is encoded: if MySQL 9.7.4 is killed while it copies such a
-/// table, it can miss the tablespace until another restart (error 1812).
+/// Like [`mysql_with_tables`], without tables whose file name is encoded: if MySQL 9.7.4 is killed while it copies such
+/// a table, it may not find the tablespace until it is restarted again (error 1812).
 pub(crate) fn mysql_to_be_killed() -> Server {
     let server = mysql_with_tables();
     server.sql("DROP DATABASE `a-b/c`").expect("dropped");
@@ -83,7 +83,7 @@ impl Ended {
         Self::with_state_in(server.dir(), server, verb, more)
     }
 
-    /// A run with its state and log in `location` instead of beside the server.
+    /// Runs with state and log in `location` instead of beside the server.
     pub(crate) fn with_state_in(location: &Path, server: &Server, verb: &str, more: &[&str]) -> Self {
         let log = location.join(LOG);
         let mut all = arguments(server, verb);
@@ -179,7 +179,7 @@ pub(crate) fn holds_marker(bytes: &[u8]) -> bool {
     harness::contains(bytes, MARKER)
 }
 
-/// For writers during a run: starting a client for each statement would slow the run down.
+/// Pauses writers during a run. Starting a client for each statement instead would slow the run down.
 pub(crate) fn pause_between_statements() {
     thread::sleep(Duration::from_millis(50));
 }

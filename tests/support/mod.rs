@@ -28,7 +28,7 @@ pub(crate) fn sealant() -> Command {
     command
 }
 
-/// Whether a server was stopped by a signal.
+/// Whether the server's process is stopped by a signal.
 pub(crate) fn is_stopped(server: &Server) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid().expect("it runs")));
     stat.expect("it runs").contains(") T ")
@@ -48,7 +48,7 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// `sealant audit … --format json`.
+    /// Runs `sealant audit … --format json`.
     pub(crate) fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
         let output = sealant().args(["audit", "--format", "json"]).args(args).output().expect("the binary starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -68,7 +68,7 @@ impl Audit {
         Self::run([&["--socket", socket, "--user", "root"], more].concat())
     }
 
-    /// Audits the bytes of a directory, every page.
+    /// Audits every page of the files in a directory.
     pub(crate) fn offline(directory: &Path) -> Self {
         Self::run([OsStr::new("--deep"), OsStr::new("--offline"), directory.as_os_str()])
     }
@@ -79,7 +79,7 @@ impl Audit {
         all.iter().filter(|finding| finding["id"] == id).collect()
     }
 
-    /// Statuses of one check, without repetition.
+    /// Statuses of one check, without duplicates.
     pub(crate) fn statuses(&self, id: &str) -> Vec<&str> {
         let mut statuses: Vec<&str> = self.findings(id).iter().filter_map(|f| f["status"].as_str()).collect();
         statuses.sort_unstable();
@@ -87,7 +87,7 @@ impl Audit {
         statuses
     }
 
-    /// The failure of `id` for an artefact that contains `artefact`.
+    /// The failure of check `id` for an artefact whose name contains `artefact`.
     pub(crate) fn failure(&self, id: &str, artefact: &str) -> &Value {
         let found = self.findings(id);
         let wanted =
@@ -95,7 +95,7 @@ impl Audit {
         found.iter().find(wanted).unwrap_or_else(|| panic!("no FAIL of {id} for {artefact:?} in {}", pretty(&found)))
     }
 
-    /// Asserts that `id` failed for an artefact that contains `artefact`, with evidence and a fix.
+    /// Asserts that check `id` failed for an artefact whose name contains `artefact`, with evidence and a fix.
     #[track_caller]
     pub(crate) fn fails(&self, id: &str, artefact: &str) {
         let failure = self.failure(id, artefact);

@@ -13,7 +13,7 @@ use super::sealant;
 /// A receiver that is listening.
 pub(crate) struct Receiving {
     child: Child,
-    /// The first line of its output: the code.
+    /// The pairing code, the first line of its output.
     pub(crate) code: String,
     output: BufReader<std::process::ChildStdout>,
 }

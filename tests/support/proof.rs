@@ -53,7 +53,7 @@ impl Proof {
         self.file(ending)["verdict"].as_str().expect("a verdict is text")
     }
 
-    /// Asserts that every file is proven, or cannot be because it is not written yet.
+    /// Asserts that every file is proven, or cannot be proven because it is not written yet.
     #[track_caller]
     pub(crate) fn is_sound(&self) {
         let open = ["ok", "clear", "unverifiable", "unidentified"];
@@ -82,7 +82,7 @@ impl Statements {
         Self(client.spawn().expect("the client starts"))
     }
 
-    /// Starts statements that take a lock, waits until they have it, and keeps holding it.
+    /// Starts statements that take a lock, waits until they have it, and lets them hold it.
     #[track_caller]
     pub(crate) fn hold(server: &Server, statements: &str) -> Self {
         let holding = Self::begin(server, &format!("{statements}; SELECT SLEEP(600)"));

@@ -85,13 +85,13 @@ impl Ended {
         json
     }
 
-    /// Whether nothing remained to do: the previous run was killed between its last log entry and its exit, and its
-    /// result is not overwritten.
+    /// Whether nothing was left to do: the previous run was killed between its last log entry and its exit, so this run
+    /// refuses to overwrite its result.
     pub(crate) fn had_ended_before(&self) -> bool {
         self.code == Some(1) && self.stderr.contains("already exists")
     }
 
-    /// Asserts that it was refused for this reason, and that nothing was rotated.
+    /// Asserts that the run was refused for this reason.
     #[track_caller]
     pub(crate) fn refused(&self, code: i32, reason: &str, hint: &str) {
         assert_eq!(self.code, Some(code), "{}\n{}", self.stdout, self.stderr);
@@ -157,7 +157,7 @@ impl Rotating {
         assert!(register["last_rotated"].is_object() && register["unfinished"].is_null(), "{register:#}");
     }
 
-    /// Content of a backup: decrypted by `age -d` if that is installed, else by the library.
+    /// Decrypts a backup, by `age -d` if that is installed, or else by the library.
     pub(crate) fn open(&self, backup: &str) -> Vec<u8> {
         let path = self.path(backup);
         match Command::new("age").arg("-d").arg("-i").arg(self.path("identity")).arg(&path).output() {
@@ -194,7 +194,7 @@ impl Rotating {
         numbers.max().unwrap_or(0)
     }
 
-    /// Keys in the keyring, as stored.
+    /// The keys in the keyring, as it stores them.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let text = fs::read_to_string(self.keyring()).expect("a keyring");
         let keys = text.split('"').filter(|part| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit()));

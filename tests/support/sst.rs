@@ -1,4 +1,4 @@
-//! Clusters that join by Sealant, and the load on them.
+//! Clusters whose nodes join through Sealant, and the load on them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -33,7 +33,7 @@ impl Programs {
         self.directory.path().join("wsrep_sst_sealant")
     }
 
-    /// Replaces the program with a script. `$REAL` is the program.
+    /// Replaces the program with a script, in which `$REAL` is the path of the program.
     pub(crate) fn replace(&self, script: &str) {
         let real = self.directory.path().join("real");
         fs::create_dir_all(&real).expect("a directory");
@@ -60,7 +60,7 @@ impl Programs {
     }
 }
 
-/// Money transfers between accounts, which keep the total unchanged.
+/// Clients that transfer money between accounts, which keeps the total unchanged.
 pub(crate) struct Load {
     over: Arc<AtomicBool>,
     commits: Arc<AtomicU64>,
@@ -70,7 +70,7 @@ pub(crate) struct Load {
 
 const ACCOUNTS: u64 = 2000;
 
-/// Creates tables with that many incompressible MiB, and the accounts.
+/// Creates tables with `mebibytes` of incompressible data, and the accounts.
 pub(crate) fn fill(server: &Server, mebibytes: usize) {
     let made = "CREATE DATABASE bank; USE bank; \
         CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, filler VARCHAR(200)); \
@@ -88,7 +88,7 @@ pub(crate) fn fill(server: &Server, mebibytes: usize) {
 }
 
 impl Load {
-    /// Starts that many clients that write without pause.
+    /// Starts `writers` clients that write without pause.
     pub(crate) fn begin(server: &Server, writers: u64) -> Self {
         let (over, commits, stall) = (Arc::default(), Arc::default(), Arc::default());
         let writers = (0..writers).map(|number| {
@@ -144,8 +144,8 @@ fn write(socket: &Path, writer: u64, over: &AtomicBool, commits: &AtomicU64, sta
             ),
             "COMMIT".to_owned(),
         ];
-        // If two writers conflict, on this node or in the cluster, one gets an error, and its transaction has no
-        // effect.
+        // If two writers conflict, on this node or in the cluster, one of them gets an error, and its transaction has
+        // no effect.
         let done = statements.iter().try_for_each(|sql| connection.query(sql).map(drop));
         if done.is_err() {
             let _ = connection.query("ROLLBACK");
@@ -199,12 +199,12 @@ pub(crate) fn staged(datadir: &Path) -> u64 {
     fs::metadata(journal).map_or(0, |journal| (journal.len() / 60) << 20)
 }
 
-/// Slow enough that there is time for faults.
+/// Options that make a transfer slow enough to cause faults during it.
 pub(crate) const SLOW: &str = "[sst]\nrlimit=6m\nencrypt=0\n";
 
-/// A joiner gets the write-sets since all nodes last reported their progress, which they do after 128 write-sets or
-/// 1024 rows (`Certification::index_purge_required` of Galera). With more than twice as many after it, the last large
-/// write-set is not among them.
+/// Number of write-sets after which a joiner no longer receives the last large write-set. A joiner gets the write-sets
+/// since all nodes last reported their progress, which they do after 128 write-sets or 1024 rows
+/// (`Certification::index_purge_required` of Galera). This number is more than twice 128.
 pub(crate) const ENOUGH_WRITE_SETS: u64 = 300;
 
 /// Amount of data to send, in MiB.
@@ -212,7 +212,7 @@ pub(crate) fn mebibytes() -> usize {
     number("SEALANT_SST_MIB", 48) as usize
 }
 
-/// Nodes that join by this program.
+/// Options for nodes that join through this program.
 pub(crate) fn set_up(kind: Kind, programs: &Programs) -> SetUp {
     SetUp::new(kind).method("sealant").programs(programs.path()).options(["--innodb-log-file-size=16M"])
 }
@@ -227,7 +227,7 @@ pub(crate) fn join(node: &mut Server) -> Duration {
     began.elapsed()
 }
 
-/// As [`join`]; if it fails, the donor's log says why, too.
+/// Like [`join`]; the message of a failure includes the donor's log.
 #[track_caller]
 pub(crate) fn join_from(donor: &Server, node: &mut Server) -> Duration {
     let began = Instant::now();
@@ -242,7 +242,7 @@ pub(crate) fn join_from(donor: &Server, node: &mut Server) -> Duration {
 pub(crate) fn fails(node: &mut Server) -> String {
     match node.start() {
         Err(Error::NotStarted { .. }) => {
-            // The program that the server started may run a moment longer, to report the reason.
+            // The program that the server started may run a moment longer to report the reason.
             until("the joiner's program ends", 10, || program("joiner", node.datadir()).is_none());
             node.new_log()
         }
@@ -264,7 +264,7 @@ pub(crate) fn says(log: &str, side: &str, text: &str) {
     assert!(line.is_some(), "no line of {side} with {text:?} in\n{log}");
 }
 
-/// A cluster of one node, with its own programs, and joiners that fail at first.
+/// A cluster of one node, with its own programs, for tests in which joining fails at first.
 pub(crate) struct Setup {
     pub(crate) programs: Programs,
     pub(crate) donors: Programs,
@@ -275,7 +275,7 @@ impl Setup {
     pub(crate) fn new(kind: Kind) -> Option<Self> {
         require(kind)?;
         let (programs, donors) = (Programs::new(), Programs::new());
-        // One of two that is killed leaves half a cluster, which would stop.
+        // Keeps the remaining node running if the other of two nodes is killed; without a quorum it would stop.
         let alone =
             "pc.ignore_quorum=true;evs.keepalive_period=PT0.5S;evs.suspect_timeout=PT5S;evs.inactive_timeout=PT10S";
         let cluster = set_up(kind, &donors).provider_options(alone).start(1).expect("a node");
@@ -315,8 +315,8 @@ impl Setup {
         join(donor);
     }
 
-    /// Asserts that after a failure the donor is ready and has logged the reason, and that the next attempt of the same
-    /// node works.
+    /// Asserts that after a failure the donor is ready and has logged the reason, and that the same node joins at its
+    /// next attempt.
     #[track_caller]
     pub(crate) fn goes_on(&self, node: &mut Server, reason: &str) {
         let donor = self.donor();
@@ -328,7 +328,7 @@ impl Setup {
         self.next_try_works(node);
     }
 
-    /// Asserts that the next attempt of a node works, whatever ended the previous one.
+    /// Asserts that a node joins at its next attempt, whatever ended the previous attempt.
     #[track_caller]
     pub(crate) fn next_try_works(&self, node: &mut Server) {
         let donor = self.donor();
@@ -348,7 +348,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Creates and mounts one; `None`, with a message, if that is not possible here.
+    /// Creates and mounts a file system; `None`, with a message, if that is not possible here.
     #[track_caller]
     pub(crate) fn mount(system: &str, mebibytes: u64) -> Option<Self> {
         let image = Self { directory: tempfile::tempdir().expect("a directory") };

@@ -1,4 +1,4 @@
-//! Small file systems in memory, and space in the large one.
+//! Small file systems in memory, and directories in the system's file system in memory.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 pub(crate) struct Tmpfs(pub(crate) PathBuf);
 
 impl Tmpfs {
-    /// `None`, with a message, if this user cannot mount.
+    /// Mounts a file system; `None`, with a message, if this user may not mount.
     #[track_caller]
     pub(crate) fn mount(path: PathBuf, size: &str) -> Option<Self> {
         fs::create_dir(&path).expect("a directory");

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::sealant;
 
-/// Time limit in seconds until something is expected.
+/// Time limit in seconds for an expected state.
 const SECONDS: u64 = 60;
 
 /// A directory with certificates and sockets; its path is short enough for a socket.
@@ -44,7 +44,7 @@ impl Setup {
         self.0.path().join(name)
     }
 
-    /// `sealant tunnel END …` with the certificate of that name.
+    /// The command `sealant tunnel END …`, with the certificate named `name`.
     pub(crate) fn command(&self, end: &str, name: &str, args: &[&str]) -> Command {
         let mut command = sealant();
         command.args(["tunnel", end]);
@@ -54,36 +54,36 @@ impl Setup {
         command
     }
 
-    /// A far end for a server's socket.
+    /// Starts a far end for a server's socket.
     pub(crate) fn far(&self, server: &Server, port: u16, more: &[&str]) -> End {
         self.far_of(server.socket().to_str().expect("ASCII"), port, more)
     }
 
-    /// A far end for a server at any address.
+    /// Starts a far end for a server at any address.
     pub(crate) fn far_of(&self, server: &str, port: u16, more: &[&str]) -> End {
         let listen = format!("127.0.0.1:{port}");
         self.end("far", "far", &[&["--listen", &listen, "--server", server][..], more].concat())
     }
 
-    /// An end with the certificate of that name.
+    /// Starts an end with the certificate named `name`.
     pub(crate) fn end(&self, end: &str, name: &str, args: &[&str]) -> End {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         End::start(self, &format!("{end}{number}"), self.command(end, name, args))
     }
 
-    /// Starts an end with that command, and waits until it reports that it is ready.
+    /// Starts an end with this command, and waits until it reports that it is ready.
     pub(crate) fn start(&self, name: &str, command: Command) -> End {
         End::start(self, name, command)
     }
 
-    /// A near end with a socket and a port.
+    /// Starts a near end with a socket and a port.
     pub(crate) fn near(&self, fars: &[u16], more: &[&str]) -> Near {
         let fars: Vec<String> = fars.iter().map(|port| format!("localhost:{port}")).collect();
         self.near_of(&fars.join(","), more)
     }
 
-    /// A near end for far ends at any addresses.
+    /// Starts a near end for far ends at any addresses.
     pub(crate) fn near_of(&self, fars: &str, more: &[&str]) -> Near {
         let (port, metrics) = (free_port(), free_port());
         let socket = self.path(&format!("near{port}"));
@@ -95,14 +95,14 @@ impl Setup {
     }
 }
 
-/// A port that nobody uses.
+/// A port that no process uses.
 pub(crate) fn free_port() -> u16 {
     harness::free_port().expect("a port")
 }
 
-/// Forwards connections to a port of this host, so that they come from this address. Returns the address to connect to.
+/// Forwards connections to a port of this host, so that they come from `source`. Returns the address to connect to.
 pub(crate) fn relay_from(source: Ipv4Addr, port: u16) -> SocketAddr {
-    // Not the address from which the server accepts any account.
+    // A different address than the one from which the server accepts any account.
     let listener = TcpListener::bind(("127.0.0.3", 0)).expect("a port");
     let address = listener.local_addr().expect("an address");
     thread::spawn(move || {
@@ -128,7 +128,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// One end, stopped on drop.
+/// A running end; stopped on drop.
 pub(crate) struct End {
     child: Child,
     log: PathBuf,
@@ -166,23 +166,23 @@ impl End {
         rustix::process::kill_process(pid, signal).expect("it is there");
     }
 
-    /// Requests its end, and waits for it.
+    /// Requests a shutdown, and waits for the end of the process.
     pub(crate) fn stop(mut self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
         self.ended().expect("it stops")
     }
 
-    /// Its exit status, if it ends in time.
+    /// The exit status, if the process ends in time.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         within(limit(SECONDS), || self.child.try_wait().expect("it is ours")).ok()
     }
 
-    /// Whether it has ended.
+    /// Whether the process has ended.
     pub(crate) fn is_over(&mut self) -> bool {
         self.child.try_wait().expect("it is ours").is_some()
     }
 
-    /// Open descriptors.
+    /// Number of open descriptors of the process.
     pub(crate) fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.pid())).expect("it runs").count()
     }
@@ -204,7 +204,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// A client of the server's own, through the socket, as this account.
+    /// The server's own client, which connects through the tunnel's socket as this account.
     pub(crate) fn client(&self, server: &Server, user: &str, password: &str) -> Command {
         let mut command = Command::new(&server.binaries().client);
         command.args(["--no-defaults", "--batch", "--skip-column-names", "--local-infile=1"]);
@@ -213,7 +213,7 @@ impl Near {
         command
     }
 
-    /// Result of a statement as root.
+    /// Result of a statement that root executes.
     #[track_caller]
     pub(crate) fn value(&self, server: &Server, sql: &str) -> String {
         let said = self.said(server, sql);
@@ -228,7 +228,7 @@ impl Near {
         (output.status.success(), text)
     }
 
-    /// A counter.
+    /// The value of a counter.
     pub(crate) fn counted(&self, name: &str) -> u64 {
         let mut stream = TcpStream::connect(("127.0.0.1", self.metrics)).expect("metrics");
         stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("asked");
@@ -252,7 +252,7 @@ pub(crate) fn eventually(condition: impl FnMut() -> bool) -> bool {
     within(limit(SECONDS), condition).is_ok()
 }
 
-/// A program of `tests/harness/drivers`, or `None` where `install-servers drivers` has not been.
+/// A program of `tests/harness/drivers`; `None` if `install-servers drivers` has not been run.
 pub(crate) fn driver(name: &str) -> Option<Command> {
     let installed = harness::cache().join("servers/drivers");
     if !installed.join("VERSION").exists() {
@@ -268,7 +268,7 @@ pub(crate) fn driver(name: &str) -> Option<Command> {
             command
         }
         "node" => {
-            // It looks for modules beside the program, which other tests run at the same time.
+            // Node looks for modules beside the program. Other tests run the same program at the same time.
             let (program, copy) = ("smoke.mjs", format!(".smoke-{}.mjs", std::process::id()));
             let [program, copy] = [program, &copy].map(|name| installed.join("node").join(name));
             fs::copy(source.join("smoke.mjs"), &copy).expect("copied");

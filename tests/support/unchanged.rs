@@ -1,4 +1,4 @@
-//! File systems in plain files, and a load of which a copy must contain every acknowledged commit.
+//! File systems in plain files, and a load whose acknowledged commits a copy must contain.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -20,10 +20,10 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// Creates and mounts one; if that is not possible, prints on stderr that the test is skipped.
+    /// Creates and mounts a file system. If that is not possible, prints on stderr that the test is skipped.
     ///
     /// # Panics
-    /// If `CI` is set: a skipped test must not pass for a test there.
+    /// If `CI` is set: a skipped test must not count as passed there.
     pub(crate) fn new(kind: &'static str, mib: u64) -> Option<Self> {
         // Short, and in /tmp: the path of a socket below it has at most 107 bytes.
         let dir = tempfile::Builder::new().prefix("sealant-fs-").tempdir_in("/tmp").expect("a directory");
@@ -39,12 +39,12 @@ impl Volume {
         Some(Self { kind, mount, _dir: dir })
     }
 
-    /// Where it is mounted.
+    /// Path where it is mounted.
     pub(crate) fn path(&self) -> &Path {
         &self.mount
     }
 
-    /// A directory in it; on btrfs a subvolume.
+    /// Creates a directory in the file system; on btrfs, a subvolume.
     pub(crate) fn directory(&self, name: &str) -> PathBuf {
         let path = self.mount.join(name);
         if self.kind == "btrfs" {
@@ -67,7 +67,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&stderr).trim().to_owned()) }
 }
 
-/// Accounts; every transfer between two of them keeps the total.
+/// Number of accounts. Every transfer between two accounts keeps the total.
 const ACCOUNTS: u64 = 500;
 const BALANCE: u64 = 1000;
 
@@ -89,7 +89,7 @@ pub(crate) struct Load {
     order: Arc<Order>,
 }
 
-/// Command to the writers.
+/// Flags by which the test controls the writers.
 #[derive(Default)]
 struct Order {
     pause: AtomicBool,
@@ -109,7 +109,7 @@ impl Load {
         Self { writers, order }
     }
 
-    /// Pauses the writers; they finish the statements that their clients have already read.
+    /// Pauses the writers. They still finish the statements that their clients have already read.
     pub(crate) fn pause(&self) {
         self.order.pause.store(true, Ordering::SeqCst);
     }
@@ -119,15 +119,15 @@ impl Load {
         self.order.pause.store(false, Ordering::SeqCst);
     }
 
-    /// Transfers of each writer whose commit the server acknowledged.
+    /// Number of transfers of each writer whose commit the server has acknowledged.
     pub(crate) fn acknowledged(&self) -> Vec<u64> {
         self.writers.iter().map(|writer| writer.acknowledged.load(Ordering::SeqCst)).collect()
     }
 
-    /// Waits until every writer has made this many more commits.
+    /// Waits until every writer has committed `by` more transfers.
     pub(crate) fn goes_on(&self, by: u64) {
         let then = self.acknowledged();
-        // Minutes: each commit waits for the disk, which other tests keep busy.
+        // The limit is minutes, because each commit waits for the disk, which other tests keep busy.
         harness::wait_until("the server commits", harness::limit(180), || {
             let now = self.acknowledged();
             let go_on = now.iter().zip(&then).all(|(now, then)| *now >= then + by);

@@ -1,6 +1,6 @@
-//! Speed of encryption and decryption, compared with the `age` program in the same run. A file of 256 MiB goes from the
-//! page cache to `/dev/null`, by either in turns; the library also runs alone in memory. Measured by the clock and by
-//! CPU time, which other work on the machine disturbs less.
+//! Speed of encryption and decryption, compared with the `age` program in the same run. Both process a file of 256 MiB
+//! from the page cache to `/dev/null`, in turns; the library also runs alone in memory. Measures elapsed time and CPU
+//! time: other work on the machine disturbs CPU time less.
 //!
 //! `cargo bench --package sealant-agefile --bench agefile`
 

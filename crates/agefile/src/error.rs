@@ -16,7 +16,7 @@ pub enum Error {
     /// The output could not be written.
     #[error("cannot write the age file: {0}")]
     Write(#[source] io::Error),
-    /// The file begins with other bytes.
+    /// The file does not begin as age files do.
     #[error("not an age file: it does not begin with \"age-encryption.org/\"")]
     NotAge,
     /// The file is ASCII-armored.
@@ -73,7 +73,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next step, where there is one.
+    /// Advice for the user on what to do next, if there is any.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -166,7 +166,7 @@ pub enum PayloadFault {
     Trailing,
 }
 
-/// What is wrong with a text that is not a key. The error never contains the text: it may be secret.
+/// Why a text is not a key. The error never contains the text: it may be secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyFault {

@@ -18,7 +18,7 @@ pub(crate) const MAC_BYTES: usize = 32;
 /// Length of a derived key.
 const DERIVED_BYTES: usize = 32;
 
-/// 128 random bits, which the header contains once for each recipient.
+/// 128 random bits. The header contains them once for each recipient, wrapped.
 pub(crate) struct FileKey(Zeroizing<[u8; FILE_KEY_BYTES]>);
 
 impl FileKey {

@@ -8,7 +8,7 @@ use crate::{
     stream::{CHUNK_BYTES, Chunks},
 };
 
-/// Opens the seed files, which are vectors of testdata/age.
+/// Identity that opens the seed files, which are vectors of testdata/age.
 const IDENTITY: &str = "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0";
 
 /// Decrypts any bytes as an age file.

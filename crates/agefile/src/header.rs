@@ -20,10 +20,10 @@ use crate::{
     x25519::{self, Stanza},
 };
 
-/// What every age file begins with, unless it is armored.
+/// First bytes of every age file that is not armored.
 pub const FORMAT: &[u8] = b"age-encryption.org/";
 const VERSION: &[u8] = b"age-encryption.org/v1\n";
-/// What an age file in text form begins with.
+/// First bytes of an age file in text form.
 pub const ARMOR: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
 const STANZA: &[u8] = b"-> ";
 const MAC: &[u8] = b"---";
@@ -175,7 +175,7 @@ impl<R: BufRead> Lines<'_, R> {
     }
 
     fn version(&mut self) -> Result<(), Error> {
-        // If this is no line, the first bytes show what the file is instead.
+        // A missing or too long line is not an error yet: the first bytes may show another kind of file.
         if let Err(error @ Error::Read(_)) = self.next(COLUMNS) {
             return Err(error);
         }

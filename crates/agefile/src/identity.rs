@@ -45,7 +45,7 @@ impl Identity {
         Ok(identities)
     }
 
-    /// The public key.
+    /// The public key that belongs to this secret key.
     #[must_use]
     pub fn recipient(&self) -> Recipient {
         self.recipient

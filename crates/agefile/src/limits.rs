@@ -1,4 +1,4 @@
-//! Limits of a header, so that a hostile one takes little memory and time.
+//! Limits of a header, so that a hostile header costs little memory and time.
 
 /// Maximum number of recipients of a file.
 pub const MAX_RECIPIENTS: usize = 1024;

@@ -19,7 +19,7 @@ pub const IDENTITY_PREFIX: &str = "AGE-SECRET-KEY-";
 pub struct Recipient([u8; KEY_BYTES]);
 
 impl Recipient {
-    /// The key, 32 bytes.
+    /// The public key as 32 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; KEY_BYTES] {
         &self.0

@@ -17,7 +17,7 @@ fn from_chunks(chunks: &[(&[u8], bool)]) -> Vec<u8> {
     [header, payload(chunks)].concat()
 }
 
-/// Reads `plain_bytes` correct bytes, then this fault.
+/// Checks that a reader gets `plain_bytes` correct bytes, and then this fault.
 #[track_caller]
 fn refused(file: &[u8], plain_bytes: usize, chunk: u64, fault: PayloadFault) {
     let (plain, read) = decrypt(file, &[identity()]);
@@ -159,7 +159,7 @@ fn writes_after_a_failed_write_fail() {
     assert_eq!(encryptor.finish().map(drop).unwrap_err().kind(), io::ErrorKind::Other);
 }
 
-/// A reader that fails now and then with an error that is worth a retry.
+/// A reader that fails now and then with an error after which reading can continue.
 struct InterruptedReader<'f>(&'f [u8], u32);
 
 impl Read for InterruptedReader<'_> {

@@ -1,7 +1,7 @@
 //! The archive of binary logs: each receipt names the parts of logs that were stored since the previous receipt.
 //!
 //! Receipts are signed and chained like those of backups, one chain for each server. A part is an age file with a zstd
-//! frame of events, as the server sends them to a replica; `docs/formats/backup.md` is the format.
+//! frame of events, as the server sends them to a replica. `docs/formats/backup.md` specifies the format.
 
 use innodb::binlog::{FIRST_EVENT, LogPosition};
 use jiff::Timestamp;
@@ -38,7 +38,7 @@ pub struct BinlogReceipt {
     pub previous: Option<Digest>,
     /// Time of the receipt, by the host's clock.
     pub written: Timestamp,
-    /// In the first receipt of a server that took over from another one: whose archive this one continues.
+    /// In the first receipt of a server that took over from another one: the server whose archive it continues.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub predecessor: Option<Predecessor>,
     /// Logs that are missing before the first part, if any.
@@ -56,8 +56,8 @@ pub struct BinlogReceipt {
     pub tool: String,
 }
 
-/// The server that was the source before a failover. All of its archived transactions are on the new one, whose archive
-/// begins with a log before which there are only such transactions.
+/// The server that was the source before a failover. The new server has all of its archived transactions. The archive
+/// of the new server begins with a log that is preceded by no other transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Predecessor {
     /// Its `server_uuid`.
@@ -71,7 +71,7 @@ pub struct Predecessor {
 pub struct Gap {
     /// Position from which logs are missing.
     pub from: LogPosition,
-    /// What showed the loss, such as the server's error.
+    /// How the loss was noticed, such as the server's error message.
     pub reason: String,
     /// When it was noticed, by the host's clock.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -107,7 +107,7 @@ impl Segment {
         if self.file == end.file { self.start == end.offset } else { self.start == FIRST_EVENT }
     }
 
-    /// Position of its end.
+    /// Position at the end of the part.
     #[must_use]
     pub fn end(&self) -> LogPosition {
         LogPosition { file: self.file.clone(), offset: self.end }

@@ -27,7 +27,7 @@ impl Digest {
         Self::from_output(digest(&SHA256, bytes).as_ref())
     }
 
-    /// The 32 bytes.
+    /// The digest as 32 bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; SHA256_OUTPUT_LEN] {
         &self.0
@@ -89,7 +89,7 @@ pub struct HashingStream<T> {
 }
 
 impl<T> HashingStream<T> {
-    /// Wraps `inner`.
+    /// Wraps a reader or writer.
     pub fn new(inner: T) -> Self {
         Self { inner, context: Context::new(&SHA256), bytes: 0 }
     }

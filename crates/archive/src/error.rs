@@ -58,7 +58,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next step, if there is one.
+    /// Advice for the user on what to do next, if there is any.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {

@@ -26,7 +26,7 @@ pub const MAX_LINE_BYTES: u64 = 128 << 10;
 /// Maximum length of a file's head: the largest page 0.
 pub const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// A manifest.
+/// A parsed manifest: the files of a backup, and the packs with their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Host, number and origin of the backup.

@@ -21,8 +21,8 @@ pub const SIGNATURE: &str = ".json.sig";
 /// Number of a backup: counted from 1 for each host.
 pub type Number = u64;
 
-/// Whether `name` is valid for a host: letters, digits, `.`, `_` and `-`, beginning with a letter, a digit or `_`. No
-/// such character has a meaning in policies or patterns.
+/// Whether `name` is valid for a host: letters, digits, `.`, `_` and `-`, beginning with a letter, a digit or `_`.
+/// These characters have no special meaning in access policies or patterns.
 #[must_use]
 pub fn is_host(name: &str) -> bool {
     is_part(name, MAX_HOST_BYTES)
@@ -40,7 +40,7 @@ pub fn packs(host: &str) -> String {
     format!("{HOSTS}{host}/packs/")
 }
 
-/// The pack of the host with this name; `None` if it is not the name of a pack.
+/// The digest in the name of a pack of this host; `None` if `name` is not the name of a pack.
 #[must_use]
 pub fn pack_digest(host: &str, name: &str) -> Option<Digest> {
     let (_, digits) = name.strip_prefix(&packs(host))?.strip_suffix(AGE)?.split_once('/')?;
@@ -67,7 +67,7 @@ pub fn manifest(host: &str, number: Number) -> String {
     format!("{}{number:06}{AGE}", manifests(host))
 }
 
-/// The backup whose manifest has this name.
+/// Number of the backup whose manifest has this name; `None` for other names.
 #[must_use]
 pub fn manifest_number(host: &str, name: &str) -> Option<Number> {
     digits(name.strip_prefix(&manifests(host))?.strip_suffix(AGE)?)
@@ -79,7 +79,7 @@ pub fn is_manifest(name: &str) -> bool {
     host(name).and_then(|host| manifest_number(host, name)).is_some()
 }
 
-/// Name of the keys of a backup's files.
+/// Name of the object with the keys of a backup's files.
 #[must_use]
 pub fn keys(host: &str, number: Number) -> String {
     format!("{}{number:06}{AGE}", all_keys(host))
@@ -137,13 +137,13 @@ pub fn prune_signature(declaration: &str) -> Option<String> {
     Some(format!("{PRUNES}{name}{SIGNATURE}"))
 }
 
-/// Prefix of the keys of a host's files.
+/// Prefix of the objects with the keys of a host's files.
 #[must_use]
 pub fn all_keys(host: &str) -> String {
     format!("{HOSTS}{host}/keys/")
 }
 
-/// The backup whose keys have this name.
+/// Number of the backup whose keys have this name; `None` for other names.
 #[must_use]
 pub fn keys_number(host: &str, name: &str) -> Option<Number> {
     digits(name.strip_prefix(&all_keys(host))?.strip_suffix(AGE)?)
@@ -168,7 +168,7 @@ pub fn binlogs(host: &str) -> String {
     format!("{HOSTS}{host}/binlogs/")
 }
 
-/// What the names of everything in one server's archive of binary logs begin with.
+/// Prefix of all objects in the archive of one server's binary logs.
 #[must_use]
 pub fn binlogs_of(host: &str, server: &str) -> String {
     format!("{}{server}/", binlogs(host))
@@ -234,7 +234,7 @@ fn digits(text: &str) -> Option<Number> {
     text.parse().ok().filter(|_| text.len() >= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The host in a name.
+/// The host that an object belongs to, by the name of the object; `None` if it belongs to no host.
 #[must_use]
 pub fn host(name: &str) -> Option<&str> {
     let (host, _) = name.strip_prefix(HOSTS)?.split_once('/')?;

@@ -20,11 +20,12 @@ pub const ORPHAN_DAYS: u16 = 7;
 /// its first packs.
 pub const MAX_RUN_HOURS: i64 = 6 * 24;
 
-/// Which signatures of removed receipts of binary logs stay, besides the first: those of the multiples of this number.
+/// When receipts of binary logs are removed, the signatures of number 1 and of all multiples of this number are kept.
 pub const SIGNATURES_LEFT_EVERY: Number = 64;
 
-/// Whether the signature of a removed receipt of binary logs stays. A host that continues with an old state, or without
-/// one, and may not read the repository puts receipts with numbers that were removed: there it finds the name taken.
+/// Whether the signature of a removed receipt of binary logs is kept, so that its name stays taken. A host that lost
+/// its state, or continues with an old one, and may not read the repository would use the numbers of removed receipts
+/// again. It notices this when it meets a name that is taken.
 #[must_use]
 pub const fn is_signature_left(number: Number) -> bool {
     number == 1 || number.is_multiple_of(SIGNATURES_LEFT_EVERY)
@@ -50,12 +51,12 @@ pub struct PruneDeclaration {
     pub tool: String,
 }
 
-/// Receipts of binary logs that were removed, with all that they name: one, and all before it.
+/// Removed receipts of the binary logs of a server, with the objects that they name: all up to a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedLogs {
-    /// Number of the last one.
+    /// Number of the last removed receipt.
     pub number: Number,
-    /// Its SHA-256.
+    /// SHA-256 of that receipt.
     pub sha256: Digest,
 }
 

@@ -62,7 +62,7 @@ pub struct Receipt {
     /// Recipients of the keys, in the same form.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub key_recipients: Vec<String>,
-    /// The recipients whose identity nobody has proven to have.
+    /// Recipients for which nobody has proven to have the identity that opens the objects.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unproven_recipients: Vec<String>,
     /// Problems that the run found.

@@ -13,7 +13,7 @@ pub const ID_BYTES: usize = 16;
 /// Maximum length of a description.
 pub const MAX_BYTES: u64 = 64 << 10;
 
-/// Describes a repository.
+/// The description of a repository: its id and the time of its creation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RepositoryDescription {
     schema: String,

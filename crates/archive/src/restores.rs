@@ -18,7 +18,7 @@ pub struct RestoreRecord {
     pub receipt: Digest,
     /// When the restore ended.
     pub ended: Timestamp,
-    /// Duration without the proof by a server, in seconds.
+    /// Duration of the restore without the proof by a server, in seconds.
     pub seconds: f64,
     /// Seconds until a server had recovered the restored files, if one was started.
     #[serde(default)]

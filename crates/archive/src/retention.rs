@@ -17,13 +17,13 @@ const MAX_CLOCK_ERROR: SignedDuration = SignedDuration::from_hours(26);
 pub struct Policy {
     /// Number of newest backups.
     pub keep_last: u32,
-    /// Number of days, for which one is kept. Days without a good backup do not count.
+    /// Number of days for which a backup is kept. Days without a good backup do not count.
     pub daily: u32,
-    /// Number of weeks, from Monday to Sunday, for which one is kept. Weeks without a good backup do not count.
+    /// Number of weeks, from Monday to Sunday, for which a backup is kept. Weeks without a good backup do not count.
     pub weekly: u32,
-    /// Number of months, for which one is kept. Months without a good backup do not count.
+    /// Number of months for which a backup is kept. Months without a good backup do not count.
     pub monthly: u32,
-    /// Number of years, for which one is kept. Years without a good backup do not count.
+    /// Number of years for which a backup is kept. Years without a good backup do not count.
     pub yearly: u32,
     /// Minimum number of good backups to keep, whatever the other fields say.
     pub min_good: u32,

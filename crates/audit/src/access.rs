@@ -4,7 +4,7 @@
 /// For evidence on the server's host, for any user.
 pub(crate) const ON_HOST: &str = "run on the server's host";
 
-/// For evidence that needs all rights of the server itself.
+/// For evidence that needs the permissions of the server's user.
 pub(crate) const AS_SERVER_USER: &str = "run on the server's host as root or as the server's user";
 
 const RUNNING_SERVER: &str = "audit the running server";
@@ -32,9 +32,9 @@ pub(crate) fn entering(file: &str) -> String {
     format!("{ON_HOST} as a user who can enter the directory of {file}")
 }
 
-/// The general step that covers a remedy of this module, so that it is reported once however many files need it.
+/// The general step that covers a remedy of this module, so that a step which helps many files is reported once.
 pub(crate) fn step(remedy: &str) -> Option<&'static str> {
-    // An attestation is a different step: rights do not replace it.
+    // An attestation is a separate step: permissions do not replace it.
     if remedy.contains("attest") {
         None
     } else if remedy.starts_with(ON_HOST) {

@@ -99,7 +99,7 @@ pub struct Artefact<'a> {
     pub file: Option<&'a FileFact>,
     /// State according to the bytes; `None` if they could not be read or interpreted.
     pub bytes: Option<State>,
-    /// Why the file is damaged; the server's report then proves nothing either.
+    /// Why damage to the file makes its state uncertain, so that the server's report proves nothing either.
     pub doubt: Option<String>,
     /// Encryption of the disk, if known.
     pub disk: Option<&'a DiskLayer>,
@@ -277,8 +277,8 @@ impl Artefact<'_> {
         }
     }
 
-    /// Whether it is an internal table of the server in an old engine. Log tables do not count: they contain users'
-    /// data.
+    /// Whether it is one of the server's own tables in an old engine. Log tables do not count, because they contain
+    /// users' data.
     #[must_use]
     pub fn is_system_table(&self) -> bool {
         let log = |table: &str| ["general_log", "slow_log"].contains(&table);

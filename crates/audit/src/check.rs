@@ -56,7 +56,8 @@ pub struct Context<'a> {
     pub now: Timestamp,
     /// Waivers, and which checks run; only the closing checks use them.
     pub rules: &'a Rules,
-    /// Adds to the remedy of the check with this id what has to be done before.
+    /// Adds to a remedy the check whose remedy must come first, if there is one. The id is that of the remedy's own
+    /// check.
     pub in_order: fn(&Facts, &str, Remedy) -> Remedy,
     /// Findings of all other checks, for the closing checks; otherwise empty.
     pub findings: &'a [Finding],

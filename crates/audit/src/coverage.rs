@@ -163,7 +163,7 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) 
     }
 }
 
-/// Whether it is a system tablespace that the server cannot encrypt, and without user data.
+/// Whether it is a system tablespace that has no user data and cannot be encrypted by the server.
 fn is_without_rows(facts: &Facts, artefacts: &Artefacts<'_>, file: &Artefact<'_>) -> bool {
     let harmless = file.scan().is_some_and(|scan| system::contents(facts, scan).is_empty());
     harmless && file.state().is_some() && !system::is_encryptable(facts, artefacts, file)
@@ -188,7 +188,7 @@ impl StateCounts {
             self.unknown += 1;
             return;
         };
-        // The map is as strong as its weakest row.
+        // The grade of a row is that of its weakest evidence.
         self.grade = Some(self.grade.map_or(grade, |known| known.min(grade)));
         let below = is_protected_by_disk(artefact);
         match state {
@@ -205,7 +205,7 @@ impl StateCounts {
         self.grade = self.grade.or_else(|| artefact.state().map(|(_, grade)| grade));
     }
 
-    /// The doublewrite area in a system tablespace, of MariaDB and old servers.
+    /// Counts the doublewrite area in a system tablespace, which MariaDB and old versions of MySQL have.
     fn page_copies(&mut self, system: &Artefact<'_>) {
         let Some(copies) = system.page_copies().filter(|copies| copies.slots > 0) else { return };
         let below = system.disk_encryption().is_some();

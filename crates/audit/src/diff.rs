@@ -49,7 +49,7 @@ impl Drift {
         let mut drift = Self::default();
         for (key, now) in &new {
             let was = old.get(key).copied();
-            // A finding on another artefact counts: an UNKNOWN is often about the whole server.
+            // Earlier verdicts on other artefacts count, too: an UNKNOWN is often about the whole server.
             let newly_blind = was.is_none() && now.status == Status::Unknown && judged_then.contains(key.id);
             if newly_blind { drift.lost.push(Change::new(key, None, Some(now))) } else { drift.sort_in(key, was, now) }
         }

@@ -11,14 +11,14 @@ pub enum Attacker {
     StolenDisk,
     /// Whoever listens on the network.
     Sniffer,
-    /// Whoever answers, or asks, in another's name on the network.
+    /// Whoever poses as the server or as a client on the network.
     Impostor,
     /// Whoever has an account on the server or a user on its host.
     Operator,
 }
 
 impl Attacker {
-    /// Where the attacker reads data; `None` for one inside the server or its host.
+    /// State of the data that the attacker can read; `None` for an attacker inside the server or its host.
     #[must_use]
     pub const fn data_state(self) -> Option<DataState> {
         match self {
@@ -40,7 +40,7 @@ impl Attacker {
     }
 }
 
-/// A flaw of keys. Two different flaws together expose the data.
+/// A flaw in how keys are stored. Two different flaws together expose the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyFlaw {
     /// The keys can be read where they are stored.
@@ -53,7 +53,7 @@ pub enum KeyFlaw {
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposes {
-    /// Nothing now: it concerns the future, or missing proof.
+    /// Nothing now: the failure concerns the future, or missing proof.
     Nothing,
     /// Data that can be read because of it.
     Data(Attacker, &'static str),
@@ -74,7 +74,7 @@ impl Exposes {
         }
     }
 
-    /// Where the data is exposed; `None` if only to someone inside, or to nobody.
+    /// State of the exposed data; `None` if it is exposed only to an insider, or to nobody.
     #[must_use]
     pub const fn data_state(self) -> Option<DataState> {
         match self.attacker() {
@@ -134,7 +134,7 @@ impl ClosedBy {
     }
 }
 
-/// Clients that enforced TLS would cut off, among those that a failure names.
+/// The clients named in a failure that would be cut off if TLS were enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockedOut {
     certainty: Certainty,

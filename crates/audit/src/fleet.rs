@@ -46,7 +46,7 @@ const fn default_concurrency() -> usize {
     8
 }
 
-/// A server of the fleet, and how it differs from the common settings.
+/// A server of the fleet, with its settings that differ from the common ones.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Member {
@@ -121,7 +121,7 @@ impl Fleet {
         let mut fleet: Self = files::toml::parse(&text).map_err(fail)?;
         let base = file.parent().unwrap_or_else(|| Path::new("."));
         for member in &mut fleet.server {
-            // Here, because a URL is shown as the server's name, and a wrong one may contain a password.
+            // Checked before anything is shown: the URL serves as the server's name, and must not reveal a password.
             if let Some(Err(error @ server::Error::PasswordInUrl)) = member.url.as_deref().map(str::parse::<Target>) {
                 return Err(fail(error.to_string()));
             }
@@ -262,7 +262,7 @@ impl Member {
             datadir: self.datadir.clone(),
             backup_dirs: self.backup.clone(),
             client_names: self.client_name.clone(),
-            // A copy is proven with the files of the server.
+            // A copy can only be proven on the server's files.
             key_copies: if common.no_files { KeyCopies::default() } else { self.key_copies() },
             ..common.clone()
         }

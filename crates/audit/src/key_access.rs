@@ -15,14 +15,14 @@ pub struct KeyAccess {
     pub acl: bool,
     /// Permission bits of the directory, if known.
     pub directory_mode: Option<u32>,
-    /// Whether it contains keys or a password for them; otherwise it only determines which are used, and may be
-    /// readable.
+    /// Whether the file contains keys or a password for them. Any other file only determines which keys are used, so
+    /// that others may read it.
     pub secret: bool,
 }
 
 impl KeyAccess {
-    /// What is wrong with it, for a server that runs as this user. Severity: critical if everybody may, high if a
-    /// group of several may, medium if the group is the owner's private one.
+    /// What is wrong with the file, for a server that runs with this user id. Severity: critical if everybody has
+    /// access, high if a shared group has access, medium if only the owner's private group has.
     #[must_use]
     pub fn faults(&self, server: Option<u32>) -> Vec<(&'static str, Severity)> {
         let private_group = self.uid.is_some() && self.uid == self.gid;

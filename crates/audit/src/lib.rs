@@ -1,8 +1,8 @@
 //! What is encrypted on a MySQL-family server and what is not.
 //!
-//! Data flows one way: [`collect`] examines the server and its host and gathers [`facts::Facts`], one serialisable tree;
-//! [`checks`] are pure functions from facts to [`finding::Finding`]s; [`run`] applies the table of checks, the waivers
-//! and the coverage map and returns an [`outcome::Outcome`], which the `report` crate renders.
+//! Data flows one way: [`collect`] examines the server and its host and gathers [`facts::Facts`], one serialisable
+//! tree; [`checks`] are pure functions from facts to [`finding::Finding`]s; [`run`] applies the table of checks, the
+//! waivers and the coverage map and returns an [`outcome::Outcome`], which the `report` crate renders.
 
 mod access;
 pub mod artefact;

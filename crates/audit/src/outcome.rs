@@ -179,8 +179,8 @@ impl Outcome {
         self.summary = Summary::from_outcome(self);
     }
 
-    /// The conclusion; the first that applies, in the order of [`Conclusion`]. Failures count from `fail_on` upwards,
-    /// and not at all if that is `None`.
+    /// The first variant of [`Conclusion`] that applies. Failures count from severity `fail_on` upwards; with `None`,
+    /// no failure counts.
     #[must_use]
     pub fn conclusion(&self, fail_on: Option<Severity>, require_complete: bool) -> Conclusion {
         if self.summary.bad_waivers > 0 {

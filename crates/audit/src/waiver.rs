@@ -45,7 +45,7 @@ pub struct Waiver {
 /// Id of the check of waivers. Waiving it would hide expired ones.
 pub(crate) const NEVER_WAIVED: &str = "ev-waiver-expired";
 
-/// Whether a finding is one that a waiver can cover.
+/// Whether a waiver can cover the finding.
 #[must_use]
 pub fn can_be_waived(finding: &Finding) -> bool {
     matches!(finding.status, Status::Fail | Status::Unknown) && finding.id != NEVER_WAIVED
@@ -139,7 +139,7 @@ impl Waiver {
 #[must_use]
 pub fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    // Cells of the previous row: whether the pattern so far matches that much of the text.
+    // `matched[n]`: whether the pattern so far matches the first `n` characters of the text.
     let mut matched = vec![false; text.len() + 1];
     matched[0] = true;
     for p in pattern {

@@ -56,7 +56,7 @@ pub struct Entry {
     pub pages: Pages,
     /// Problems that the run found.
     pub findings: Vec<Finding>,
-    /// Number of recipients whose identity nobody has proven to have.
+    /// Number of recipients for whom nobody has proven possession of the identity.
     pub unproven_recipients: usize,
     /// Restores of this backup, oldest first.
     pub restores: Vec<RestoreRecord>,
@@ -65,7 +65,7 @@ pub struct Entry {
 /// Reads a file of records of restores.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be read, or a line of it is no record.
+/// [`Error::Io`] if the file cannot be read, or a line of it is not the record of a restore.
 pub fn read_restores(path: &Path) -> Result<Vec<RestoreRecord>, Error> {
     let text = fs::read_to_string(path).map_err(Error::io(path, "cannot be read"))?;
     RestoreRecord::parse_all(&text).map_err(io::Error::other).map_err(Error::io(path, "cannot be used"))
@@ -90,7 +90,7 @@ impl Calendar {
         Ok(Self::new(host, (&checked, &links), &restores, Timestamp::now(), max_age))
     }
 
-    /// The calendar from a check of a host's backups and the records of their restores.
+    /// Builds the calendar from a check of a host's backups and the records of their restores.
     #[must_use]
     pub fn new(
         host: &str,
@@ -129,7 +129,7 @@ impl Calendar {
         self.backups.iter().filter(|entry| entry.listed.good).max_by_key(|entry| entry.listed.ended)
     }
 
-    /// The newest restore that was proven by a server, with its backup.
+    /// The newest restore that a server has proven, with its backup.
     #[must_use]
     pub fn newest_proven_restore(&self) -> Option<(&Entry, &RestoreRecord)> {
         let all = self.backups.iter().flat_map(|entry| entry.restores.iter().map(move |restore| (entry, restore)));

@@ -50,9 +50,9 @@ pub enum Depth<'i> {
 pub struct Checked {
     /// Number of objects that receipts name.
     pub named: u64,
-    /// How many of them exist with the right length.
+    /// How many of the named objects exist with the right length.
     pub present: u64,
-    /// How many of them were read completely.
+    /// How many of the named objects were read completely.
     pub read: u64,
     /// Objects that are wrong.
     pub bad: Vec<BadObject>,
@@ -144,8 +144,8 @@ pub fn check(
     if checked.bad.is_empty() && named.is_sound() {
         return Ok((checked, named.links));
     }
-    // A prune may have removed receipts after they were read, and then what they name: it declares that before, and
-    // removes receipts before what they name. So what is missing counts only if its receipt is still there.
+    // A prune may have removed receipts since they were read, and then their objects. It declares a removal first, and
+    // removes a receipt before the objects that it names. So a missing object counts only if its receipt still exists.
     let now = Named::read(repository, host, only, signers)?;
     checked.keep_what_is_named(&now);
     checked.breaks = now.breaks;
@@ -154,7 +154,7 @@ pub fn check(
 }
 
 impl Checked {
-    /// The verdict. Whether signatures were verified, and whether the newest receipt is known to be the newest, counts
+    /// The verdict. Signatures that were not verified, and a newest receipt that is not known to be the newest, count
     /// only if the check has to be complete.
     #[must_use]
     pub fn outcome(&self, require_complete: bool) -> Outcome {
@@ -201,7 +201,7 @@ impl Checked {
         Ok(())
     }
 
-    /// Drops what was found about objects that no receipt names any more.
+    /// Drops findings about objects that no receipt names any more.
     fn keep_what_is_named(&mut self, now: &Named) {
         let before = self.bad.len();
         self.bad.retain(|bad| now.objects.contains_key(&bad.object));
@@ -232,7 +232,8 @@ fn is_pack(object: &str) -> bool {
     object.contains("/packs/")
 }
 
-/// Decrypts and unpacks a pack, and compares the hash of each frame stored as in the file.
+/// Decrypts and unpacks a pack. Compares the hash of each frame whose pages are stored as in the file; frames of
+/// decrypted pages would have to be encrypted again first.
 fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), Error> {
     let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
     let mut reader = PackReader::decrypt(repository.object(object)?, identities).map_err(wrong)?;

@@ -29,10 +29,10 @@ pub(crate) struct HostDeclarations {
     pub(crate) last: Option<Timestamp>,
 }
 
-/// Receipts of binary logs that were removed: one, and all before it.
+/// A declared removal of binary log receipts: `removed` and all receipts before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeclaredRemoval {
-    /// The last one.
+    /// The newest removed receipt.
     pub(crate) removed: RemovedLogs,
     /// Time of the declaration.
     pub(crate) at: Timestamp,

@@ -1,5 +1,5 @@
-//! The unwrapped keys of a backup's files, for their own recipients: with these keys no keyring of the server is
-//! needed.
+//! The unwrapped keys of a backup's files, encrypted to recipients of their own. A restore with these keys does not
+//! need the keyring of the server.
 //!
 //! The format is an age file of JSON lines: [`Head`], then a [`Line`] for each key.
 
@@ -52,7 +52,8 @@ impl Head {
 }
 
 impl FileKeys {
-    /// Adds the key of a file, if it has one that `keys` unwrap. `head` is the beginning of the file.
+    /// Adds the key of a file, if the file is encrypted and `keys` can unwrap its key. `head` is the beginning of the
+    /// file.
     pub(crate) fn add(&mut self, head: &[u8], keys: &dyn KeySource) {
         let Some(wrapped) = Wrapped::find(head) else { return };
         if let Ok(secret) = wrapped.unwrap(head, keys) {

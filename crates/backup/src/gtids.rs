@@ -17,8 +17,8 @@ pub(crate) fn before_log(body: &Body<'_>) -> Option<String> {
     }
 }
 
-/// Whether the GTIDs before a log include those of the archive up to there. If one of both is not known, nothing is
-/// known.
+/// Whether the GTIDs before a log include all GTIDs of the archive up to this log. Also `true` if either text cannot be
+/// parsed: then a gap cannot be detected.
 pub(crate) fn continues(archived: &str, before: &str) -> bool {
     let (Ok(archived), Ok(before)) = (archived.parse::<Executed>(), before.parse::<Executed>()) else { return true };
     before.follows(&archived)

@@ -1,5 +1,5 @@
-//! Heads: the first bytes of each file, which identify its key. For redo files of MySQL another file of the log may do
-//! so.
+//! Heads: the first bytes of each file, which identify its key. A MySQL redo file without key information uses the key
+//! information of another file of the same log.
 
 use std::collections::BTreeMap;
 

@@ -25,13 +25,13 @@ pub struct Init {
     pub made_repository: bool,
     /// Whether the signing key was created.
     pub made_key: bool,
-    /// Open challenges of the recipients whose identity nobody has proven to have.
+    /// Open challenges of the recipients for whom nobody has proven possession of the identity.
     pub challenges: Vec<Challenge>,
     /// The line to add to an allowed signers file.
     pub signer: String,
-    /// What was observed of the store, if it is a bucket.
+    /// Observed behaviour of the store, if it is a bucket.
     pub observed: Option<Observed>,
-    /// Why the rest could not be observed.
+    /// Errors that prevented further observations.
     pub unobserved: Vec<store::Error>,
 }
 
@@ -62,13 +62,14 @@ pub fn open(config: &Config) -> Result<Repository, Error> {
         return Ok(Repository::unread(store, known.id.clone()));
     }
     match (Repository::open(store), known.map(|known| known.id).or(id)) {
-        // An earlier `init` could read the id.
+        // The id is known from an earlier `init` or from the configuration.
         (Err(error), Some(id)) if is_denied(&error) => Ok(Repository::unread(config.repository.open()?, id)),
         (opened, _) => opened,
     }
 }
 
-/// Opens the repository for a run that begins even if the store cannot be reached, if `init` has recorded its id.
+/// Opens the repository for a run that can start without the store. If the store cannot be reached, the id that `init`
+/// has recorded is used.
 ///
 /// # Errors
 /// [`Error`].
@@ -89,7 +90,7 @@ pub fn open_location(location: &Location) -> Result<Repository, Error> {
     Repository::open(location.open()?)
 }
 
-/// What was observed of a store, and why the rest could not be.
+/// The observed behaviour of a store, and the errors that prevented further observations.
 type Observation = (Observed, Vec<store::Error>);
 
 /// Creates the repository unless it exists, and determines whether this host may read it.
@@ -114,7 +115,7 @@ fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observat
     Ok((repository, put == Put::New, Some((observed, faults))))
 }
 
-/// Observes what the store does.
+/// Observes the behaviour of the store.
 fn observe(settings: &Settings, host: &str, put: Put) -> Result<Observation, Error> {
     let mut random = [0; 8];
     aws_lc_rs::rand::fill(&mut random).map_err(|_| Error::Randomness)?;

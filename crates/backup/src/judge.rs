@@ -15,8 +15,8 @@ use verify::{Depth, FileResult, Keys, Plan, Progress, Report, Settings};
 pub(crate) enum FileVerdict {
     /// Sound: in clear, or decrypted with the given keys.
     Sound,
-    /// A binary log of MySQL that is whole, and with which a server may not start: the server itself wrote its events in
-    /// that order, after a crash.
+    /// A complete binary log of MySQL with which a server may not start: the server itself wrote its events in this
+    /// order, after a crash.
     OutOfOrder,
     /// Number of damaged pages.
     Damaged(u64),
@@ -47,7 +47,7 @@ pub(crate) fn classify(file: &FileResult) -> FileVerdict {
     }
 }
 
-/// Whether all that was found in a file is that a server may not start with it.
+/// Whether the order of events is the only finding in a file.
 fn is_wrong_in_order_alone(file: &FileResult) -> bool {
     let all = file.findings.iter().all(|finding| finding.check == Check::EventOrder);
     all && !file.findings.is_empty() && file.findings_left_out == 0

@@ -37,7 +37,7 @@ pub fn check_backup(
     Ok((judged, checked))
 }
 
-/// Tests keys on everything in a manifest that needs one.
+/// Tests keys on everything in a manifest that needs a key.
 #[must_use]
 pub fn check(manifest: &Manifest, keys: &dyn KeySource) -> KeyCheck {
     let heads = || manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));

@@ -18,8 +18,8 @@ pub struct ListReport {
     pub host: String,
     /// Its backups, oldest first.
     pub backups: Vec<Listed>,
-    /// Periods of which every second can be restored, according to the receipts of binary logs, whose signatures are
-    /// not verified.
+    /// Periods in which every second can be restored. They are computed from the receipts of binary logs, whose
+    /// signatures are not verified.
     pub windows: Vec<Window>,
     /// Binary logs that are missing.
     pub gaps: Vec<MissingLogs>,
@@ -50,7 +50,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// From a receipt.
+    /// Converts the receipt of a backup.
     pub(crate) fn new(link: &Link) -> Self {
         let receipt = &link.receipt;
         Self {
@@ -67,7 +67,7 @@ impl Listed {
 }
 
 impl ListReport {
-    /// Reads the receipts of a host. `spooled`: what waits on it, if this is the host.
+    /// Reads the receipts of a host. `spooled`: binary logs that wait on this machine, if it is that host.
     ///
     /// # Errors
     /// [`Error`] if one of them cannot be read.

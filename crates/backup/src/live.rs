@@ -1,4 +1,4 @@
-//! What is sent of the copy of a running server, and whether the copy is still valid when everything was read.
+//! Which files of a running server's copy are sent, and whether the copy was still valid after the last read.
 
 use glob::Pattern;
 use snapshot::{EXCLUDED, Excluded, SnapshotGuard};
@@ -10,8 +10,8 @@ pub(crate) fn excluded() -> impl Iterator<Item = Pattern> {
     EXCLUDED.into_iter().filter_map(|excluded| Pattern::new(&Excluded::pattern(excluded)).ok())
 }
 
-/// Patterns of the files in a copy that are not sent: those and the identity of the server, because the receiver is
-/// another one.
+/// Patterns of the files in a copy that are not sent: the excluded files, and the file with the server's identity,
+/// because the receiver is a different server.
 pub fn not_sent() -> impl Iterator<Item = Pattern> {
     excluded().chain(Pattern::new(server::auto_cnf::NAME).ok())
 }

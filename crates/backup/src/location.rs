@@ -19,7 +19,7 @@ use crate::{
 /// Upper limit, to catch mistakes: nobody could undo a longer lock.
 const MAX_LOCK_DAYS: u16 = 3650;
 
-/// How long a call is repeated, and may make no progress, for a run that tries again itself.
+/// Time limit on retries of one call, and on a call without progress, for a run that itself tries again later.
 const CALL: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -56,7 +56,7 @@ pub struct BucketOptions {
 }
 
 impl Location {
-    /// Parses an absolute path, `file://` and one, or `s3://BUCKET/PREFIX`.
+    /// Parses an absolute path, `file://` followed by an absolute path, or `s3://BUCKET/PREFIX`.
     ///
     /// # Errors
     /// What is wrong with the URL or the options.
@@ -74,8 +74,8 @@ impl Location {
         Ok(Self::Directory(PathBuf::from(path)))
     }
 
-    /// The repository that a command line names: a bucket with these options, or else a directory, for which they have
-    /// no meaning.
+    /// The repository that a command line names: a bucket with these options, or a directory, to which the options do
+    /// not apply.
     ///
     /// # Errors
     /// What is wrong with the bucket's URL or the options.
@@ -86,7 +86,7 @@ impl Location {
         }
     }
 
-    /// Limits how long a call of the store is repeated, for a run that goes on with other work and tries again.
+    /// Shortens the retries of store calls, for a run that continues with other work and tries again later.
     pub(crate) fn end_calls_early(&mut self) {
         if let Self::Bucket(settings) = self {
             settings.give_up = settings.give_up.min(CALL);
@@ -129,7 +129,7 @@ impl Location {
 /// A policy that allows the given uses of the repository at `url`, and nothing else.
 ///
 /// # Errors
-/// Why the URL is not that of a bucket.
+/// Why the URL does not name a bucket.
 pub fn bucket_policy(url: &str, dialect: Dialect, allowed: &[Allowed]) -> Result<serde_json::Value, String> {
     match Location::parse(url, BucketOptions::default())? {
         Location::Bucket(settings) => Ok(policy(&settings.address, dialect, allowed)),

@@ -1,8 +1,8 @@
-//! A store whose receipts, signatures and declarations of prunes are kept on this host, too.
+//! A store with a cache on this host, for receipts, signatures and declarations of prunes.
 //!
-//! They never change, and a store far away answers each request late. An object is taken from the cache only if a
-//! listing of this run says that it is the same: by name, length, time of the put, and entity tag. So a replaced one is
-//! read again, and one that is gone is not found. Signatures are verified as if the object had been read. Stores without
+//! These objects never change, and each request to a distant store takes long. An object is taken from the cache only
+//! if a listing of this run matches it in name, length, time of the put, and entity tag. So a replaced object is read
+//! again, and a removed object is not found. Signatures are verified as if the object had been read. Stores without
 //! entity tags, such as directories, are read directly.
 
 mod file;
@@ -22,11 +22,11 @@ use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store, s3::S
 
 use self::file::CacheFile;
 
-/// Name of the directory, in that of the state.
+/// Name of the subdirectory of the state directory.
 const DIRECTORY: &str = "receipt-cache";
 /// Beginning of the name of a host's file.
 const OF_HOST: &str = "host-";
-/// Maximum length of an object that is kept.
+/// Maximum length of a cached object.
 const MAX_OBJECT_BYTES: u64 = 8 << 20;
 /// Maximum length of all files of a repository's cache.
 const MAX_BYTES: u64 = 1 << 30;
@@ -41,7 +41,7 @@ pub(crate) struct CachedStore {
 /// The cache of one host's receipts, or of the declarations.
 struct Cache {
     group: String,
-    /// What the last listings say about its objects.
+    /// Objects of this cache in the latest listings.
     listed: HashMap<Name, Listed>,
     /// Prefixes of these listings.
     prefixes: BTreeSet<String>,
@@ -49,7 +49,7 @@ struct Cache {
 }
 
 impl Cache {
-    /// Whether the listings have all objects that the file may have.
+    /// Whether the listings cover all objects that the file may contain.
     fn is_whole(&self) -> bool {
         let has = |prefix: &str| self.prefixes.contains(prefix);
         match self.group.strip_prefix(OF_HOST) {
@@ -70,10 +70,10 @@ impl CachedStore {
         self.caches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records what a listing says, with the cache that has its objects.
+    /// Records a listing in the cache of its group.
     fn remember(&self, group: &str, prefix: &str, listed: &[Listed]) {
         let mut caches = self.caches();
-        // Hosts are read one after the other.
+        // Hosts are read one after the other, so the cache of only one host stays open.
         caches.retain(|cache| cache.group == group || is_declarations(&cache.group) || is_declarations(group));
         // A store without entity tags needs no file.
         let is_needed = listed.iter().any(is_kept);
@@ -93,7 +93,7 @@ impl CachedStore {
         }
     }
 
-    /// What a listing of this run says about an object that can be kept.
+    /// The entry of a cacheable object in the listings of this run.
     fn listed(&self, name: &Name) -> Option<(String, Listed)> {
         let group = group(name.as_str())?;
         let caches = self.caches();
@@ -101,7 +101,7 @@ impl CachedStore {
         cache.listed.get(name).map(|listed| (group, listed.clone()))
     }
 
-    /// Hash of all that the listing says about an object, and of where that is.
+    /// Hash of the listing's entry for an object, and of the location of the store.
     fn identity(&self, listed: &Listed) -> Digest {
         let Listed { name, bytes, modified, etag } = listed;
         let etag = etag.as_deref().unwrap_or_default();
@@ -134,7 +134,7 @@ impl Store for CachedStore {
             return Ok(Box::new(Cursor::new(bytes)));
         }
         let found = match self.inner.get_listed(&listed) {
-            // The listing is older than the object.
+            // The object was replaced after the listing.
             Err(StoreError::S3 { fault: S3Fault::Replaced, .. }) => return self.inner.get(name, None),
             found => found?,
         };
@@ -193,7 +193,7 @@ fn is_declarations(group: &str) -> bool {
     group == names::PRUNES.trim_end_matches('/')
 }
 
-/// Whether an object is kept: a receipt, a declaration or a signature of one, which the store identifies.
+/// Whether an object is cached: a receipt, a declaration or a signature of either, with an entity tag.
 fn is_kept(listed: &Listed) -> bool {
     let name = listed.name.as_str();
     let is_document = name.ends_with(names::RECEIPT) || name.ends_with(names::SIGNATURE);

@@ -1,4 +1,4 @@
-//! Proves that somebody has the identities of the recipients: nobody could restore the backup otherwise.
+//! Proves that somebody holds the identities of the recipients. Without them nobody could restore the backup.
 //!
 //! For each recipient a random word is encrypted to it alone; only its identity can decrypt the word. The state of the
 //! host keeps the encrypted word, the hash of the answer, and when it was given:
@@ -93,7 +93,7 @@ impl Recipients {
         Ok(Self { path, known })
     }
 
-    /// The recipients whose identity nobody has proven to have.
+    /// The recipients for whom nobody has proven possession of the identity.
     pub(crate) fn unproven<'r>(&self, recipients: &'r [Recipient]) -> Vec<&'r Recipient> {
         let is_proven = |recipient: &Recipient| {
             let fingerprint = fingerprint(recipient);

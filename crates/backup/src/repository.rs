@@ -41,14 +41,14 @@ impl Repository {
         Ok(Self { store, id, may_read: true, is_assumed: false })
     }
 
-    /// Keeps receipts in the directory `state`, to be read from there the next time.
+    /// Caches receipts in the directory `state`, from which the next run reads them.
     #[must_use]
     pub fn with_cache(self, state: &Path) -> Self {
         let store = Box::new(CachedStore::new(self.store, state, &self.id));
         Self { store, ..self }
     }
 
-    /// A repository that this host cannot read and whose id it knows.
+    /// A repository that this host may not read, but whose id it knows.
     pub(crate) fn unread(store: Box<dyn Store>, id: String) -> Self {
         Self { store, id, may_read: false, is_assumed: false }
     }
@@ -58,7 +58,7 @@ impl Repository {
         Self { store, id, may_read, is_assumed: may_read }
     }
 
-    /// Refuses a repository that is not the one it was assumed to be.
+    /// Refuses a repository whose id is not the assumed one.
     ///
     /// # Errors
     /// [`Error::Repository`], [`Error::NoRepository`], [`Error::Store`].
@@ -70,7 +70,8 @@ impl Repository {
         }
     }
 
-    /// Creates a repository in a store that has none. Returns its id. Makes sure that the store replaces nothing.
+    /// Creates a repository in a store that has none. Returns its id. Verifies that the store refuses to replace an
+    /// object.
     ///
     /// # Errors
     /// [`Error::ReplacingStore`], [`Error::Store`], [`Error::Randomness`].
@@ -106,8 +107,8 @@ impl Repository {
         Ok(listed.into_iter().map(|of| (of.name.to_string(), of.bytes)).collect())
     }
 
-    /// Whether an existing object is the one that was to be put: the store's answer to an earlier attempt may have been
-    /// lost. A host that cannot read assumes it is.
+    /// Whether an existing object is the one that this host wanted to put: the store's answer to an earlier attempt may
+    /// have been lost. A host that may not read assumes that it is.
     pub(crate) fn is_ours(&self, object: &str, expected: Object) -> Result<bool, Error> {
         if !self.may_read {
             return Ok(true);
@@ -217,7 +218,7 @@ impl Repository {
         fault.map_or(Ok(()), |reason| Err(Error::Untrusted { object: object.to_owned(), reason }))
     }
 
-    /// What is wrong with the signature of a document: the object `signature`, by `principal` for `namespace`.
+    /// Returns what is wrong with the signature of a document: the object `signature`, by `principal` for `namespace`.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -256,7 +257,7 @@ impl Repository {
     }
 }
 
-/// Puts the description that a store has once more. A store that does not refuse it would also replace backups.
+/// Puts the description of an existing repository again. A store that accepts it would also replace backups.
 fn refuses_again(store: &dyn Store, description: &[u8]) -> Result<(), Error> {
     let put = store.put_new(&name(names::REPOSITORY)?, &mut Cursor::new(description), description.len() as u64)?;
     if put == Put::New { Err(Error::ReplacingStore { location: store.location() }) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! What a host records about a repository, so that it need not be able to read it.
+//! What a host records about a repository, so that it does not need permission to read it.
 //!
 //! A host that may only put objects gets the repository's id from `init`, and everything else from its own state.
 
@@ -11,7 +11,7 @@ use store::s3::Observed;
 
 use crate::{Config, Error};
 
-/// Name of the directory, in that of the state.
+/// Name of the subdirectory of the state directory.
 const DIRECTORY: &str = "repositories";
 
 /// Record of a repository.

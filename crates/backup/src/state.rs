@@ -68,7 +68,7 @@ pub(crate) struct FileState {
     pub(crate) context: u64,
     /// Position of its hashes.
     pub(crate) pages_at: u64,
-    /// Whether all its pages were sound, so that those which do not change need not be judged again.
+    /// Whether all its pages were sound. If so, unchanged pages need not be judged again.
     #[serde(default)]
     pub(crate) sound: bool,
     /// Lowest LSN of the pages that its key decrypted; MySQL's doublewrite files may have older copies.
@@ -120,7 +120,7 @@ impl State {
         Ok(Some(SavedState { receipt, sha256, receipt_bytes, signature, directory }))
     }
 
-    /// What is known about the host's recipients.
+    /// Reads the proofs of the host's recipients.
     pub(crate) fn recipients(&self) -> Result<Recipients, Error> {
         Recipients::read(&self.directory)
     }
@@ -160,8 +160,8 @@ impl State {
         }
     }
 
-    /// Records that the repository has a backup of this host with this number, which this state does not know: the state
-    /// is an older copy, or another machine writes as this host. Its packs may be gone.
+    /// Records that the repository has a backup of this host with a number that this state does not know: the state is
+    /// an older copy, or another machine writes as this host. Packs that the state refers to may be gone.
     pub(crate) fn mark_overtaken(&self, number: Number) -> Result<(), Error> {
         let path = self.directory.join(OVERTAKEN);
         let written = files::write_atomic(&path, number.to_string().as_bytes(), WriteOptions::SECRET.replacing(true));
@@ -225,7 +225,7 @@ impl SavedState {
 }
 
 impl Base {
-    /// Drops all parts in packs that are not to be reused, so that they count as changed.
+    /// Drops the parts that are in packs excluded from reuse, so that they count as changed.
     pub(crate) fn only_with(mut self, uses: impl Fn(&Digest) -> bool) -> Self {
         let Manifest { files, packs, .. } = &mut self.manifest;
         let uses: Vec<bool> = packs.iter().map(|pack| uses(&pack.sha256)).collect();

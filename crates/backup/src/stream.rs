@@ -85,7 +85,7 @@ impl Streamed {
         format!("{UNPREPARED}{}", self.settings.program)
     }
 
-    /// Checks that nothing is asked for that a stream cannot do: it is sent whole, as the program writes it.
+    /// Refuses options that a stream does not support: it is sent completely, as the program writes it.
     ///
     /// # Errors
     /// [`Error::WholeStream`].

@@ -1,7 +1,7 @@
 //! The times that can be restored to the second: from a backup on, up to the first gap in the archived binary logs.
 //!
-//! Only receipts are read, which say when the events of each part are from. So no key is needed, and the times are
-//! those of the server's clock.
+//! Only receipts are read; each part's entry has the times of its events. So no key is needed, and the times are those
+//! of the server's clock.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::binlogs::{Archive, GaplessLogs, History};
 
-/// A period of which every second can be restored.
+/// A period in which every second can be restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Window {
-    /// The first: the end of the oldest good backup from which the logs have no gap.
+    /// The first second: the end of the oldest good backup after which the logs have no gap.
     pub from: Timestamp,
-    /// The last: the newest archived event.
+    /// The last second: the time of the newest archived event.
     pub to: Timestamp,
     /// Number of that backup.
     pub backup: Number,
@@ -37,7 +37,7 @@ pub struct MissingLogs {
     pub reason: String,
 }
 
-/// When a good backup ended, and of which server it is.
+/// End of a good backup, and the server that was backed up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GoodBackup<'l> {
     number: Number,
@@ -47,7 +47,7 @@ pub(crate) struct GoodBackup<'l> {
 }
 
 impl<'l> GoodBackup<'l> {
-    /// From a receipt; `None` if the backup is not good.
+    /// Converts a receipt; `None` if the backup is not good.
     pub(crate) fn new(link: &'l Link) -> Option<Self> {
         let Receipt { number, ended, ref server_uuid, .. } = link.receipt;
         link.receipt.is_good().then_some(Self { number, ended, server: server_uuid.as_deref() })
@@ -83,8 +83,8 @@ pub(crate) fn windows(backups: &[GoodBackup<'_>], archives: &[Archive]) -> (Vec<
     (outer, missing.into_iter().collect())
 }
 
-/// The archives with which a restore of a server's backup can begin, each with all others. A backup of MariaDB does not
-/// name its server.
+/// The archives with which the replay after a server's backup can begin, each with all other archives. A backup of
+/// MariaDB does not name its server, so any archive can be the first.
 fn candidates(archives: &[Archive], server: Option<&str>) -> Vec<(Archive, Vec<Archive>)> {
     let is_own = |archive: &&Archive| server.is_none_or(|server| archive.server == server);
     let with_others = |first: &Archive| {

@@ -58,7 +58,7 @@ const FLAGS: [&str; 14] = [
     "sve2",
 ];
 
-/// A higher load per processor disturbs measurements.
+/// Load per processor above which measurements are disturbed.
 const BUSY: f64 = 0.25;
 
 impl Environment {

@@ -18,8 +18,8 @@ use crate::{
 pub struct Work {
     /// Amount of work, in the experiment's [`Unit`].
     pub amount: u64,
-    /// Duration, if the arm measures it more precisely than the caller: a program that reports its time without its
-    /// start.
+    /// Duration in seconds, if the arm measures it more precisely than the caller; for example, if a program reports
+    /// its time without its start.
     pub seconds: Option<f64>,
     /// Latencies and CPU time.
     pub detail: Option<Detail>,
@@ -74,7 +74,7 @@ pub struct Settings {
     pub budget: Duration,
     /// Target: the 95 % interval of every median is narrower than this share of the median.
     pub max_relative_width: f64,
-    /// Whether every arm runs once before, unmeasured.
+    /// Whether every arm first runs once without being measured.
     pub warm_up: bool,
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -184,8 +184,8 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Runs every arm once: in even rounds first to last, in odd rounds last to first, so that no arm always follows
-    /// the same other arm.
+    /// Runs every arm once: in even rounds from first to last, in odd rounds from last to first, so that an arm does
+    /// not always follow the same other arm.
     fn round(&mut self, round: u32, progress: &dyn Fn(&Progress<'_>)) -> Result<Vec<Sample>, Error> {
         let count = self.arms.len();
         let order = |position: usize| if round.is_multiple_of(2) { position } else { count - 1 - position };

@@ -9,7 +9,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{Error, program};
 
-/// A command with direct reads or writes of files, whose result is JSON.
+/// A `fio` command for direct reads or writes of files, with its result as JSON.
 pub(crate) fn command(program: &Path, files: &[PathBuf]) -> Command {
     let mut command = Command::new(program);
     command.args(["--direct=1", "--output-format=json"]);

@@ -5,7 +5,7 @@
 //! compares them round by round, so that disturbances affect all arms. Every sample is kept; [`Environment`] describes
 //! the machine.
 //!
-//! The crate does not render.
+//! The crate does not format reports for display.
 #![forbid(unsafe_code)]
 
 pub mod arms;

@@ -29,22 +29,22 @@ pub struct Operations {
     pub client_cpu_seconds: f64,
     /// CPU time of the server, up to the point at which all changes of the run were written.
     pub server_cpu_seconds: f64,
-    /// The part of it that was spent in the kernel.
+    /// Part of the server's CPU time that was spent in the kernel.
     pub server_kernel_seconds: f64,
     /// Bytes that the server read from the disk.
     pub read_bytes: u64,
-    /// Bytes that it wrote to the disk, including all changes of the run.
+    /// Bytes that the server wrote to the disk, including all changes of the run.
     pub written_bytes: u64,
     /// `fsync` calls that InnoDB counts.
     pub fsyncs: u64,
 }
 
-/// Figures of an arm: latencies of all rounds together, the rest as medians over the rounds.
+/// Figures of an arm: latencies over all rounds together, other figures as medians over the rounds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OperationsRecord {
-    /// Statements sent.
+    /// Number of statements sent.
     pub statements: u64,
-    /// Operations that the server rolled back, and that were repeated.
+    /// Number of operations that the server rolled back, and that were repeated.
     pub restarts: u64,
     /// Latencies.
     pub latency: LatencyRecord,
@@ -54,7 +54,7 @@ pub struct OperationsRecord {
     pub client_cpu_seconds: Interval,
     /// CPU time of the server for an operation.
     pub server_cpu_seconds: Interval,
-    /// The part of it that was spent in the kernel.
+    /// Part of the server's CPU time that was spent in the kernel, for an operation.
     pub server_kernel_seconds: Interval,
     /// Bytes read from the disk for an operation.
     pub read_bytes: Interval,
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_all_rounds_together() {
-        // One operation in a thousand is slow, and all of these are in one round: medians of rounds would not show
-        // them.
+        // One operation in a thousand is slow, and all slow operations are in one round. Medians of rounds would not
+        // show them.
         let runs = [
             run(vec![(1_000_000, 990), (500_000_000, 10)], vec![500, 500], 1.0),
             run(vec![(1_000_000, 1000)], vec![500, 500], 1.0),

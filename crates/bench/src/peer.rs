@@ -58,7 +58,7 @@ enum PeerVerdict {
 }
 
 impl Peer {
-    /// The program, if it exists and prints its version.
+    /// Finds the program; `None` if it does not exist or does not print its version.
     #[must_use]
     pub fn find(kind: PeerKind, program: &OsStr) -> Option<Self> {
         let program = process::find(program)?;
@@ -98,7 +98,7 @@ impl Peer {
         command
     }
 
-    /// Runs it on every file; returns the verdicts, and the files that it calls sound.
+    /// Runs the peer on every file. Returns its verdicts, and the files that it calls sound.
     ///
     /// # Errors
     /// [`Error::Program`] if it cannot be started.

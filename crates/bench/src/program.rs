@@ -1,7 +1,8 @@
 //! Other programs: how to run them, and their peak memory.
 //!
-//! Servers and proxies are programs of `process`, which ends them with this one. Measured programs take as long as they
-//! take, enter network namespaces, and are connected by pipes; they are commands of the standard library.
+//! Servers and proxies are `Program`s of the crate `process`, which ends them together with this process. Measured
+//! programs are commands of the standard library: they have no time limit, enter network namespaces, and are connected
+//! by pipes.
 
 use std::{
     fs,
@@ -26,7 +27,7 @@ pub(crate) fn output(command: &mut Command) -> Result<Output, Error> {
     Ok(output)
 }
 
-/// As [`output`], of a program that must succeed.
+/// Like [`output`], but fails if the program fails.
 pub(crate) fn succeed(command: &mut Command) -> Result<Output, Error> {
     let output = output(command)?;
     if output.status.success() {

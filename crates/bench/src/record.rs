@@ -119,7 +119,7 @@ pub struct RatioRecord {
     pub to: String,
     /// The ratio of their rates.
     pub ratio: Interval,
-    /// What it says about their difference.
+    /// What the ratio says about the difference of the arms.
     pub difference: Difference,
 }
 

@@ -47,7 +47,7 @@ pub enum Difference {
     Seen,
     /// The interval includes 1.
     None {
-        /// The difference is at most this, in percent: the end of the interval that is farther from 1.
+        /// Upper limit of the difference in percent: the end of the interval that is farther from 1.
         at_most_percent: f64,
     },
     /// The interval does not include 1, but the difference is no greater than that of two equal arms.
@@ -60,7 +60,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// The difference that a ratio shows after a number of rounds.
+    /// Judges the difference by a ratio and the number of rounds.
     #[must_use]
     pub fn judge(ratio: &Interval, rounds: u32) -> Self {
         if rounds < MIN_ROUNDS {
@@ -72,7 +72,7 @@ impl Difference {
         }
     }
 
-    /// As [`Self::judge`], if two equal arms can differ by `resolution_percent`.
+    /// Judges again, given that two equal arms can differ by `resolution_percent`.
     #[must_use]
     pub fn beyond(self, ratio: &Interval, resolution_percent: f64) -> Self {
         let difference = (ratio.estimate - 1.0).abs() * 100.0;

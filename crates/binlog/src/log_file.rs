@@ -47,7 +47,7 @@ pub struct LogFile<'k, R> {
     event: Vec<u8>,
 }
 
-/// [`KeySource`] that can be printed, without keys.
+/// A [`KeySource`] whose `Debug` output shows no keys.
 trait Keys: KeySource {}
 
 impl<K: KeySource + ?Sized> Keys for K {}

@@ -1,4 +1,4 @@
-//! The own state of a run, which it writes for other processes, and their requests to it.
+//! The state that a run writes for other processes, and the requests that they send to the run.
 
 use std::{
     cell::RefCell,
@@ -149,13 +149,13 @@ impl Requests {
     }
 }
 
-/// A hash: identities contain paths and are long, file names must be short.
+/// A hash, because identities contain paths and may be too long for a file name.
 fn file_name(identity: &str) -> String {
     let hash = digest(&SHA256, identity.as_bytes());
     HEXLOWER.encode(hash.as_ref().get(..8).unwrap_or_default())
 }
 
-/// Replaced atomically: another process may read at any time.
+/// Replaces the state file atomically, because another process may read it at any time.
 fn write(path: &Path, state: &RunState) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(state)?;
     text.push(b'\n');

@@ -49,8 +49,8 @@ impl StatementLog {
         state_directory.join(NAME)
     }
 
-    /// Opens the log of statements to a server; only its owner may read it. Creates the directory if it is one for
-    /// state.
+    /// Opens the log of statements to a server; only its owner may read it. Creates the directory of a log with the
+    /// usual name (see [`Self::within`]).
     ///
     /// # Errors
     /// [`Error::Log`].
@@ -82,7 +82,7 @@ impl StatementLog {
         Self::open(path, &target.to_string(), &target.user)
     }
 
-    /// The log of a session that changes nothing, which discards everything.
+    /// A log that discards everything, for a session that changes nothing.
     ///
     /// # Errors
     /// [`Error::Log`].

@@ -19,7 +19,7 @@ impl Pace {
         Self { done: 0, total, took: Duration::ZERO }
     }
 
-    /// Counts a step that ended. What it did not rewrite leaves the total.
+    /// Counts a step that ended. The bytes of a step that was not executed are subtracted from the total.
     pub(crate) fn add(&mut self, step: &StepReport) {
         if step.outcome != Outcome::Done {
             self.total = self.total.saturating_sub(step.bytes);
@@ -29,7 +29,7 @@ impl Pace {
         }
     }
 
-    /// Bytes that are rewritten, and bytes of these and of the steps that have not ended.
+    /// Bytes rewritten so far, and the total: these bytes and those of the steps that have not ended.
     pub(crate) const fn bytes(&self) -> (u64, u64) {
         (self.done, self.total)
     }

@@ -1,4 +1,4 @@
-//! The end of a change that may be carried out only in part.
+//! Result of a change that may be completed only in part.
 
 use crate::Error;
 

@@ -1,5 +1,5 @@
-//! The runs of `encrypt` on this host, as other processes see them: a directory with a state file for each server, next to
-//! which requests are placed.
+//! The runs of `encrypt` on this host, as other processes see them: a directory with one state file for each server.
+//! Requests to a run are files next to its state file.
 
 use std::{
     fs::{self, File, OpenOptions},

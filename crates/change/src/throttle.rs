@@ -38,7 +38,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Why a step of duration `takes` must not start now, if so.
+    /// Why a step of duration `takes` must not start now; `None` if it may start.
     pub(crate) fn reason(&self, session: &mut Session<'_>, takes: Duration) -> Result<Option<String>, Error> {
         if let Some(why) = self.window.and_then(|window| window.closed_reason(Zoned::now().time(), takes)) {
             return Ok(Some(why));

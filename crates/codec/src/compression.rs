@@ -2,7 +2,7 @@
 
 use std::{ops::RangeInclusive, str::FromStr};
 
-/// Level of `zstd` without a number.
+/// Level that the name `zstd` means if no number follows.
 const ZSTD_LEVEL: i32 = 3;
 /// Levels of `zstd:LEVEL`.
 const ZSTD_LEVELS: RangeInclusive<i32> = 1..=19;
@@ -14,7 +14,7 @@ pub const ZSTD_NAMES: &str = "zstd, or zstd:1 to zstd:19";
 /// How hard a chunk is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressionLevel {
-    /// Not at all.
+    /// No compression.
     None,
     /// LZ4, in blocks without a frame.
     Lz4,
@@ -41,7 +41,7 @@ impl CompressionLevel {
     }
 }
 
-/// Not the name of a compression level.
+/// The text is not the name of a compression level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of {NAMES}")]
 pub struct UnknownLevel(pub String);

@@ -21,7 +21,7 @@ const NANOSECONDS: u32 = 1_000_000_000;
 pub struct Entry {
     /// Path below the root of the transfer.
     pub path: RelativePath,
-    /// File, directory or link, with what is specific to it.
+    /// File, directory or link, with the fields of that kind.
     pub kind: Kind,
     /// Permission bits.
     pub mode: u32,

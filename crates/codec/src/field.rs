@@ -33,7 +33,7 @@ impl<'b> Fields<'b> {
     /// An integer of one byte.
     ///
     /// # Errors
-    /// [`Malformed`] at the end of the message, as for the wider ones.
+    /// [`Malformed`] if the message has no more bytes.
     pub fn u8(&mut self) -> Result<u8, Malformed> {
         self.array::<1>().map(|[byte]| byte)
     }
@@ -41,7 +41,7 @@ impl<'b> Fields<'b> {
     /// An integer of two bytes.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the message has fewer bytes.
     pub fn u16(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_be_bytes)
     }
@@ -49,7 +49,7 @@ impl<'b> Fields<'b> {
     /// An integer of four bytes.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the message has fewer bytes.
     pub fn u32(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_be_bytes)
     }
@@ -57,7 +57,7 @@ impl<'b> Fields<'b> {
     /// An integer of eight bytes.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the message has fewer bytes.
     pub fn u64(&mut self) -> Result<u64, Malformed> {
         self.array().map(u64::from_be_bytes)
     }
@@ -65,7 +65,7 @@ impl<'b> Fields<'b> {
     /// A byte string preceded by its length in two bytes.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the message has fewer bytes.
     pub fn length_prefixed(&mut self) -> Result<&'b [u8], Malformed> {
         let count = self.u16()?;
         self.bytes(usize::from(count))

@@ -1,4 +1,5 @@
-//! Users and groups of this host, by number or by name, from its own files; owners of files; who runs this process, where.
+//! Users and groups of this host, by number or name, from its `passwd` and `group` files; the user who runs this
+//! process; and the name of the host.
 
 use std::path::Path;
 
@@ -20,8 +21,8 @@ pub fn user(name: &str) -> Result<(u32, Option<u32>), String> {
     look_up(USERS, name).ok_or_else(|| format!("no user {name}"))
 }
 
-/// Name of the user who runs this process, or the number if it has none. For root also the name of who called `sudo`;
-/// other users can set that variable at will.
+/// Name of the user who runs this process, or the user's number if it has no name. For root, the user who called `sudo`
+/// is added. For other users `SUDO_USER` is ignored, because they can set it at will.
 #[must_use]
 pub fn operator() -> String {
     let uid = rustix::process::geteuid().as_raw();

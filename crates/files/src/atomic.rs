@@ -27,7 +27,7 @@ pub struct WriteOptions {
     pub mode: u32,
     /// Owner and group; `None`: those the system assigns.
     pub owner: Option<(u32, u32)>,
-    /// Whether an existing file may be replaced. If not, that is [`ErrorKind::AlreadyExists`].
+    /// Whether an existing file may be replaced. Otherwise an existing file is an error, [`ErrorKind::AlreadyExists`].
     pub replace: bool,
 }
 
@@ -233,7 +233,7 @@ fn remove_stale(path: &Path) {
         if !entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
             continue;
         }
-        // Neither block on nor follow what others may have put there.
+        // Others may have put a pipe or a link there: do not block on the one or follow the other.
         let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
         let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(entry.path());
         let Ok(file) = opened else { continue };

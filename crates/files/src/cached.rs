@@ -40,10 +40,10 @@ pub struct Reader {
 
 /// Decides when to probe the page cache.
 ///
-/// The only way to ask whether a page is cached is a read that must not wait, and since Linux 6 such a read starts
-/// read-ahead of what it misses. Probing for every run would read a cold file into the cache, in addition to the direct
-/// read. So a probe reads one byte, without read-ahead, and after each miss more runs are read directly before the next
-/// probe.
+/// The only way to ask whether a page is cached is a read that does not wait (`RWF_NOWAIT`). Since Linux 6 such a read
+/// starts read-ahead for missing pages, so probing before every run would read a cold file into the cache, in addition
+/// to the direct read. Therefore a probe reads one byte, without read-ahead, and after each miss more runs are read
+/// directly before the next probe.
 #[derive(Debug)]
 struct CacheProbe {
     without_read_ahead: Once,

@@ -1,4 +1,4 @@
-//! Checksums, as lists of files have them.
+//! Checksums in the form of checksum lists.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;

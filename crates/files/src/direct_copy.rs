@@ -10,7 +10,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::{Buffer, fill};
 
-/// Length of the writes. Direct writes wait for the disk, so that short ones would be slow.
+/// Length of a write. Direct writes wait for the disk, so short ones would be slow.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Copies all of `input` to the start of `file`, and returns the number of bytes. Whole pieces are written by direct

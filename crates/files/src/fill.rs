@@ -4,7 +4,8 @@ use std::io::{self, ErrorKind, Read};
 
 use zeroize::Zeroizing;
 
-/// Reads until `buffer` is full or the source ends. `filled` is the number of bytes that it has, also after an error.
+/// Reads until `buffer` is full or the source ends. `filled` counts the bytes in `buffer`: reading starts after them,
+/// and the new ones are added, also if an error follows.
 ///
 /// # Errors
 /// Errors of the source, except interruptions.

@@ -60,7 +60,7 @@ impl Mount {
         let mut fields = line.split(|byte| *byte == b' ');
         let device = text(fields.nth(2)?);
         let (root, point) = (unescaped(fields.next()?).into(), unescaped(fields.next()?).into());
-        // In between are the options of the mount, and any number of further fields up to a dash.
+        // The fields in between are the mount options, then any number of optional fields up to a dash.
         fields.nth(0)?;
         fields.find(|field| *field == b"-")?;
         let (kind, source) = (text(fields.next()?), unescaped(fields.next()?).to_string_lossy().into_owned());

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Units of a time, in milliseconds.
 const MILLISECONDS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-/// Those of a short time.
+/// Units of a short time.
 const SHORT: [(&str, u64); 2] = [MILLISECONDS[0], MILLISECONDS[1]];
 
 /// Digits followed by one of the units, which are pairs of name and factor; the first unit that ends the text is taken.
@@ -18,24 +18,24 @@ pub fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 /// A time with the unit ms, s, m, h or d. A number alone counts units of `bare_ms` milliseconds.
 ///
 /// # Errors
-/// What the text should be.
+/// A description of the accepted text.
 pub fn time(text: &str, bare_ms: u64) -> Result<Duration, String> {
     time_with_unit(text).or_else(|wrong| number(text, &[("", bare_ms)]).map(Duration::from_millis).ok_or(wrong))
 }
 
-/// A time with the unit ms, s, m, h or d, which must be there.
+/// A time with a unit: ms, s, m, h or d. A number without a unit is refused.
 ///
 /// # Errors
-/// What the text should be.
+/// A description of the accepted text.
 pub fn time_with_unit(text: &str) -> Result<Duration, String> {
     let milliseconds = number(text, &MILLISECONDS);
     milliseconds.map(Duration::from_millis).ok_or_else(|| "a number followed by ms, s, m, h or d".to_owned())
 }
 
-/// A time with the unit ms or s, of at most `most`.
+/// A time with the unit ms or s, greater than 0 and at most `most`.
 ///
 /// # Errors
-/// What the text should be.
+/// A description of the accepted text.
 pub fn short_time(text: &str, most: Duration) -> Result<Duration, String> {
     let milliseconds = number(text, &SHORT).ok_or("a number followed by ms or s")?;
     let time = Some(Duration::from_millis(milliseconds)).filter(|time| !time.is_zero() && *time <= most);
@@ -72,8 +72,8 @@ pub fn rate(bytes: u64, elapsed: Duration) -> f64 {
     bytes as f64 / elapsed.as_secs_f64().max(0.001)
 }
 
-/// The end of a status line, such as `  ETA 01:52`: the time that the rest of `total` bytes takes at this rate. Empty
-/// before a hundredth is done, when the rate does not say enough.
+/// The end of a status line, such as `  ETA 01:52`: the time that the rest of `total` bytes takes at the average rate
+/// so far. Empty until a hundredth is done, because the rate means little before.
 #[must_use]
 #[allow(
     clippy::cast_precision_loss,
@@ -89,7 +89,7 @@ pub fn eta(done: u64, total: u64, rate: f64) -> String {
     format!("  ETA {}", clock(left as u64))
 }
 
-/// A time that is left, as a clock shows it: `01:52`, `1:02:03`.
+/// A remaining time in the format of a clock: `01:52`, `1:02:03`.
 #[must_use]
 pub fn clock(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

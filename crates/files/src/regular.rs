@@ -42,7 +42,7 @@ impl std::fmt::Display for NotRegular {
 impl std::error::Error for NotRegular {}
 
 impl NotRegular {
-    /// Extracts this cause from an error of opening.
+    /// Extracts this cause from an error of [`open`] or [`open_at`].
     #[must_use]
     pub fn in_error(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()

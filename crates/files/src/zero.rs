@@ -1,6 +1,6 @@
 //! Bytes that are all zero.
 
-/// Whether every byte is zero; true for no bytes. Returns early if not.
+/// Whether every byte is zero; true for an empty slice. Stops at the first block that is not zero.
 ///
 /// Comparing slices calls `memcmp`, which is fast in builds without optimisation, too; a loop over bytes is not.
 #[must_use]

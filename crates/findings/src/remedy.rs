@@ -1,5 +1,5 @@
-//! Remedies of findings, in steps that programs can distinguish: statements, shell commands, options, lines of an option
-//! file, a restart, and advice for the administrator.
+//! Remedies of findings, in steps that programs can distinguish: statements, shell commands, options, lines of an
+//! option file, a restart, and advice for the administrator.
 //!
 //! A check builds a [`Remedy`]; a finding of `audit` contains its [`Step`]s, one of `migrate` a single [`Action`]. A
 //! remedy and its steps have the same text.
@@ -182,14 +182,14 @@ impl Remedy {
         self
     }
 
-    /// Whether a step, notes excepted, mentions one of these.
+    /// Whether a step that is not a note contains one of these texts.
     #[must_use]
     pub fn asks_for(&self, message: &[&str]) -> bool {
         let steps = self.steps.iter().filter(|step| !matches!(step.action, Action::Note { .. }));
         steps.map(ToString::to_string).any(|text| message.iter().any(|word| text.contains(word)))
     }
 
-    /// The steps for this server, at this cost.
+    /// The steps, each with this server and this cost.
     #[must_use]
     pub fn into_steps(mut self, server: Option<String>, cost: Option<&str>) -> Vec<Step> {
         for step in &mut self.steps {
@@ -200,11 +200,11 @@ impl Remedy {
     }
 }
 
-/// How statements begin that set a variable and change nothing else.
+/// Prefixes of statements that set a variable and change nothing else.
 const SETTING: [&str; 2] = ["SET PERSIST ", "SET GLOBAL "];
 
 impl Step {
-    /// Whether it is a statement that only sets a variable, and has nothing to be filled in.
+    /// Whether it is a statement that only sets a variable, and has no placeholder to fill in.
     #[must_use]
     pub fn sets_variable(&self) -> bool {
         match &self.action {

@@ -12,7 +12,7 @@ pub enum Severity {
     Info,
     /// A weakness that matters only together with another one.
     Low,
-    /// Some data, or access to it, is exposed to some.
+    /// Part of the data, or access to it, is exposed to a limited group of attackers.
     Medium,
     /// Data can be read, changed or lost under conditions that occur in practice.
     High,

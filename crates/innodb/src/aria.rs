@@ -31,7 +31,7 @@ pub enum RowFormat {
     Dynamic,
     /// Packed by aria_pack: cannot be encrypted.
     Packed,
-    /// PAGE: the only one that can be encrypted.
+    /// PAGE: the only format that can be encrypted.
     Page,
     /// No data file.
     None,
@@ -46,7 +46,7 @@ pub struct AriaTable {
     pub encrypted: bool,
     /// How rows are stored.
     pub row_format: RowFormat,
-    /// Bytes of a page of index and PAGE data files.
+    /// Page size of index files and PAGE data files, in bytes.
     pub block_bytes: u32,
     /// Whether changes are logged (in the clear) in `aria_log.*`.
     pub transactional: bool,
@@ -71,7 +71,7 @@ pub struct AriaCounts {
     pub mislabelled: u64,
     /// Never encrypted: bitmap pages, and the header of an index file.
     pub exempt: u64,
-    /// In an encrypted table, but the readable fields are not those of a page: damaged.
+    /// Damaged: pages of an encrypted table whose readable fields are invalid.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unrecognised: u64,
 }

@@ -40,14 +40,14 @@ pub enum BinlogEncryption {
     /// MariaDB: a start-encryption event, then encrypted events.
     #[serde(rename = "mariadb")]
     MariaDb {
-        /// Scheme, 1.
+        /// Number of the encryption scheme, always 1.
         scheme: u8,
         /// Version of key 1.
         key_version: KeyVersion,
     },
     /// Percona Server 5.7: like MariaDB, with its own type of start-encryption event.
     Percona {
-        /// Scheme, 1.
+        /// Number of the encryption scheme, always 1.
         scheme: u8,
         /// Version of the key in the keyring, `percona_binlog:<version>`.
         key_version: KeyVersion,

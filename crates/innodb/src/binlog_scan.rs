@@ -1,4 +1,4 @@
-//! The events of a clear binary log: how many there are, of which time, and which key rotations they record.
+//! The events of a clear binary log: their number, their times, and the key rotations that they record.
 
 use files::ReadAt;
 use serde::{Deserialize, Serialize};
@@ -41,8 +41,8 @@ pub struct Statement {
 pub struct EventScan {
     /// Events read.
     pub events: u64,
-    /// Readable events after the format description. `None` if a sound log may end there, and in facts saved by earlier
-    /// versions.
+    /// Number of readable events without the format description. `None` if the log is intact and has no other event,
+    /// and in facts saved by earlier versions.
     #[serde(default)]
     pub readable: Option<u64>,
     /// Time of the first event that has one, in seconds since 1970 UTC.
@@ -84,8 +84,8 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
     Ok(found)
 }
 
-/// Counts the readable events after a damaged one, without the format description. `None` if a sound log may consist of
-/// that event alone.
+/// Counts the readable events of a log that may be damaged, without the format description. `None` if the log is intact
+/// and consists of the format description alone.
 fn readable_after_damage<R: ReadAt + ?Sized>(source: &R) -> Result<Option<u64>, ScanError> {
     match verify::binlog::verify(source, &NoKeys) {
         Ok(report) if report.verdict == Verdict::Clear && report.units.total == 1 => Ok(None),

@@ -102,8 +102,8 @@ pub fn scan<R: ReadAt + ?Sized>(
     })
 }
 
-/// Bytes of a slot: from the file's name if it has them, else detected in the first used part of
-/// the file. Percona Server gives each part to one buffer pool, so the first part may be unused.
+/// Size of a slot in bytes: taken from the file's name if it is there, else detected in the first used
+/// part of the file. Percona Server gives each part to one buffer pool, so the first part may be unused.
 pub(crate) fn slot_bytes<R: ReadAt + ?Sized>(
     source: &R,
     named: Option<u32>,
@@ -124,8 +124,8 @@ pub(crate) fn slot_bytes<R: ReadAt + ?Sized>(
     Ok(detect_page_bytes(&[]))
 }
 
-/// The size at whose multiples most slots start with a page header; the smallest if several are
-/// equally good, because headers at every 16 KiB are also headers at every 32 KiB.
+/// The page size with the highest share of used slots that start with a page header. If several sizes
+/// have the same share, the smallest: pages of 16 KiB also give a header every 32 KiB.
 fn detect_page_bytes(bytes: &[u8]) -> u32 {
     let mut best = (0, 0, 16384);
     for size in SERVER_PAGE_BYTES {

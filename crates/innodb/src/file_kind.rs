@@ -94,7 +94,7 @@ pub mod report_name {
         }
     }
 
-    /// The name of the units of such a file; pages for `None`.
+    /// The name of the units that such a file consists of; pages for `None`.
     #[must_use]
     pub const fn unit_of_kind(kind: Option<FileKind>) -> &'static str {
         match kind {
@@ -178,7 +178,7 @@ pub fn is_export_key(head: &[u8], file_bytes: u64) -> bool {
     file_bytes == EXPORT_KEY_BYTES && head.be32(0) == Some(32)
 }
 
-/// MySQL's format numbers are too small for a magic: the creator must be readable too.
+/// MySQL's format numbers are too small to identify a redo log, so the creator must be readable too.
 fn looks_like_redo(head: &[u8]) -> bool {
     let creator = head.range(16, 48);
     [&b"MySQL"[..], b"MariaDB", b"Percona", b"MEB", b"xtrabkup", b"Backup"]

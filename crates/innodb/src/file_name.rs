@@ -3,8 +3,8 @@
 //! ASCII letters, digits and `_` stay; everything else becomes `@` and a code: two characters for most letters of
 //! Latin, Greek, Cyrillic and Armenian, otherwise the four hexadecimal digits of the UTF-16 unit.
 //!
-//! Source: MySQL manual, "Mapping of Identifiers to File Names"; the two-character codes are what MariaDB 10.11
-//! converts them to (`CONVERT(… USING filename)`), confirmed on file names of MySQL 5.7.22.
+//! Source: MySQL manual, "Mapping of Identifiers to File Names"; the two-character codes were read from MariaDB 10.11
+//! (`CONVERT(… USING filename)`) and confirmed on file names of MySQL 5.7.22.
 
 /// One line for each first character of a code: the character, then the letters for the second characters, starting at
 /// `0`; a blank where no letter has that code.

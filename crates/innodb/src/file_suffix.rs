@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 
-/// Tablespace of a table, of a partition, or with several tables.
+/// Tablespace of one table, of one partition, or of several tables (general tablespace).
 pub const TABLESPACE: &str = "ibd";
 /// Temporary tablespace of a session.
 pub const SESSION_TABLESPACE: &str = "ibt";
@@ -23,7 +23,7 @@ pub const EXPORT_KEY: &str = "cfp";
 pub const EXPORT_META: &str = "cfg";
 /// Doublewrite file since MySQL 8.0.20.
 pub const DOUBLEWRITE: &str = "dblwr";
-/// Doublewrite file that holds pages which are flushed in batches.
+/// Doublewrite file of MySQL in the mode `DETECT_ONLY`: ids of pages, without the pages.
 pub const BATCH_DOUBLEWRITE: &str = "bdblwr";
 /// Rows of MyISAM.
 pub const MYISAM_DATA: &str = "MYD";
@@ -37,15 +37,15 @@ pub const ARIA_INDEX: &str = "MAI";
 pub const ARCHIVE: &str = "ARZ";
 /// Rows of CSV.
 pub const CSV: &str = "CSV";
-/// Number of rows of CSV.
+/// Metadata of CSV, such as the number of rows.
 pub const CSV_META: &str = "CSM";
-/// Tables that a table of MERGE consists of.
+/// Names of the tables that a MERGE table combines.
 pub const MERGE: &str = "MRG";
 /// Definition of a table, before MySQL 8.0 and in MariaDB.
 pub const DEFINITION: &str = "frm";
-/// Partitions of a table, with such a definition.
+/// Partitions of a table whose definition is a `.frm` file.
 pub const PARTITIONS: &str = "par";
-/// Definition of a table that is not InnoDB's, since MySQL 8.0.
+/// Definition of a table of another engine than InnoDB, since MySQL 8.0.
 pub const SERIALIZED_DEFINITION: &str = "sdi";
 /// Tables and values of MyRocks, in a directory of their own.
 pub const ROCKSDB: [&str; 2] = ["sst", "blob"];
@@ -59,7 +59,7 @@ pub fn has(name: impl AsRef<OsStr>, suffix: &str) -> bool {
     name.strip_suffix(suffix.as_bytes()).is_some_and(|stem| stem.ends_with(b"."))
 }
 
-/// The name without the suffix; `None` if it has another one, or none.
+/// The name without the dot and the suffix; `None` if it does not end with them.
 #[must_use]
 pub fn strip<'n>(name: &'n str, suffix: &str) -> Option<&'n str> {
     name.strip_suffix(suffix)?.strip_suffix('.')

@@ -11,11 +11,11 @@ pub const MASTER_KEY_BYTES: usize = 32;
 
 /// A master key and its name.
 pub struct MasterKey {
-    /// Uuid in its name.
+    /// Server uuid in the name of the key.
     pub server_uuid: String,
-    /// Number in its name.
+    /// Number in the name of the key.
     pub number: u32,
-    /// The key.
+    /// The secret key bytes.
     pub key: Zeroizing<[u8; MASTER_KEY_BYTES]>,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Debug for MasterKey {
     }
 }
 
-/// Id of MariaDB's key for logs, system data and all tables that name no other.
+/// Id of MariaDB's key for logs, system data and all tables that name no other key.
 pub const MARIADB_SYSTEM_KEY: u32 = 1;
 /// Id of MariaDB's key for temporary data, if there is one.
 ///
@@ -82,8 +82,8 @@ pub trait KeySource: Sync {
     /// MariaDB: version `version` of key `id`; 16, 24 or 32 bytes.
     fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>>;
 
-    /// MySQL: the key of a tablespace or log, or the password of a binary log, that is stored wrapped as these bytes,
-    /// if it was given unwrapped. The caller checks whether it is the right one.
+    /// MySQL: the key of a tablespace or redo log, or the password of a binary log, if it was given unwrapped instead
+    /// of a master key. `_wrapped` is the wrapped key as the file stores it. The caller checks that the key is right.
     fn unwrapped(&self, _wrapped: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         None
     }

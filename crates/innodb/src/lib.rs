@@ -2,8 +2,8 @@
 //!
 //! The bytes on disk decide what is encrypted. Without keys this crate distinguishes ciphertext
 //! from clear text and counts both. With keys ([`keys::KeySource`]) [`crypt`] decrypts and
-//! encrypts, and [`verify`] proves. It opens no files itself: everything is read through
-//! [`files::ReadAt`].
+//! encrypts, and [`verify`] proves that files can be read. The crate opens no files itself: it
+//! reads everything through [`files::ReadAt`].
 //!
 //! Modules are layers, and use only those below them: bytes and ids; [`page`]; [`tablespace`] and the formats of logs
 //! ([`redo`], [`binlog`], [`aria`], [`doublewrite`]); [`crypt`]; [`verify`].

@@ -210,7 +210,7 @@ impl LogCopy {
         Ok(())
     }
 
-    /// Parses the valid mini-transaction at the start of `bytes`. Returns the bytes of its records, and of all of it.
+    /// Parses the valid mini-transaction at the start of `bytes`. Returns the lengths of its records and of all of it.
     fn mini_transaction(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         let tail = tail_bytes(self.encrypted);
         let all = judge(bytes, self.position, self.geometry, tail)?.ok()?;

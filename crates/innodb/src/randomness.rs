@@ -58,7 +58,7 @@ pub struct StreamSample {
 }
 
 impl StreamSample {
-    /// Whether any readable bytes were found.
+    /// Whether any clear text was found.
     #[must_use]
     pub const fn has_clear(&self) -> bool {
         self.clear > 0

@@ -62,7 +62,7 @@ pub enum RedoKey {
     /// MySQL: the log's key is wrapped by a master key.
     #[serde(rename = "mysql")]
     MySql {
-        /// Version of the information.
+        /// Version of the encryption information.
         magic: MySqlMagic,
         /// Number of the master key.
         master_key_id: MasterKeyId,
@@ -139,7 +139,7 @@ pub struct RedoScan {
 
 /// Offset of MySQL's encryption information in a redo log file.
 pub const INFO_OFFSET: usize = 1024 + 48;
-/// Blocks read at once.
+/// Bytes read at once.
 const CHUNK_BYTES: u64 = 65536;
 const EVIDENCE: usize = 8;
 
@@ -325,7 +325,7 @@ impl RedoScan {
     }
 }
 
-/// Whether the block has a run of printable ASCII longer than any in ciphertext, or between texts in log records.
+/// Whether the block has 24 or more printable ASCII characters in a row. Ciphertext has no such run, except by chance.
 fn has_text(block: &[u8]) -> bool {
     const IN_A_ROW: usize = 24;
     block.split(|byte| !(b' '..=b'~').contains(byte)).any(|text| text.len() >= IN_A_ROW)

@@ -52,7 +52,7 @@ pub enum RedoCopyFault {
     Unwritten(Lsn),
 }
 
-/// The header of a file.
+/// The parsed header of a redo log file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     bytes: Vec<u8>,
@@ -141,8 +141,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The blocks of the log whose newest checkpoint is in this file. Without the log's key only clear blocks can be
-    /// read.
+    /// `head` is the header of the file with the log's newest checkpoint, which names the log's key. Without that key
+    /// only clear blocks can be read.
     #[must_use]
     pub fn new(head: &Head, keys: &dyn KeySource) -> Self {
         let wrapped = head.wrapped_key().ok_or(UnwrapFault::NoStore);

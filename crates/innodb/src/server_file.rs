@@ -1,4 +1,4 @@
-//! The names that servers give their files unless a variable sets others. All are without a directory.
+//! The default names of the files of servers: variables can set others. All names are without a directory.
 
 use std::ffi::{OsStr, OsString};
 
@@ -35,10 +35,10 @@ pub const FIRST_UNDO: &str = "undo_001";
 
 /// Prefix of the names of doublewrite files since MySQL 8.0.20.
 pub const DOUBLEWRITE: &str = "#ib_";
-/// Name in Percona Server 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another.
+/// Name of Percona Server's doublewrite file, 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another.
 pub(crate) const PARALLEL_DOUBLEWRITE: &str = "xb_doublewrite";
 
-/// Lists the pages in the buffer pool, for the next start.
+/// File that lists the pages in the buffer pool, for the next start.
 pub const BUFFER_POOL_DUMP: &str = "ib_buffer_pool";
 /// Log of the transaction coordinator, for servers without a binary log.
 pub const TRANSACTION_COORDINATOR: &str = "tc.log";
@@ -58,11 +58,11 @@ pub const GALERA_STATE: [&str; 2] = ["grastate.dat", "gvwstate.dat"];
 pub const GALERA_CACHE: &str = "galera.cache";
 /// Prefix of the names of further files of that cache.
 pub const GALERA_PAGE: &str = "gcache.page.";
-/// In a joiner: its state transfer is not finished.
+/// Marker file of a Galera joiner: its state transfer is not finished.
 pub const TRANSFER_IN_PROGRESS: &str = "sst_in_progress";
-/// In a donor, for its script: the server has stopped writing.
+/// Marker file of a Galera donor, for its transfer script: the server has stopped writing.
 pub const TRANSFER_FLUSHED: &str = "tables_flushed";
-/// In a donor, for its script: the server could not stop writing.
+/// Marker file of a Galera donor, for its transfer script: the server could not stop writing.
 pub const TRANSFER_FAILED: &str = "sst_error";
 
 /// File in which a backup program records its progress; it is written last. The second name is used since MariaDB 11.
@@ -127,8 +127,8 @@ pub mod pattern {
     pub const ARIA_LOG: &str = "aria_log.[0-9]*";
 }
 
-/// The id of the table whose full-text index an auxiliary table belongs to, by the name of the auxiliary table:
-/// `fts_<16 hexadecimal digits>_…`, in capitals on MariaDB and before MySQL 8.0. Source: `fts_get_table_name_prefix` in
+/// Parses the name of an auxiliary table of a full-text index, `fts_<16 hexadecimal digits>_…` (in capitals on MariaDB
+/// and before MySQL 8.0). Returns the id of the table that has the index. Source: `fts_get_table_name_prefix` in
 /// `storage/innobase/fts/fts0sql.cc`.
 #[must_use]
 pub fn full_text_table_id(name: &str) -> Option<u64> {
@@ -199,7 +199,7 @@ pub fn is_doublewrite(name: &str) -> bool {
             .any(|suffix| file_suffix::has(name, suffix))
 }
 
-/// Whether it is a doublewrite file for batches, which holds no page copies of its own.
+/// Whether it is a doublewrite file of the mode `DETECT_ONLY`, which holds ids of pages but no copies of them.
 #[must_use]
 pub fn is_batch_doublewrite(name: &str) -> bool {
     name.starts_with(DOUBLEWRITE) && file_suffix::has(name, file_suffix::BATCH_DOUBLEWRITE)
@@ -262,7 +262,7 @@ pub fn is_log_of(name: &str, base: &str) -> bool {
     log_base(name) == Some(base) || file_suffix::strip(name, LOG_INDEX) == Some(base)
 }
 
-/// Sort key of the logs of one server: a number gets another digit when it overflows, so one with more digits is later.
+/// Sort key of the logs of one server. Numbers get another digit when they overflow, so a longer number is later.
 #[must_use]
 pub fn log_order(name: &str) -> (usize, &str) {
     let digits = log_base(name).map_or(0, |base| name.len().saturating_sub(base.len()));

@@ -9,8 +9,8 @@ use std::ops::Range;
 use common::{keys_of, sample};
 use innodb::verify::tablespace::{Options, PageBuffers, Part, TablespaceVerifier};
 
-/// Bytes of the page whose change is not detected for at least one of their eight bits: all bytes at both ends of the
-/// page, some between.
+/// Ranges of bytes in which a change of at least one bit is not detected. Tests all bytes at both ends of the page, and
+/// some between them.
 fn undetected(name: &str, page: usize) -> Vec<Range<usize>> {
     let mut bytes = sample(&format!("tablespace/{name}"));
     let keys = keys_of(name);

@@ -1,4 +1,4 @@
-//! Aria tables: every page of every sample is proven, every damage is reported with its layer, and sealing is
+//! Aria tables: every page of every sample is proven, every damage is reported with its layer, and encryption is
 //! deterministic. Tables of a live server show no false damage.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper is a failed test as well")]
 
@@ -166,12 +166,12 @@ fn damage_of_data_pages_is_found() {
     assert_data(flip(5000), Damaged, &[(Some(0), Check::Checksum)]);
     for page in 1..4_usize {
         let unit = Some(page as u64);
-        // Log sequence number, type, first and last sealed byte, checksum.
+        // Log sequence number, type, first and last encrypted byte, checksum.
         for at in [0, 7, 16, 4000, PAGE - 5, PAGE - 1] {
             assert_data(flip(page * PAGE + at), Damaged, &[(unit, Check::OpenedChecksum)]);
         }
     }
-    // The key version: pages before and after that open show that the key is not missing.
+    // The key version: other pages decrypt, so the key is not missing.
     assert_data(flip(PAGE + 13), Damaged, &[(Some(1), Check::KeyInfo)]);
     assert_data(flip(3 * PAGE + 13), Damaged, &[(Some(3), Check::KeyInfo)]);
     assert_data(|bytes| bytes[3 * PAGE + 12] = 0, Damaged, &[(Some(3), Check::KeyInfo)]);
@@ -180,7 +180,7 @@ fn damage_of_data_pages_is_found() {
     assert_data(swap, Damaged, &both);
     let zero = |bytes: &mut Vec<u8>| bytes[2 * PAGE..3 * PAGE].fill(0);
     assert_data(zero, Damaged, &[(Some(2), Check::AllocatedZero)]);
-    // The page that says which others are in use.
+    // The bitmap page, which says which other pages are in use.
     assert_data(|bytes| bytes[..PAGE].fill(0), Damaged, &[(Some(0), Check::AllocatedZero)]);
     let cut = |bytes: usize| move |data: &mut Vec<u8>| data.truncate(bytes);
     assert_data(cut(3 * PAGE), Truncated, &[(None, Check::FileSize)]);

@@ -1,4 +1,4 @@
-//! Binary and relay logs: every sample is proven, every damage is reported with its layer, and sealing is
+//! Binary and relay logs: every sample is proven, every damage is reported with its layer, and encryption is
 //! deterministic. Logs of live servers show no false damage.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper is a failed test as well")]
 
@@ -135,7 +135,7 @@ fn a_log_that_ends_after_its_format_description_is_truncated_if_more_must_follow
     }
 }
 
-/// Nothing in such a log shows whether its server encrypts its logs.
+/// A log without an event does not show whether its server encrypts its logs.
 #[test]
 fn a_log_without_an_event_is_neither_clear_nor_sound() {
     let cut = |name: &str, bytes: usize| log(name)[..bytes].to_vec();
@@ -433,8 +433,8 @@ fn damage_of_mariadbs_encrypted_events_is_found() {
     assert_damage("mariadb1011-encrypted-84-events", swap, Damaged, &found);
 }
 
-/// Gives the first transaction an event of this type, and moves that before `Previous_gtids`, as MySQL has done after a
-/// crash.
+/// Sets the type of the first transaction's first event to `kind`, and moves the event before `Previous_gtids`, as
+/// MySQL has done after a crash.
 fn gtid_first(kind: u8) -> impl Fn(&mut Vec<u8>) {
     move |bytes| {
         let (previous, first) = (events(bytes)[1], events(bytes)[2]);
@@ -478,7 +478,7 @@ fn a_log_that_prevents_the_next_start_is_found() {
     assert_damage(CLEAR, mariadb, Clear, &[]);
 }
 
-/// What is reported does prevent a start, and nothing is reported of the logs of a server with GTIDs and tags.
+/// A reported log does prevent a start. Nothing is reported for the logs of a server with GTIDs and tags.
 #[test]
 fn a_server_does_not_start_with_a_gtid_before_previous_gtids() {
     use harness::{Kind, Server};
@@ -515,7 +515,7 @@ fn other_files_are_no_logs() {
     assert!(matches!(refused, Err(ScanError::NotRecognised { .. })));
 }
 
-/// A log of the given description event and then events of `bytes` each, of which only the headers exist.
+/// A log with the given description event, followed by events of `bytes` bytes each. Only their headers exist.
 struct HugeLog {
     head: Vec<u8>,
     event_bytes: u64,

@@ -1,4 +1,4 @@
-//! Every block and mini-transaction of the samples is proven with its key, and sealed again to the same bytes; every
+//! Every block and mini-transaction of the samples is proven with its key, and encrypted again to the same bytes; every
 //! damage is reported with its layer.
 
 mod common;

@@ -147,11 +147,11 @@ fn wrapped_keys_that_recovery_would_write_are_found_in_the_log() {
     let start = innodb::redo::mysql_start_lsn(&log[..2048]).unwrap();
     // Tables were encrypted while this file was written, so it holds their keys, in encrypted and in clear blocks.
     assert!(KeyRecords::new(start, Some(&cipher)).search(&log, &mut || ()).unwrap());
-    // The last block holds none of it.
+    // The last block holds no key.
     let used = log[2048..].chunks_exact(512).take_while(|block| block[..4] != [0; 4]).count();
     let last = innodb::Lsn(start.0 + (used as u64 - 1) * 512);
     assert!(!KeyRecords::new(last, Some(&cipher)).search(&log, &mut || ()).unwrap());
-    // A log that cannot be opened proves nothing.
+    // Blocks that cannot be decrypted count as if they held a key.
     let encrypted = log[2048..].chunks_exact(512).position(|block| block[4] & 0x80 != 0).unwrap();
     let lsn = innodb::Lsn(start.0 + encrypted as u64 * 512);
     assert!(KeyRecords::new(lsn, None).search(&log, &mut || ()).unwrap());

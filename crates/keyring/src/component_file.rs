@@ -50,7 +50,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
     })
 }
 
-/// The file with one more key; a new one if `before` is empty.
+/// The file with this key added; a new file if `before` is empty.
 ///
 /// # Errors
 /// [`Error::Truncated`] if `before` is damaged; [`Error::CannotAdd`] if a name cannot be written.
@@ -87,7 +87,7 @@ pub(crate) fn with_key(before: &[u8], key: NewKey<'_>) -> Result<Zeroizing<Vec<u
     Ok(after)
 }
 
-/// A new file with these keys: the form in which keys of a service are backed up.
+/// The bytes of a new file with these keys, to back up the keys of a service.
 pub(crate) fn with_keys(keys: &[StoredKey]) -> Result<Zeroizing<Vec<u8>>, Error> {
     keys.iter().try_fold(Zeroizing::default(), |bytes: Zeroizing<Vec<u8>>, key| with_key(&bytes, key.as_new()))
 }

@@ -26,10 +26,10 @@ pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
 const KEYRING_PREFIX: &str = "keyring_";
 
-/// Finds the keyring file named by `component_keyring_file.cnf`, as the server does; for `component_keyring_vault.cnf`,
-/// and other configurations of a Vault or KMIP service, the configuration that says where the keys are. With `read_local_config` the
-/// file of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
-/// opened.
+/// Finds the keyring that a component's configuration names, as the server does. For `component_keyring_file.cnf`,
+/// returns the path of the keyring file, which is not opened. For a configuration of a Vault or KMIP service, returns
+/// the path of that configuration. With `read_local_config`, the file of the same name in `datadir` is used. Relative
+/// paths are relative to `datadir`.
 ///
 /// Source: docs/formats, "Key stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
 /// directory, and follows `read_local_config` once.
@@ -115,7 +115,8 @@ pub fn persisted_without_keyrings(before: &[u8]) -> Option<String> {
     remove_keyring_variables(&mut value).then(|| value.to_string())
 }
 
-/// Variables are in groups that differ between versions. Returns whether any was removed.
+/// Removes the variables of keyring plug-ins; returns whether there were any. Searches all levels, because the
+/// variables are in groups that differ between versions.
 fn remove_keyring_variables(value: &mut serde_json::Value) -> bool {
     let Some(object) = value.as_object_mut() else { return false };
     let before = object.len();

@@ -94,7 +94,7 @@ pub enum Error {
     /// The configuration does not name the keyring file.
     #[error("names no keyring file (\"path\")")]
     NoPath,
-    /// The configuration refers to the data directory, which was not given.
+    /// The configuration refers to the data directory, whose path was not given.
     #[error("refers to the data directory; give that too, or {} from there", .wanted.display())]
     NeedsDatadir {
         /// The file that can be given instead.
@@ -108,13 +108,13 @@ pub enum Error {
         /// Why it cannot be used.
         source: Box<Self>,
     },
-    /// A manifest, where a component's configuration was expected.
+    /// A manifest was given, where a component's configuration was expected.
     #[error(
         "only names the keyring component; give component_keyring_file.cnf from the server's plug-in or data \
          directory instead"
     )]
     ManifestNotConfig,
-    /// A component that stores its keys encrypted or on another host.
+    /// The component stores its keys encrypted or on another host.
     #[error("keys of {component} cannot be read; migrate a copy of them to component_keyring_file and give that")]
     OtherComponent {
         /// Name of the component.
@@ -144,7 +144,7 @@ pub enum Error {
     /// Keys were to be added to a KMIP service.
     #[error("keys can only be read from a KMIP service")]
     KmipIsReadOnly,
-    /// The service returned no keys.
+    /// The key service cannot be used.
     #[error(transparent)]
     Service(#[from] keyservice::Error),
     /// The service does not permit listing the keys.
@@ -192,16 +192,16 @@ pub enum Error {
     /// Every user of the host can read the keyring.
     #[error("can be read or written by every user of this host, so no key is added")]
     ReadableByOthers,
-    /// A target without content that has the name of a configuration: its author may have forgotten to write it.
+    /// The target is missing or empty, but has the name of a configuration, which may have been forgotten.
     #[error("has the name of a configuration, but does not exist or is empty")]
     NamedLikeConfiguration,
-    /// A plug-in keyring where the server loads components, or a damaged one.
+    /// The keyring has the plug-in's format although the server loads components, or it is damaged.
     #[error(
         "is a keyring of the older plug-in, to which keys for this server cannot be added; migrate it to \
          component_keyring_file"
     )]
     CannotAdd,
-    /// A component keyring where MySQL 5.7 loads a plug-in.
+    /// The keyring has the component's format, but MySQL 5.7 loads the plug-in.
     #[error(
         "is a keyring of component_keyring_file, which MySQL 5.7 does not load; give that of its plug-in keyring_file, \
          or the name of a new file"

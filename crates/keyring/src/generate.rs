@@ -11,7 +11,7 @@ use crate::{error::Error, openssl_enc};
 
 /// Length of a key.
 const KEY_BYTES: usize = 32;
-/// Random bytes of a password. It has twice as many digits; the server accepts 256.
+/// Random bytes of a password. The password has two hexadecimal digits for each; the server accepts 256 characters.
 const PASSWORD_BYTES: usize = 64;
 /// Length of a line without the key: number, semicolon, line end.
 const LINE_BYTES: usize = 16;

@@ -1,5 +1,5 @@
-//! Where the keys of a MySQL server are: in a keyring file, a Vault, or a KMIP service. From each, all keys can be read;
-//! to a file and a Vault, keys can be added, so that they can be moved.
+//! Where the keys of a MySQL server are: in a keyring file, a Vault, or a KMIP service. Keys can be read from each of
+//! them, but added only to a file or a Vault. Moving keys needs both.
 
 use std::{
     ffi::OsString,
@@ -26,7 +26,7 @@ use crate::{
 /// Ending of the name that Percona's documentation gives the plug-in's configuration.
 const PLUGIN_CONFIG_ENDING: &str = ".conf";
 
-/// A keyring file, or a directory of a Vault.
+/// A keyring file, a directory of a Vault, or a KMIP service.
 pub struct KeyLocation(Place);
 
 enum Place {
@@ -79,10 +79,10 @@ impl KeyLocation {
         }
     }
 
-    /// As [`open`](Self::open), for a location that keys shall be added to.
+    /// As [`open`](Self::open), for a location to which keys will be added.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open); [`Error::NamedLikeConfiguration`] for a path without content that would become a
+    /// Those of [`open`](Self::open); [`Error::NamedLikeConfiguration`] for a missing or empty file that would become a
     /// keyring file by mistake; [`Error::ReadOnly`].
     pub fn open_target(path: &Path, datadir: Option<&Path>) -> Result<Self, Error> {
         let has_content = fs::metadata(path).is_ok_and(|found| found.len() > 0);
@@ -113,7 +113,8 @@ impl KeyLocation {
         }))
     }
 
-    /// Path of the keyring file, or of the configuration of the Vault: what the verbs that decrypt take as a keyring.
+    /// Path of the keyring file, or of the service's configuration. Commands that decrypt accept this path as a
+    /// keyring.
     #[must_use]
     pub fn path(&self) -> &Path {
         match &self.0 {
@@ -135,7 +136,8 @@ impl KeyLocation {
         matches!(&self.0, Place::File(path) if !fs::metadata(path).is_ok_and(|found| found.len() > 0))
     }
 
-    /// The location as a process names it whose root directory is `root`.
+    /// Translates a path inside `root`, the root directory of another process, into a path of this process. Relative
+    /// paths, paths that already begin with `root`, and services stay unchanged.
     #[must_use]
     pub fn below(self, root: &Path) -> Self {
         match self.0 {
@@ -146,7 +148,8 @@ impl KeyLocation {
         }
     }
 
-    /// Whether both are the same file, or the same directory of the same Vault.
+    /// Whether both are the same file, the same directory of the same Vault, or the same group of the same KMIP
+    /// service.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -173,7 +176,7 @@ impl KeyLocation {
         }
     }
 
-    /// As [`keys`](Self::keys); a file or directory that does not exist yet has none.
+    /// As [`keys`](Self::keys), but a file that does not exist and a service without keys yield an empty keyring.
     ///
     /// # Errors
     /// Those of [`keys`](Self::keys).
@@ -191,7 +194,7 @@ impl KeyLocation {
     /// # Errors
     /// As [`add`](Self::add); [`Error::ReadableByOthers`].
     pub fn can_add(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
-        /// Permissions of those who are neither owner nor in the group.
+        /// Permission bits of users who are neither the owner nor in the group.
         const OTHERS: u32 = 0o007;
         match &self.0 {
             Place::File(path) if fs::metadata(path).is_ok_and(|found| found.mode() & OTHERS != 0) => {
@@ -203,8 +206,8 @@ impl KeyLocation {
         }
     }
 
-    /// Adds keys; replaces and removes none. To a file, all are added or none; to a Vault, one after the other, so that
-    /// after an error some may be there. A new file gets the format that `new_file` reads.
+    /// Adds keys; replaces and removes none. A file gets all keys or none. A Vault gets them one after the other, so
+    /// some may have been added before an error. A new file gets the format that `new_file` reads.
     ///
     /// # Errors
     /// [`Error`].
@@ -217,7 +220,8 @@ impl KeyLocation {
     }
 }
 
-/// Whether the configuration that counts, the given one or that in the data directory, makes the keyring read-only.
+/// Whether the keyring is read-only according to the effective configuration: the given one, or the one in the data
+/// directory to which it refers.
 fn is_read_only(path: &Path, datadir: Option<&Path>) -> bool {
     let config = |path: &Path| read_file(path).ok().and_then(|bytes| inspect_component(&bytes).config);
     let local = || config(&datadir?.join(path.file_name()?));
@@ -269,7 +273,7 @@ mod tests {
         component.add(&plugin.keys().unwrap().stored(), LoadedBy::Component).unwrap();
         assert!(same(&from, &plugin) && same(&plugin, &component));
         assert!(fs::read(plugin.path()).unwrap().starts_with(b"Keyring file version:1.0"));
-        // Once more: all are there.
+        // Adding the same keys again changes nothing.
         component.add(&from.keys().unwrap().stored(), LoadedBy::Component).unwrap();
         assert!(same(&from, &component));
         fs::write(directory.path().join("other"), ELEMENTS.replace("\"01", "\"77")).unwrap();

@@ -12,7 +12,7 @@ use crate::{error::Error, vault_settings::Settings};
 /// The keys of a server in a KMIP service.
 pub(crate) struct KmipSource {
     pub(crate) access: KmipAccess,
-    /// The object group; all symmetric keys without one.
+    /// The object group; `None` for all symmetric keys.
     pub(crate) group: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl KmipSource {
         })
     }
 
-    /// The keys with their names, each fetched once. Objects without a name are not the server's.
+    /// Fetches the keys with their names, each once. Objects without a name do not belong to a server.
     pub(crate) fn fetch(&self) -> Result<Vec<(String, KmipKey)>, Error> {
         let mut service = Kmip::connect(&self.access)?;
         let mut keys = Vec::new();

@@ -20,7 +20,7 @@ use crate::{
 
 /// Maximum length of a key file; the server reads no more of it.
 const MAX_FILE_BYTES: usize = 1 << 20;
-/// The server accepts no longer password.
+/// Maximum length of a password that the server accepts, in bytes.
 const MAX_PASSWORD_BYTES: usize = 256;
 
 /// The keys of `file_key_management`.
@@ -129,8 +129,8 @@ impl MariaDbKeys {
         Ok(Self { keys, damage, withdrawn: Vec::new(), derivation: None, locked: frozen.is_locked() })
     }
 
-    /// Writes a new random version of key `id` into the Vault that this option file names, as the successor of its newest
-    /// one, and with the same length.
+    /// Writes a new random version of key `id` into the Vault that this option file names. It succeeds the newest
+    /// version and has the same length.
     ///
     /// # Errors
     /// [`Error::VaultConfig`], [`Error::Service`], [`Error::Cipher`]; [`Error::Vanished`] if there is no such key.
@@ -146,11 +146,10 @@ impl MariaDbKeys {
         self.keys.range((id, 0)..=(id, u32::MAX)).next_back().map(|((_, version), _)| *version)
     }
 
-    /// The keys as the text of a key file, which [`load`](Self::load) reads: the form in which keys of a service are
-    /// backed up.
+    /// The keys as the text of a key file, which [`load`](Self::load) reads, to back up the keys of a service.
     #[must_use]
     pub fn as_key_file(&self) -> Zeroizing<Vec<u8>> {
-        /// Longer than number, version, separators and line end.
+        /// More bytes than number, version, separators and line end have together.
         const REST: usize = 32;
         let bytes = self.keys.values().map(|key| key.as_bytes().len().saturating_mul(2).saturating_add(REST));
         // Allocated once: reallocation would leave keys in memory.
@@ -248,7 +247,7 @@ fn server_password(bytes: &[u8]) -> Result<&[u8], Error> {
     Ok(password.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
-/// Whether this is text of a key file, possibly damaged, and not what a wrong password yields.
+/// Whether decrypted bytes are the text of a key file, possibly damaged, and not the result of a wrong password.
 fn is_text(clear: &[u8]) -> bool {
     let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     let mut keys = lines(clear).filter(|(_, line)| matches!(line, Line::Key(key) if key.hex().is_ok()));

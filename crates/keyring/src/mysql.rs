@@ -66,8 +66,8 @@ impl MysqlKeyring {
         }
     }
 
-    /// As [`Self::load`]; the configuration of a Vault or KMIP service is accepted too, and the server's own keys are fetched from
-    /// there.
+    /// As [`Self::load`]; also accepts the configuration of a Vault or KMIP service, and fetches the server's own keys
+    /// from there.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
@@ -142,8 +142,8 @@ impl MysqlKeyring {
         keyring
     }
 
-    /// The server's own key of this name, e.g. `INNODBKey-<server uuid>-<number>`. If the name occurs twice, which
-    /// [`Self::damage`] lists, the first one.
+    /// The server's own key of this name, e.g. `INNODBKey-<server uuid>-<number>`. If the name occurs twice, returns
+    /// the first key; [`Self::damage`] lists such names.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Key> {
         self.for_user(name, "")
@@ -155,8 +155,8 @@ impl MysqlKeyring {
         self.keys.get(user)?.get(name).map(|typed| &typed.key)
     }
 
-    /// The keys as the bytes of a file of `component_keyring_file`, which [`load`](Self::load) reads: the form in which
-    /// keys of a service are backed up.
+    /// The keys as the bytes of a file of `component_keyring_file`, which [`load`](Self::load) reads, to back up the
+    /// keys of a service.
     ///
     /// # Errors
     /// [`Error::CannotAdd`] if a name cannot be written.

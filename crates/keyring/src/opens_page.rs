@@ -30,8 +30,8 @@ pub struct PageSample {
     pub sealed: [u8; BLOCK],
 }
 
-/// Tries version 1 of key `id`, the only one that samples can have, on pages of one tablespace; returns whether it
-/// opens one of them. `None` without samples or without that key.
+/// Whether version 1 of key `id`, the only version that samples can have, opens at least one of these pages of a
+/// tablespace. `None` without samples, or if there is no such key.
 #[must_use]
 pub fn opens_page(keys: &MariaDbKeys, id: u32, samples: &[PageSample]) -> Option<bool> {
     let key = keys.get(id, FIRST_VERSION).filter(|_| !samples.is_empty())?;

@@ -20,7 +20,7 @@ const HASH_BYTES: usize = 32;
 /// The constant that obfuscates keys, from the server's source.
 const OBFUSCATION: &[u8; 24] = b"*305=Ljt0*!@$Hnm(*-9-w;:";
 
-/// Parses a file; of a damaged one, the records before the damage.
+/// Parses a file. If it is damaged, returns the records before the damage.
 pub(crate) fn parse(bytes: &[u8], kind: StoreKind) -> Parsed<'_> {
     let body = bytes.get(HEADER_BYTES..).unwrap_or_default();
     let tail_bytes = match kind {
@@ -134,7 +134,7 @@ impl Layout {
         let (id, rest) = content.split_at_checked(id)?;
         let (key_type, rest) = rest.split_at_checked(key_type)?;
         let (user, rest) = rest.split_at_checked(user)?;
-        // Version 1.0 has no other check: the record's length is that of its parts, padded.
+        // Version 1.0 has no checksum: check that the record's length is the padded sum of its parts.
         let parts = [id.len(), key_type.len(), user.len(), key].into_iter().try_fold(fields, usize::checked_add)?;
         if parts.checked_next_multiple_of(width)? != total {
             return None;

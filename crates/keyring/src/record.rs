@@ -12,9 +12,10 @@ pub(crate) struct Record<'a> {
     pub(crate) id: String,
     pub(crate) user: String,
     pub(crate) key_type: String,
-    /// Whether name, user and type are UTF-8. Others were read with replaced bytes, and must not be written again.
+    /// Whether name, user and type are UTF-8. If not, they contain replacement characters and must not be written
+    /// again.
     pub(crate) is_utf8: bool,
-    /// `None` if the format does not permit it.
+    /// The key's bytes as stored; `None` if they are missing or not valid in this format.
     pub(crate) material: Option<Material<'a>>,
 }
 

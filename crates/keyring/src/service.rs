@@ -45,7 +45,7 @@ pub(crate) struct Fetched<N> {
 pub(crate) enum Owners {
     /// The server's own.
     Server,
-    /// Also those that users stored beside them.
+    /// The server's own, and those that users stored beside them.
     All,
 }
 
@@ -56,14 +56,14 @@ pub(crate) struct Identity {
     pub(crate) user: String,
 }
 
-/// MySQL keys.
+/// Fetches the keys of MySQL servers.
 pub(crate) fn mysql(source: &VaultSource, owners: Owners) -> Result<Fetched<Identity>, Error> {
     let vault = Vault::connect(&source.access)?;
     let engine = mysql_engine(&vault, source)?;
     let names = vault.list(&engine)?;
     let keys = names.iter().filter_map(|name| Some((name, Identity::of_secret(name)?)));
     let mut fetched = Fetched::new();
-    // A name that ends with a slash is that of a subdirectory.
+    // A name that ends with a slash is the name of a subdirectory.
     let others = names.iter().filter(|name| !name.ends_with('/') && Identity::of_secret(name).is_none());
     fetched.other_secrets = others.cloned().collect();
     for (name, key) in keys.filter(|(_, key)| owners == Owners::All || key.user.is_empty()) {
@@ -81,7 +81,7 @@ pub(crate) fn mysql(source: &VaultSource, owners: Owners) -> Result<Fetched<Iden
 
 /// Adds MySQL keys, in the form in which Percona's component and plug-in store them. Replaces none.
 pub(crate) fn add_mysql(source: &VaultSource, keys: &[StoredKey]) -> Result<(), Error> {
-    // Before the first write, so that no key is added if one cannot be.
+    // Checked before the first write, so that no key is added if any of them cannot be.
     let names = secret_names(keys)?;
     let vault = Vault::connect(&source.access)?;
     let engine = mysql_engine(&vault, source)?;
@@ -95,7 +95,7 @@ pub(crate) fn add_mysql(source: &VaultSource, keys: &[StoredKey]) -> Result<(), 
 /// The names of the keys' secrets.
 ///
 /// # Errors
-/// [`Error::NotForVault`] for the first key that cannot have one.
+/// [`Error::NotForVault`] for the first key whose secret would have a slash in its name.
 pub(crate) fn secret_names(keys: &[StoredKey]) -> Result<Vec<String>, Error> {
     keys.iter().map(secret_name).collect()
 }
@@ -111,7 +111,7 @@ fn mysql_engine(vault: &Vault, source: &VaultSource) -> Result<Engine, Error> {
     }
 }
 
-/// The keys of MariaDB with all their versions.
+/// Fetches the keys of MariaDB with all their versions.
 pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Error> {
     let vault = Vault::connect(&source.access)?;
     let engine = Engine::at(&source.path, EngineVersion::Second);
@@ -150,7 +150,7 @@ fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, Error> {
 }
 
 impl Fetched<(u32, u32)> {
-    /// The newest version of a key, and the older ones down to the last that is kept.
+    /// Adds the newest version of a key, and all older versions that the Vault still keeps.
     fn add_versions(&mut self, vault: &Vault, engine: &Engine, source: &VaultSource, id: u32) -> Result<(), Error> {
         let name = id.to_string();
         let path = secret_path(source, &name);
@@ -172,7 +172,7 @@ impl Fetched<(u32, u32)> {
             match vault.secret(engine, &name, Some(version))? {
                 Stored::Secret(answer) => self.answers.push(((id, version), answer)),
                 Stored::Withdrawn { how, .. } => self.add_withdrawn(&path, id, version, how),
-                // The oldest versions are removed first.
+                // The Vault removes the oldest versions first, so all older ones are missing too.
                 Stored::Absent => {
                     (1..=version).for_each(|version| self.add_withdrawn(&path, id, version, Withdrawn::NotKept));
                     break;
@@ -214,8 +214,8 @@ impl Identity {
     }
 }
 
-/// A text after its length in bytes and `_`, and what follows it. Only the length as the server writes it counts: two
-/// secrets could otherwise be the same key.
+/// Splits off a text that follows its length in bytes and `_`; returns the text and the rest. Accepts a length only as
+/// the server writes it, without leading zeros: otherwise, two secrets could be the same key.
 fn counted(text: &str) -> Option<(&str, &str)> {
     let (length, rest) = text.split_once('_')?;
     let is_plain = length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
@@ -272,7 +272,7 @@ mod tests {
             let (name, user) = (name.to_owned(), String::new());
             StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() }
         };
-        // One that cannot be stored is found before the others are.
+        // A key that cannot be stored is found before any other is written.
         let all = secret_names(&[stored("INNODBKey-x-1"), stored("123?")]);
         assert!(matches!(all, Err(Error::NotForVault { name }) if name == "123?"));
     }

@@ -1,4 +1,4 @@
-//! Recognises key stores, and has them summarised by the module of their format.
+//! Recognises key stores; the module of each format summarises them.
 
 use innodb::file_suffix;
 

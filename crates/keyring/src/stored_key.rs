@@ -1,4 +1,4 @@
-//! A key with all that a MySQL keyring stores about it, so that another keyring can store the same.
+//! A key with everything that a MySQL keyring stores about it, so that it can be copied to another keyring.
 
 use crate::{key::Key, record::NewKey};
 
@@ -16,7 +16,7 @@ pub struct StoredKey {
 }
 
 impl StoredKey {
-    /// Whether the other one would be the same key to a server: its name, user, type and bytes.
+    /// Whether a server would treat both as the same key: equal name, user, type and bytes.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.name, &self.user, &self.key_type) == (&other.name, &other.user, &other.key_type)

@@ -52,8 +52,8 @@ fn value(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Parses lines `name = value`; the last line of a name wins. With `prefix`, reads an option file: names with this
-/// prefix, which is removed, and all of the group `[sealant]`.
+/// Parses lines `name = value`; the last line of a name wins. With `prefix`, reads an option file: the names with this
+/// prefix, which is removed, and all names in the group `[sealant]`.
 fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
     let mut settings = Settings::default();
     let mut group = "";

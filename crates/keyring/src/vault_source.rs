@@ -26,7 +26,7 @@ pub(crate) struct VaultSource {
     pub(crate) key_ids: Option<Vec<u32>>,
 }
 
-/// Whether the bytes are a configuration that says in which service the keys are, and how to fetch them.
+/// Whether the bytes are the configuration of a key service: where the keys are, and how to fetch them.
 #[must_use]
 pub fn names_service(bytes: &[u8]) -> bool {
     is_mysql_service(bytes) || is_mariadb_configuration(bytes)

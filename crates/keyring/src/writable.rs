@@ -123,12 +123,12 @@ impl WritableKeyring {
 
     /// Adds a new master key under a new UUID; when this returns, it is durable.
     ///
-    /// An existing key is never reused: it could come from the server that must not share keys. The number is above all
-    /// others, so a server that increments it finds no key under the next name.
+    /// An existing key is never reused: another server with which keys must not be shared could have it. The number is
+    /// above all others, so a server that increments it finds no key under the next name.
     ///
     /// # Errors
-    /// [`Error::CannotWrite`]; [`Error::CannotAdd`] and [`Error::NotForPlugin`] if the file is of
-    /// the other kind; others of reading. The file is then unchanged.
+    /// [`Error::CannotWrite`]; [`Error::CannotAdd`] and [`Error::NotForPlugin`] if the file has the other format;
+    /// errors of reading. The file is then unchanged.
     pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<AddedKey, Error> {
         let directory = self.lock()?;
         let number = self.load()?.names().filter_map(|name| key_number(purpose, name)).max().unwrap_or(0);
@@ -147,11 +147,11 @@ impl WritableKeyring {
         Ok(AddedKey { name, server_uuid, number, key })
     }
 
-    /// Adds keys of another store as they are, all of them or none; when this returns, they are durable. A key that is
-    /// here already stays. A new file gets the format that `new_file` reads, an existing one keeps its own.
+    /// Adds keys of another store unchanged: all of them or none. When this returns, they are durable. A key that the
+    /// keyring already has stays. A new file gets the format that `new_file` reads, an existing one keeps its own.
     ///
     /// # Errors
-    /// [`Error::OtherKey`] if a key of the same name is another one; those of [`add`](Self::add).
+    /// [`Error::OtherKey`] if the keyring has a different key of the same name and user; those of [`add`](Self::add).
     pub fn add_all(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
         let directory = self.lock()?;
         let bytes = self.with_all(keys, new_file)?;
@@ -163,7 +163,7 @@ impl WritableKeyring {
         self.with_all(keys, new_file).map(drop)
     }
 
-    /// The file with the keys that it lacks.
+    /// The content of the file after adding the keys that it lacks.
     fn with_all(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<Zeroizing<Vec<u8>>, Error> {
         let (mut bytes, before) = (self.bytes()?, self.load()?);
         let loaded_by = match bytes.is_empty() {
@@ -235,7 +235,7 @@ fn is_plugin_file(bytes: &[u8]) -> Result<bool, Error> {
     Ok(!bytes.is_empty() && matches!(kind_of(bytes)?, StoreKind::PluginFileV1 | StoreKind::PluginFileV2))
 }
 
-/// The file with one more key, in the format that `loaded_by` reads.
+/// The file with this key added, in the format that `loaded_by` reads.
 fn with_key(before: &[u8], key: NewKey<'_>, loaded_by: LoadedBy) -> Result<Zeroizing<Vec<u8>>, Error> {
     if loaded_by == LoadedBy::Component {
         if !before.is_empty() && kind_of(before)? != StoreKind::ComponentFile {

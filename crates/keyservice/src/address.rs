@@ -43,10 +43,10 @@ impl Address {
     }
 }
 
-/// A path without slashes at its ends, checked not to lead elsewhere.
+/// A path without slashes at its ends. Refuses `.`, `..` and special characters, which could lead to another path.
 pub(crate) fn plain_path(path: &str) -> Result<&str, Error> {
     let bare = path.trim_matches('/');
-    // `=` and `+` are in names that are base64.
+    // The names of MySQL keys in a Vault are base64, which contains `=` and `+`.
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~=+".contains(c);
     if bare.is_empty() || !bare.chars().all(plain) || bare.split('/').any(|part| matches!(part, "." | ".." | "")) {
         return Err(Error::Path { path: path.to_owned() });

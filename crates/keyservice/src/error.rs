@@ -100,13 +100,13 @@ pub enum Fault {
     /// The credentials are not valid, or lack permission.
     #[error("the Vault refuses the token for this path (403)")]
     Forbidden,
-    /// The token may not write there.
+    /// The token has no permission to write to the path.
     #[error("the Vault does not let this token write to this path (403)")]
     MayNotWrite,
     /// The newest version of a secret is not the expected one.
     #[error("its newest version is not {expected} any more: somebody else writes it")]
     OtherVersion {
-        /// The version that was the newest.
+        /// The version that was expected to be the newest.
         expected: u32,
     },
     /// A secret was to be created, but the name has or had a value.
@@ -124,10 +124,10 @@ pub enum Fault {
     /// A deleted or destroyed version.
     #[error("this version is {0}")]
     Withdrawn(Withdrawn),
-    /// The token has no permission for the path, or nothing is mounted there.
+    /// Nothing is mounted at the path, or the token has no permission for it; the Vault does not tell which.
     #[error("nothing is mounted at this path, or the token may see nothing of it (403)")]
     NoAccess,
-    /// No secrets engine is mounted there.
+    /// No secrets engine is mounted at the path.
     #[error("no secrets engine is mounted at this path (404)")]
     NoMount,
     /// The mounted engine is not a KV engine of the version needed.
@@ -163,7 +163,7 @@ pub enum Fault {
     /// The answer is not a list of names.
     #[error("the answer is not a list of names")]
     NotAList,
-    /// The answer is not a message of KMIP, or lacks what was asked for.
+    /// The answer is not a KMIP message, or lacks a required item.
     #[error("the answer is not the KMIP message that was asked for")]
     NotKmip,
     /// The KMIP service refused the request.
@@ -174,7 +174,7 @@ pub enum Fault {
         /// Its message; may be empty.
         message: String,
     },
-    /// A key that is wrapped, or encoded in another way than as its bytes.
+    /// The key is wrapped, or its format is not raw bytes.
     #[error("the key is not given as its bytes alone: it is wrapped, or in another format")]
     NotARawKey,
     /// The service did not accept this client's certificate.

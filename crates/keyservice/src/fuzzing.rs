@@ -1,4 +1,4 @@
-//! Entry points of the fuzz targets: what a Vault and a KMIP service answer.
+//! Entry points of the fuzz targets: the parsers for answers of a Vault and of a KMIP service.
 
 use zeroize::Zeroizing;
 
@@ -7,7 +7,7 @@ use crate::{kmip::message, kv, secret};
 /// Parses any bytes as the answer about a mount, as a list of names, and as a secret of both versions.
 ///
 /// # Panics
-/// If a field as it stands in an answer is longer than the answer.
+/// If a field that is borrowed from the answer is longer than the answer.
 pub fn answer(bytes: &[u8]) {
     if let Ok(engine) = kv::engine_of(bytes, "secret/mysql") {
         let _ = (engine.secret("1"), engine.list());

@@ -1,8 +1,8 @@
 //! Reads keys from services.
 //!
 //! [`Vault`] is a session with a HashiCorp Vault: it logs in, finds the mount and version of the KV engine, lists
-//! names, and reads secrets. It changes nothing in the Vault, except that a login creates a token, which is revoked at
-//! the end, and that [`Vault::create`] and [`Vault::add_version`] add to it.
+//! names, and reads secrets. A login creates a token, which is revoked at the end. Only [`Vault::create`] and
+//! [`Vault::add_version`] write secrets.
 //!
 //! [`Kmip`] is a connection to a KMIP service, over mutual TLS: it locates symmetric keys and reads them.
 //!

@@ -15,7 +15,7 @@ pub enum Stored {
     Secret(Answer),
     /// A version that no longer exists.
     Withdrawn {
-        /// Whether it was deleted, destroyed or replaced.
+        /// Whether it was deleted, destroyed, or is too old to be kept.
         how: Withdrawn,
         /// The number of the version, if the Vault reports it.
         version: Option<u32>,
@@ -51,7 +51,7 @@ struct Versioned<'a> {
     metadata: Option<Metadata>,
 }
 
-/// The fields of a secret. Raw: serde would copy texts with escapes, and the copies would not be wiped.
+/// The fields of a secret, as raw values: serde would copy texts with escapes, and the copies would not be wiped.
 type Fields<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 #[derive(Deserialize)]
@@ -68,8 +68,8 @@ struct Keys {
     keys: Vec<String>,
 }
 
-/// The body of a request that writes a secret of version 2. Source: Vault's documentation, "KV version 2 (API)": it is
-/// written only if the newest version is `cas`; with 0, only if the name has no version yet.
+/// The body of a request that writes a secret of version 2. The Vault accepts it only if `cas` is the newest version;
+/// with 0, only if the name has no version yet. Source: Vault's documentation, "KV version 2 (API)".
 #[derive(Serialize)]
 struct NewVersion<'a> {
     options: CheckAndSet,
@@ -81,10 +81,10 @@ struct CheckAndSet {
     cas: u32,
 }
 
-/// The body of a request that writes these fields: in an engine of version 2 as the successor of version `after`, in
-/// one of version 1 without it.
+/// The body of a request that writes these fields. For an engine of version 2, the new version must follow version
+/// `after`; for an engine of version 1, `after` is `None`.
 pub(crate) fn new_secret(fields: &[(&str, &str)], after: Option<u32>) -> Result<Zeroizing<Vec<u8>>, Fault> {
-    /// Longer than everything but the fields; a character can become an escape of six.
+    /// More bytes than the JSON around the fields has. A byte of a field can become an escape of six bytes.
     const REST: usize = 64;
     let bytes = fields.iter().map(|(name, value)| name.len().saturating_add(value.len()).saturating_mul(6));
     let capacity = bytes.fold(REST, |sum, bytes| sum.saturating_add(bytes).saturating_add(REST));
@@ -136,20 +136,20 @@ impl Answer {
         self.versioned().ok()?.metadata?.version
     }
 
-    /// The text of a field, where it stands in the answer, with its quotes removed.
+    /// The text of a field without its quotes, borrowed from the answer.
     ///
     /// # Errors
-    /// [`Fault::NoField`] if the secret has no such field, or one that is no text or has escapes.
+    /// [`Fault::NoField`] if the secret has no such field, or the field is not a text or has escapes.
     pub fn text(&self, name: &str) -> Result<&str, Fault> {
         let raw = self.raw(name)?.get();
         let text = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         text.filter(|text| !text.contains('\\')).ok_or_else(|| Fault::NoField(name.to_owned()))
     }
 
-    /// The text of a field in memory of its own, with its escapes resolved.
+    /// A copy of a field's text, with its escapes resolved.
     ///
     /// # Errors
-    /// [`Fault::NoField`] if the secret has no such field, or one that is no text.
+    /// [`Fault::NoField`] if the secret has no such field, or the field is not a text.
     pub fn unescaped(&self, name: &str) -> Result<Zeroizing<String>, Fault> {
         let raw = self.raw(name)?.get();
         serde_json::from_str(raw).map(Zeroizing::new).map_err(|_| Fault::NoField(name.to_owned()))

@@ -21,11 +21,11 @@ use crate::{
 
 /// Time limit of a request, as in Percona's and MariaDB's plug-ins.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Pause before a request is repeated that exceeded a rate limit.
+/// Minimum pause before repeating a request that exceeded a rate limit.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Larger than the largest key in base64, with everything that Vault adds.
+/// Maximum size of an answer with a secret; the largest key in base64, with everything that Vault adds, is smaller.
 const MAX_SECRET_BYTES: u64 = 1 << 18;
-/// Larger than a list of 100,000 names of keys.
+/// Maximum size of a list; 100,000 names of keys are smaller.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 /// Time limit for revoking a token, which expires by itself anyway.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -151,7 +151,7 @@ impl Vault {
         found.map_err(|fault| Error::Request { address, fault })
     }
 
-    /// The names in a directory; those of subdirectories end with a slash. `None` if the directory does not exist.
+    /// The names in a directory; those of subdirectories end with a slash. Empty if the directory does not exist.
     ///
     /// # Errors
     /// [`Error::Request`].
@@ -177,11 +177,11 @@ impl Vault {
         self.stored(&path, &query, engine.version == EngineVersion::Second)
     }
 
-    /// Creates a secret with these fields. An engine of version 2 refuses atomically if the name has or had a value; one
-    /// of version 1 is asked first.
+    /// Creates a secret with these fields. An engine of version 2 refuses atomically if the name has or had a value. In
+    /// an engine of version 1, another client can write between the check and the write.
     ///
     /// # Errors
-    /// [`Error::Request`]; [`Fault::Exists`] if there is a secret of this name, or was one.
+    /// [`Error::Request`]; [`Fault::Exists`] if the name has a secret, or (in an engine of version 2) had one.
     pub fn create(&self, engine: &Engine, name: &str, fields: &[(&str, &str)]) -> Result<(), Error> {
         let is_second = engine.version == EngineVersion::Second;
         let path = engine.secret(name);

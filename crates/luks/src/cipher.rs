@@ -10,7 +10,7 @@ pub(crate) struct Cipher {
     algorithm: String,
     /// `xts`, `cbc`, …; empty for an algorithm that is a complete mode by itself.
     mode: String,
-    /// How the IV of a sector is made: `plain64`, `essiv`, `random`, …; empty if there is none.
+    /// How the IV of a sector is derived: `plain64`, `essiv`, `random`, …; empty if the cipher has no IV.
     iv: String,
     /// Bytes of the authentication key that the specification itself requires.
     mac_key_bytes: u32,

@@ -18,7 +18,8 @@ pub struct Difference {
     pub other: Option<String>,
 }
 
-/// All differences, sorted by field. Salts and digests appear as fingerprints, under the name of what they identify.
+/// All differences, sorted by field. Salts and digests appear as fingerprints, in fields named after the slot or volume
+/// key that they identify.
 #[must_use]
 pub fn diff(one: &Volume, other: &Volume) -> Vec<Difference> {
     let (one, other) = (fields(one), fields(other));

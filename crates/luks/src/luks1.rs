@@ -168,7 +168,8 @@ fn slot(bytes: &[u8], id: usize) -> Result<Raw, String> {
     Ok(Raw { active, iterations: field(4)?, salt, area_sector: field(40)? })
 }
 
-/// The areas of all slots, free ones too, lie after the header and before the data, and do not overlap.
+/// Checks that the areas of all slots, including free ones, lie after the header and before the data, and do not
+/// overlap.
 fn check_areas(slots: &[Raw], payload: u32, area_bytes: u64) -> Result<(), String> {
     let mut areas: Vec<(u64, usize)> =
         slots.iter().enumerate().map(|(id, slot)| (sectors(slot.area_sector), id)).collect();

@@ -25,7 +25,7 @@ pub enum Readable {
     Primary,
     /// Only the secondary copy.
     Secondary,
-    /// None.
+    /// No copy.
     No,
 }
 

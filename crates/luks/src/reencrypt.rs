@@ -235,7 +235,7 @@ impl Reencrypt<'_> {
             return Err(Error::refused(self.device, "its header has changed since the plan was made"));
         }
         let note = self.note(before)?;
-        // A header saved during a re-encryption is of no use.
+        // A header backup that is made during a re-encryption is useless.
         if !self.resume {
             let saved = self.save(&ready.before)?;
             on_step(ReencryptStep::Done(format!("previous header saved in {}", saved.display())));

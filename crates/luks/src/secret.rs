@@ -15,7 +15,7 @@ pub struct Secret(Zeroizing<Vec<u8>>);
 
 /// Size of the keys that we create: as long as the longest volume key, and impossible to guess.
 pub(crate) const KEY_BYTES: usize = 64;
-/// A pipe buffers this many bytes before anyone reads.
+/// Maximum size of a key or passphrase. A pipe buffers this many bytes before anyone reads.
 const MAX_BYTES: usize = 1 << 15;
 
 impl Secret {

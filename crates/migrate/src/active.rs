@@ -30,14 +30,14 @@ use crate::{
 
 /// Name of the lock at the target.
 pub(crate) const LOCK: &str = "sealant-migrate";
-/// Longest wait for the lock of a run that has just ended.
+/// Longest wait for the lock, which a run that has just ended may still hold.
 const LOCK_SECONDS: u64 = 10;
-/// Time between signs of life, and between reports of progress.
+/// Time between heartbeats, and between reports of progress.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// Pause between looks at whether something has come, or a run was stopped.
+/// Pause between checks for progress and for a request to stop.
 const POLL: Duration = Duration::from_millis(20);
 
-/// What `body` of [`with_stream`] works with.
+/// A migration in progress, as `body` of [`with_stream`] gets it.
 pub(crate) struct Active<'m> {
     pub(crate) settings: &'m Settings,
     pub(crate) shared: &'m Shared,
@@ -67,7 +67,7 @@ pub(crate) fn with_stream<T>(
     let source_uuid = variable(&mut source, Side::Source, SERVER_UUID)?;
     let target_uuid = variable(&mut target, Side::Target, SERVER_UUID)?;
     lock(&mut source, Side::Source, &format!("{LOCK}-{target_uuid}"))?;
-    // Before the first row goes there.
+    // Checked before the first row is sent to the target.
     definitions::check_encryption(settings)?;
     let run = match state::run(&mut target)? {
         Some(run) => resumed(run, &mut source, &mut target, &tables, &source_uuid)?,
@@ -89,13 +89,13 @@ pub(crate) fn with_stream<T>(
         result
     });
     match (shared.failure(), result) {
-        // The work fails with it when the stream has failed.
+        // When a thread fails, `body` ends with `Stopped`; the thread's error says why.
         (Some(failure), Err(Error::Stopped) | Ok(_)) => Err(failure),
         (_, result) => result,
     }
 }
 
-/// The tables in the order of their names, by which the state numbers them.
+/// The tables in the order of their names. The state numbers them in this order.
 pub(crate) fn moved_tables(tables: &[Table]) -> Result<Vec<MovedTable>, Error> {
     let mut tables: Vec<_> = tables.iter().collect();
     tables.sort_by_key(|table| (&table.schema, &table.name));
@@ -117,13 +117,13 @@ fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error
     if rows.scalar() == Some("1") { Ok(()) } else { Err(Error::Locked { side }) }
 }
 
-/// How the source's transactions can be told apart, if it is followed from now on.
+/// How a migration that begins now tells the source's transactions apart.
 fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
     let mode = variable(source, Side::Source, "gtid_mode")?;
     Ok(if mode == "ON" { Tracking::Gtids } else { Tracking::Positions })
 }
 
-/// Checks that the log has every change of a row, whole, and that its order says what is visible.
+/// Checks that the log contains whole rows of every change, and that its order tells which transactions are visible.
 fn check_source(source: &mut Connection, tracking: Tracking) -> Result<(), Error> {
     let rows = ROW_SETTINGS.map(|(name, wanted, _)| (name, wanted));
     let order = match tracking {
@@ -150,7 +150,7 @@ fn begun(
     let tracking = tracking(source)?;
     check_source(source, tracking)?;
     let start = position::start(source, tracking)?;
-    // A table may have changed since the plan was read. What changes after this position is in the log.
+    // A table may have changed since the plan was read. Changes after this position are in the log.
     definitions::check(settings)?;
     let encrypted = settings.encrypt.requires_any(&settings.catalog.tables);
     state::begin(target, (tracking, source_uuid), tables, &start, encrypted)?;
@@ -165,12 +165,12 @@ fn resumed(
     tables: &[MovedTable],
     source_uuid: &str,
 ) -> Result<state::Run, Error> {
-    // The target has writes of its own from then on, which the source's changes would overwrite.
+    // After the switch the target has writes of its own, which the source's changes would overwrite.
     if run.phase == Phase::Switched {
         return Err(Error::Switched);
     }
     check_source(source, run.tracking)?;
-    // Positions are those of one server.
+    // Log positions are valid on one server only.
     if run.tracking == Tracking::Positions && run.source_uuid != source_uuid {
         return Err(Error::OtherServer { expected: run.source_uuid, found: source_uuid.to_owned() });
     }
@@ -206,13 +206,13 @@ fn read_state(
     let chunk_maps = loaded.into_iter().map(ChunkMap::resumed).collect();
     let start = state::position(target, tables)?;
     let shared = Shared::new(epoch, run, chunk_maps, watched, copied, start);
-    // The position was stored after its transactions were delivered, not after they were visible.
+    // The position was stored once its transactions were delivered. They may not be visible yet.
     let barrier = shared.lock().begun.barrier();
     wait_until_visible(source, &shared, tables, &barrier)?;
     Ok(shared)
 }
 
-/// The source with its link, and the program.
+/// The source's address, version and link, and the version of this program, for the journal.
 fn opened(settings: &Settings, source: &Connection) -> String {
     let server = &settings.source;
     let version = source.greeting().server_version().map_or_else(String::new, |version| version.to_string());
@@ -227,13 +227,13 @@ fn opened(settings: &Settings, source: &Connection) -> String {
 
 /// How the source prints numbers of JSON.
 fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
-    // JSON is not made from the session's character set, binary.
+    // JSON cannot be made from text in `binary`, the session's character set.
     let sql = "SELECT CAST(CAST(_utf8mb4'[1.0]' AS JSON) AS CHAR)";
     let rows = source.query(sql).map_err(Error::at(Side::Source))?;
     Ok(if rows.scalar() == Some("[1]") { WholeDoubles::AsIntegers } else { WholeDoubles::WithPoint })
 }
 
-/// A `server_id` that hardly any other replica has.
+/// A random `server_id`, so that another replica of the source hardly ever has the same.
 fn server_id() -> u32 {
     const LOWEST: u32 = 1 << 30;
     let random = RandomState::new().build_hasher().finish();
@@ -241,7 +241,7 @@ fn server_id() -> u32 {
 }
 
 impl Active<'_> {
-    /// Each second: shows that the run is alive, and keeps both locks. Ends the run if the caller wants that.
+    /// Shows each second that the run is alive, keeps both locks, and ends the run if the caller has asked for it.
     pub(crate) fn heartbeat(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         if self.settings.stopped() || self.shared.has_ended() {
             return Err(Error::Stopped);
@@ -257,12 +257,12 @@ impl Active<'_> {
         Ok(())
     }
 
-    /// Keeps an event for the proof.
+    /// Records an event in the journal, for the proof.
     pub(crate) fn note(&mut self, event: &str, detail: &str) -> Result<(), Error> {
         journal::note(&mut self.target, event, detail)
     }
 
-    /// What is done from now on.
+    /// Sets the kind of work that reports of progress name.
     pub(crate) fn work_on(&mut self, work: Work) {
         self.work = work;
         self.pace.restart();
@@ -278,7 +278,7 @@ impl Active<'_> {
         }
     }
 
-    /// Age of the newest change that was applied, by the source's clock; zero if the target has every one.
+    /// Age, by the source's clock, of the newest change that was applied; zero if the target has every change.
     fn lag(&mut self) -> Result<Option<Duration>, Error> {
         let end = position::end(&mut self.source, self.shared.tracking)?;
         let rows = self.source.query("SELECT UNIX_TIMESTAMP()").map_err(Error::at(Side::Source))?;
@@ -321,7 +321,7 @@ impl Active<'_> {
         }
     }
 
-    /// Waits until the target has everything that the source has executed.
+    /// Waits until the target has every transaction that the source has executed by now.
     pub(crate) fn catch_up(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         let end = position::end(&mut self.source, self.shared.tracking)?;
         while !self.shared.is_applied_within(&end, POLL)? {
@@ -330,8 +330,8 @@ impl Active<'_> {
         Ok(())
     }
 
-    /// Waits until the stream has delivered what the log had when the migration was begun. The chunks have it: nothing
-    /// of it has to be applied.
+    /// Waits until the stream has delivered what the log contained when the migration began. The chunks contain these
+    /// changes, so none of them has to be applied.
     pub(crate) fn skip_old_changes(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         let end = &self.shared.old_until;
         while self.shared.lock().delivered < *end {

@@ -1,10 +1,11 @@
 //! The barrier: every transaction that the stream has begun to deliver is visible to the next read.
 //!
-//! A transaction is in the log before it is visible. Where the source has GTIDs, it says which of them it has executed.
-//! Elsewhere a shared lock on a row of the newest transaction waits for it: InnoDB makes a transaction visible before
-//! it lets go of its rows (`trx_commit_in_memory`), and with `binlog_order_commits` all before it in the log are
-//! visible by then. A row that the transaction has deleted is still there, marked, and locked. Measured on 5.7.22,
-//! 8.0.33 and 9.7.4: plain reads missed 248 of 74,552 logged transactions, reads after the lock none.
+//! A transaction is in the log before it is visible. A source with GTIDs says which transactions it has executed.
+//! Without GTIDs, a shared lock on a row of the newest transaction waits for that transaction: InnoDB makes a
+//! transaction visible before it releases its row locks (`trx_commit_in_memory`), and with `binlog_order_commits` every
+//! earlier transaction in the log is visible by then. A deleted row can be locked too: it remains, marked as deleted.
+//! Measured on 5.7.22, 8.0.33 and 9.7.4: plain reads missed 248 of 74,552 logged transactions, reads after the lock
+//! none.
 
 use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
@@ -18,13 +19,13 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Begun {
     tracking: Tracking,
-    /// All of them.
+    /// The GTIDs of all these transactions.
     pub(crate) gtids: GtidSet,
-    /// Where the newest one begins. Without a file before the first.
+    /// Where the newest transaction begins. The file is empty before the first transaction.
     pub(crate) log: LogPosition,
-    /// A row of the newest one that has changed a table that is moved.
+    /// A row that the newest transaction on a moved table has changed.
     row: Option<ChangedRow>,
-    /// Whether the next row is of a transaction that is newer than the noted row's.
+    /// Whether the next row belongs to a newer transaction than the row in `row`.
     is_newer: bool,
 }
 
@@ -33,7 +34,7 @@ impl Begun {
         Self { tracking, gtids, log: LogPosition::default(), row, is_newer: false }
     }
 
-    /// Notes a transaction that begins at a position. After a lost connection the stream delivers some once more.
+    /// Notes a transaction that begins at a position. After a reconnect the stream delivers some transactions again.
     pub(crate) fn begin(&mut self, at: &LogPosition) {
         self.is_newer = *at >= self.log;
         if self.is_newer {
@@ -41,7 +42,7 @@ impl Begun {
         }
     }
 
-    /// Notes a row of the transaction that has begun, before anyone relies on what became of the change.
+    /// Notes a row of the current transaction. Must be called before the change is applied or dropped.
     pub(crate) fn note(&mut self, table: usize, key: &Key) {
         if self.is_newer && self.tracking == Tracking::Positions {
             self.row = Some(ChangedRow { table, key: key.clone() });
@@ -49,21 +50,21 @@ impl Begun {
         }
     }
 
-    /// A row of the newest transaction that has changed a table that is moved.
+    /// A row that the newest transaction on a moved table has changed.
     pub(crate) const fn row(&self) -> Option<&ChangedRow> {
         self.row.as_ref()
     }
 
-    /// Whether the target has all of them.
+    /// Whether the target has all transactions that the stream has begun to deliver.
     pub(crate) fn is_applied(&self, applied: &Position) -> bool {
         match self.tracking {
             Tracking::Gtids => self.gtids.is_subset_of(&applied.gtids),
-            // Behind its beginning there is only its end.
+            // The only position behind the start of the newest transaction is its end.
             Tracking::Positions => self.log.file.is_empty() || applied.log > self.log,
         }
     }
 
-    /// What makes all of them visible.
+    /// The barrier that makes all these transactions visible.
     pub(crate) fn barrier(&self) -> Barrier {
         match self.tracking {
             Tracking::Gtids => Barrier::Gtids(self.gtids.clone()),
@@ -101,11 +102,11 @@ mod tests {
         }
         begun.note(0, &key("3"));
         assert_eq!(begun.row().unwrap().key, key("2"), "one row of it is enough");
-        // The stream delivers an older one once more.
+        // The stream delivers an older transaction again.
         begun.begin(&at(4));
         begun.note(0, &key("1"));
         assert_eq!(begun.row().unwrap().key, key("2"));
-        // Of this one no row has come yet.
+        // No row of this transaction has arrived yet.
         begun.begin(&at(1500));
         assert_eq!(begun.row().unwrap().key, key("2"));
         let applied = |position| Position { log: at(position), ..Position::default() };

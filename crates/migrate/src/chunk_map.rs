@@ -1,8 +1,8 @@
 //! Decides what to do with a change of a row while its table is copied in chunks.
 //!
-//! A chunk is a range of identities. A change within a loaded chunk is applied. One within a chunk that is being copied
-//! waits, because whether the chunk's read saw it is not known. One elsewhere is dropped: the read of its chunk, which
-//! comes later, waits until every transaction with a dropped change is visible, and so sees it.
+//! A chunk is a range of identities. A change within a loaded chunk is applied. A change within a chunk that is being
+//! copied waits, because the chunk's read may or may not have seen it. Any other change is dropped: the read of its
+//! chunk comes later, waits until every transaction with a dropped change is visible, and so sees it.
 
 /// What to do with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum State {
     Waiting,
     /// Being read or loaded.
     InFlight,
-    /// At the target, for good.
+    /// Stored at the target.
     Loaded,
 }
 
@@ -35,11 +35,11 @@ pub struct Chunk<K> {
     pub after: Option<K>,
     /// Its greatest identity; `None` for the last chunk, which has no end.
     pub upto: Option<K>,
-    /// State.
+    /// How far the chunk is.
     pub state: State,
 }
 
-/// Rows, and their bytes as texts.
+/// Number of rows, and of their bytes as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Copied {
     pub(crate) rows: u64,
@@ -67,7 +67,7 @@ impl<K: Ord + Clone> Default for ChunkMap<K> {
 }
 
 impl<K: Ord + Clone> ChunkMap<K> {
-    /// The chunks that an earlier run has loaded. The ranges between them are copied when the run resumes.
+    /// Starts from the chunks that an earlier run has loaded. The ranges between them are copied when the run resumes.
     #[must_use]
     pub fn resumed(mut loaded: Vec<Chunk<K>>) -> Self {
         loaded.sort_by(|one, other| one.after.cmp(&other.after));
@@ -92,7 +92,7 @@ impl<K: Ord + Clone> ChunkMap<K> {
         }
     }
 
-    /// The chunk with this identity; `None` beyond the last one so far.
+    /// The chunk that contains this identity; `None` beyond the last chunk so far.
     pub fn chunk_of(&self, key: &K) -> Option<&Chunk<K>> {
         let index = self.chunks.partition_point(|chunk| chunk.upto.as_ref().is_some_and(|upto| upto < key));
         self.chunks.get(index)
@@ -118,7 +118,7 @@ impl<K: Ord + Clone> ChunkMap<K> {
         self.push(after, upto, State::Waiting)
     }
 
-    /// A chunk that waits, the first in order.
+    /// The first chunk in order that waits.
     pub fn waiting(&self) -> Option<&Chunk<K>> {
         self.chunks.iter().find(|chunk| chunk.state == State::Waiting)
     }
@@ -130,7 +130,7 @@ impl<K: Ord + Clone> ChunkMap<K> {
         }
     }
 
-    /// Ends a chunk in flight at `upto`; the rest becomes a chunk that waits.
+    /// Ends a chunk in flight at `upto`. The rest becomes a waiting chunk.
     pub fn shorten(&mut self, number: u64, upto: K) {
         let Some(index) = self.chunks.iter().position(|chunk| chunk.number == number) else { return };
         let Some(chunk) = self.chunks.get_mut(index) else { return };

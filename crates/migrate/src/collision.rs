@@ -1,5 +1,5 @@
-//! Repeats transactions of the target that collide with others: loads, applied changes and clients of other tables wait
-//! for each other's locks.
+//! Repeats transactions at the target that collide: loads, applied changes and clients of other tables wait for each
+//! other's locks.
 
 use std::{thread::sleep, time::Duration};
 
@@ -9,11 +9,11 @@ use crate::{Error, Side};
 
 /// Attempts at a transaction.
 const TRIES: u32 = 20;
-/// Pause between them.
+/// Pause between attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Executes a transaction, and repeats it while it is rolled back because of another one. After any other failure it is
-/// not rolled back here: the session ends with the thread.
+/// Executes a transaction, and repeats it if a collision has rolled it back. After any other failure the transaction is
+/// rolled back when the thread closes its session.
 ///
 /// # Errors
 /// Those of `transaction`.
@@ -24,7 +24,7 @@ pub(crate) fn repeat<S>(
 ) -> Result<(), Error> {
     for _ in 1..TRIES {
         match transaction(session) {
-            // A wait for a lock that took too long has rolled back only its statement.
+            // After a lock wait timeout, only the statement is rolled back.
             Err(error) if error.is_collision() => {
                 target(session).query("ROLLBACK").map_err(Error::at(Side::Target))?;
             }

@@ -1,7 +1,7 @@
 //! The cut-over: the source becomes read-only, the target gets the last writes, and everything is compared.
 //!
-//! Each step is stored before and after it is done, so that the same call resumes after a kill. Until the last one,
-//! `abort` undoes all.
+//! Each step is stored before it begins and after it ends, so that the same call resumes after a kill. Before the last
+//! step, `abort` undoes everything.
 
 use std::{
     thread::{self, sleep},
@@ -30,27 +30,28 @@ use crate::{
     verify::OnChange,
 };
 
-/// Number of rounds that compare what has changed, before writes are blocked.
+/// Number of rounds that compare changed chunks before writes are blocked.
 const ROUNDS: u32 = 3;
-/// Pause between readings of the end of the log until it stays the same.
+/// Pause between readings of the end of the log, until it has stopped growing.
 const STILL: Duration = Duration::from_millis(20);
-/// Bytes of rows that two servers compare in a second, a low estimate.
+/// Bytes of rows that the two servers can compare per second; a low estimate.
 const COMPARED_BYTES: u64 = 50 << 20;
 
 /// What a cut-over did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutOver {
-    /// How long the source had been read-only when the target was ready. `None` if an earlier call made the cut-over.
+    /// How long the source had been read-only when the target was ready. `None` if an earlier call did the cut-over.
     pub blocked: Option<Duration>,
     /// The end of the source's log: everything before it is at the target.
     pub source_end: String,
 }
 
-/// Fences the source with `super_read_only`, applies and compares the rest, and leaves the target ready for writes.
+/// Fences the source with `super_read_only`, applies and compares the remaining changes, and leaves the target ready
+/// for writes.
 ///
 /// # Errors
-/// [`Error::NotReady`], [`Error::Divergence`] and others. The source is writable again then, except with
-/// [`Error::StillFenced`]; the same call, or [`abort`], repairs that.
+/// [`Error::NotReady`], [`Error::Divergence`] and others. The source is then writable again, except after
+/// [`Error::StillFenced`]; the same call, or [`abort`], lifts that fence.
 pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
     let stored = state::run(&mut link::target(&settings.target)?)?;
     if let Some(run) = stored.filter(|run| run.phase == Phase::Switched) {
@@ -73,7 +74,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         let ended = thread::scope(|threads| {
             threads.spawn(|| fence.guard(settings, shared));
             fenced(active, &fence, &mut control, events).or_else(|error| match error {
-                // Whether the target is ready is not known.
+                // It is not known whether the target is ready.
                 Error::StillFenced { .. } => Err(error),
                 error => lift(active, &fence, &mut control).and(Err(error)),
             })
@@ -90,7 +91,7 @@ fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), 
     state::set_lifted(target)
 }
 
-/// Replication must be stopped: its threads write in spite of `super_read_only`.
+/// Checks that replication is stopped: its threads write in spite of `super_read_only`.
 fn no_replication(source: &mut Connection) -> Result<(), Error> {
     let threads = source.query(REPLICATION_THREADS).map_err(Error::at(Side::Source))?;
     if threads.scalar() == Some("0") {
@@ -99,7 +100,7 @@ fn no_replication(source: &mut Connection) -> Result<(), Error> {
     Err(Error::NotReady { what: "the source applies changes of another server (STOP REPLICA)".to_owned() })
 }
 
-/// No transaction may be prepared: it can be committed in spite of `super_read_only`.
+/// Checks that no transaction is prepared: it could be committed in spite of `super_read_only`.
 fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
     let prepared = source.query("XA RECOVER").map_err(Error::at(Side::Source))?;
     if prepared.rows.is_empty() {
@@ -108,7 +109,7 @@ fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
     Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() })
 }
 
-/// Compares what it can while clients write, so that little is left for the time when they cannot.
+/// Compares as much as possible while clients write, so that little is left for the time when they cannot.
 fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
     for _ in 0..ROUNDS {
         active.catch_up(events)?;
@@ -151,7 +152,7 @@ fn fenced(
     set_counters(active, source)?;
     switch(active, fence, source, &end)?;
     let detail = format!("{:.3} s without writes at the source", fence.age().as_secs_f64());
-    // It is done, whether or not that can be kept.
+    // The switch is done, even if the journal cannot record it.
     drop(step(active, "switched", &detail, events));
     Ok(end)
 }
@@ -162,7 +163,7 @@ fn step(active: &mut Active<'_>, name: &'static str, detail: &str, events: &mut 
     active.note(name, detail)
 }
 
-/// The clients that are connected when writes are blocked.
+/// Lists the clients that are connected when writes are blocked.
 fn clients(source: &mut Connection) -> Result<String, Error> {
     let sql = "SELECT CONCAT(user, '@', SUBSTRING_INDEX(host, ':', 1), ': ', COUNT(*)) \
                FROM information_schema.processlist WHERE user NOT IN ('event_scheduler', 'system user') \
@@ -173,7 +174,7 @@ fn clients(source: &mut Connection) -> Result<String, Error> {
     Ok(if clients.is_empty() { "none".to_owned() } else { clients.join(", ") })
 }
 
-/// Applies and compares the rest.
+/// Applies and compares the remaining changes.
 fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<Position, Error> {
     let end = still_end(source, active.shared.tracking)?;
     active.wait_applied(&end)?;
@@ -188,7 +189,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
     Ok(end)
 }
 
-/// Makes the fence permanent, and stores that the target is ready.
+/// Makes the fence permanent, and stores that the target is ready for writes.
 fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
     let target_end = position::log_end(&mut active.target).map(|end| end.to_string()).unwrap_or_default();
     fence.keep()?;
@@ -196,7 +197,8 @@ fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, e
     match state::set_switched(&mut active.target, &target_end) {
         Ok(()) => {}
         Err(error @ Error::Server { error: server::Error::Server { .. }, .. }) => return Err(error),
-        // It may be stored although its answer is lost. Both servers must never be writable.
+        // The phase may be stored although the answer was lost. The two servers must never be writable at the same
+        // time.
         Err(error) => {
             let phase = phase_of_new_session(active).map_err(|_| fence.before.still_fenced(&error))?;
             if phase != Some(Phase::Switched) {
@@ -208,7 +210,8 @@ fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, e
     Ok(())
 }
 
-/// The phase that is stored. The lock shows that the lost session is gone, so that it cannot store anything later.
+/// Reads the stored phase in a new session. The lock shows that the lost session has ended, so that it cannot store
+/// anything later.
 fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error> {
     active.target = link::target(&active.settings.target)?;
     lock_target(&mut active.target)?;
@@ -230,7 +233,7 @@ fn unchanged(source: &mut Connection, end: &Position, tracking: Tracking) -> Res
 /// Makes the source writable again before anything else.
 fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> Result<(), Error> {
     fence.lift(source)?;
-    // Without it the next call lifts the fence once more; why the cut-over failed matters more.
+    // If this fails, the next call lifts the fence again. The reason why the cut-over failed matters more.
     drop(state::set_lifted(&mut active.target));
     drop(active.note("lifted", &format!("{:.3} s without writes at the source", fence.age().as_secs_f64())));
     Ok(())
@@ -249,10 +252,10 @@ fn still_end(source: &mut Connection, tracking: Tracking) -> Result<Position, Er
     Ok(Position { log, ..position::end(source, tracking)? })
 }
 
-/// AUTO_INCREMENT continues from the source's counter, even if its newest rows were deleted.
+/// Sets AUTO_INCREMENT to the source's counters, which may be beyond the newest rows if those were deleted.
 fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), Error> {
     match source.query(FRESH_STATISTICS) {
-        // Older servers have no cache of these counters.
+        // Older servers do not cache these counters.
         Ok(_) | Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
         Err(error) => return Err(Error::at(Side::Source)(error)),
     }
@@ -272,12 +275,12 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
     Ok(())
 }
 
-/// Removes the state of a migration whose cut-over was done, once `save` has saved its proof, which is part of the
-/// state. Without `save` the proof is not read. The tables stay on both servers.
+/// Removes the state of a migration after its cut-over. First calls `save` with the proof, which is part of the state;
+/// without `save` the proof is not read. The tables stay on both servers.
 ///
 /// # Errors
-/// What `save` returns; [`Error::NotBegun`] if there is none; [`Error::NotSwitched`] before the cut-over. Nothing is
-/// removed then.
+/// What `save` returns; [`Error::NotBegun`] if there is no migration; [`Error::NotSwitched`] before the cut-over.
+/// Nothing is removed then.
 pub fn finish<E: From<Error>>(server: &Server, save: Option<impl FnOnce(&Proof) -> Result<(), E>>) -> Result<(), E> {
     let mut target = link::target(server)?;
     lock_target(&mut target)?;
@@ -290,13 +293,13 @@ pub fn finish<E: From<Error>>(server: &Server, save: Option<impl FnOnce(&Proof) 
     Ok(state::remove(&mut target)?)
 }
 
-/// Gives a migration up: the source is writable as before, and the state at the target is removed. The source is
-/// contacted only if it may be fenced, or if tables are to be dropped: those of the target that `drop_tables` selects
-/// at the source, which must be the tables of the migration.
+/// Gives a migration up: makes the source writable as before, and removes the state at the target. With `drop_tables`,
+/// also drops the target's copies of the tables that the filter selects at the source; these must be exactly the tables
+/// of the migration. The source is contacted only to lift a fence or to select tables.
 ///
 /// # Errors
-/// [`Error::NotBegun`] if there is none; [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if other
-/// tables are selected.
+/// [`Error::NotBegun`] if there is no migration; [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if
+/// the filter selects other tables.
 pub fn abort(source: &Server, target: &Server, drop_tables: Option<&Filter>) -> Result<(), Error> {
     let mut target = link::target(target)?;
     lock_target(&mut target)?;
@@ -313,7 +316,7 @@ pub fn abort(source: &Server, target: &Server, drop_tables: Option<&Filter>) -> 
     state::remove(&mut target)
 }
 
-/// Drops only tables that the migration has filled.
+/// Drops the selected tables at the target, if they are the tables of the migration.
 fn drop_copies(source: &Server, target: &mut Connection, filter: &Filter) -> Result<(), Error> {
     let selected = read(&mut link::definitions(Side::Source, source)?, filter).map_err(Error::at(Side::Source))?.tables;
     let tables = moved_tables(&selected)?;

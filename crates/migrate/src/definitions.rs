@@ -1,4 +1,4 @@
-//! Definitions of the tables on both servers as they are now: a migration takes days, and anyone may change a table
+//! Compares the table definitions that both servers have now: a migration takes days, and anyone may change a table
 //! meanwhile.
 
 use std::collections::BTreeSet;
@@ -10,9 +10,9 @@ use crate::{
     settings::Settings,
 };
 
-/// Checks that no table of the target is less encrypted than the source's was when the command began. A later statement
-/// that encrypts one is in the log that a migration follows once it was begun, and ends the run; one that begins needs
-/// [`check`].
+/// Checks that no table of the target is less encrypted than the source's was when the command began. If a later
+/// statement encrypts a table of the source, a migration that has begun finds it in the log and ends. A migration that
+/// is just beginning needs [`check`] as well.
 ///
 /// # Errors
 /// [`Error::Structure`].

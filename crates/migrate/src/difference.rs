@@ -5,13 +5,13 @@
 pub struct Difference {
     /// Schema and name of the table.
     pub table: (String, String),
-    /// Its part, such as ``column id``; empty for the whole table.
+    /// The part of the table, such as ``column id``; empty for the whole table.
     pub object: String,
     /// The attribute; empty if one server lacks the object.
     pub attribute: String,
     /// The value at the source; `None` if it lacks the object.
     pub source: Option<String>,
-    /// The value at the target.
+    /// The value at the target; `None` if it lacks the object.
     pub target: Option<String>,
 }
 
@@ -33,11 +33,11 @@ pub enum DivergenceKind {
     Missing,
     /// At the target only.
     Extra,
-    /// At both, with other values.
+    /// At both, with different values.
     Different,
 }
 
-/// The first difference, and how many more there are.
+/// Describes the first difference, and says how many more there are.
 pub(crate) fn described(differences: &[Difference]) -> String {
     let Some(first) = differences.first() else { return "its tables differ".to_owned() };
     let place = format!("{}.{} {}", first.table.0, first.table.1, first.object);

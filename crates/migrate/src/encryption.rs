@@ -10,9 +10,9 @@ use crate::catalog::{Catalog, Encrypt, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtRest {
-    /// It is not.
+    /// Stored in plaintext.
     Clear,
-    /// It is.
+    /// Stored encrypted.
     Encrypted,
 }
 
@@ -21,7 +21,7 @@ impl AtRest {
         if encrypted { Self::Encrypted } else { Self::Clear }
     }
 
-    /// The word in tables and JSON.
+    /// The word for it in tables and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,13 +31,13 @@ impl AtRest {
     }
 }
 
-/// How the state at the target is known, weakest first.
+/// How the state at the target is known, the weakest evidence first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
-    /// The table does not exist yet: it will be created so, and then checked.
+    /// By the plan: the table does not exist yet, and will be checked once it is created.
     Planned,
-    /// The server's list of tablespaces.
+    /// By the server's list of tablespaces.
     Reported,
 }
 
@@ -46,7 +46,7 @@ pub enum Grade {
 pub struct TableEncryption {
     /// `schema.table`.
     pub table: String,
-    /// Its state at the source, by the list of tablespaces.
+    /// Its state at the source, according to the list of tablespaces.
     pub source: AtRest,
     /// Its state at the target.
     pub target: AtRest,
@@ -62,7 +62,7 @@ impl TableEncryption {
     }
 }
 
-/// The states after the tables are created.
+/// The states that the tables will have once they are created.
 #[must_use]
 pub fn planned(source: &Catalog, encrypt: Encrypt) -> Vec<TableEncryption> {
     let entry = |table: &Table| TableEncryption {

@@ -1,4 +1,4 @@
-//! What a caller hears of a migration while it runs.
+//! Events by which a run reports to its caller.
 
 use crate::{difference::Divergence, progress::Progress, state::Phase};
 
@@ -6,13 +6,13 @@ use crate::{difference::Divergence, progress::Progress, state::Phase};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// Each second.
+    /// How far the run is, each second.
     Progress(Progress),
     /// A phase begins.
     Phase(Phase),
     /// A connection was lost; the run resumes.
     Resumed {
-        /// What had failed.
+        /// The error that ended the connection.
         why: String,
     },
     /// Every row of a table is copied.
@@ -28,7 +28,7 @@ pub enum Event {
     Divergence(Divergence),
     /// A step of the cut-over was done.
     Step {
-        /// Its name.
+        /// Name of the step.
         name: &'static str,
     },
 }

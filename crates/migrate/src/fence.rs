@@ -1,6 +1,7 @@
 //! The fence of a cut-over: the source is read-only for a limited time.
 //!
-//! A thread lifts it when the time is up or the caller stops the run, whatever the cut-over waits for.
+//! A thread lifts the fence when the time is up or the caller stops the run, even if the cut-over is waiting for
+//! something.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -22,9 +23,9 @@ use crate::{
     shared::Shared,
 };
 
-/// How often the thread looks whether the caller has stopped the run.
+/// Time between checks whether the caller has stopped the run.
 const POLL: Duration = Duration::from_millis(100);
-/// Longest wait for statements that are in progress. New writes wait behind `SET GLOBAL super_read_only` meanwhile.
+/// Longest wait of `SET GLOBAL super_read_only` for statements in progress. New writes queue behind it meanwhile.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// The source's settings before it was fenced, and which server it is.
@@ -42,19 +43,19 @@ impl SavedSettings {
         Ok(Self { super_read_only, read_only, server_uuid: variable(source, Side::Source, SERVER_UUID)? })
     }
 
-    /// As the state stores it.
+    /// The text that the state stores.
     pub(crate) fn text(&self) -> String {
         format!("{},{},{}", u8::from(self.super_read_only), u8::from(self.read_only), self.server_uuid)
     }
 
-    /// `None` if no fence is stored.
+    /// Parses the stored text; `None` if no fence is stored.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut fields = text.splitn(3, ',');
         let (super_read_only, read_only) = (fields.next()? != "0", fields.next()? != "0");
         Some(Self { super_read_only, read_only, server_uuid: fields.next().unwrap_or_default().to_owned() })
     }
 
-    /// Sets the source as it was.
+    /// Restores the source's settings.
     ///
     /// # Errors
     /// [`Error::StillFenced`].
@@ -71,7 +72,7 @@ impl SavedSettings {
             same_server(source, &self.server_uuid)?;
         }
         self.statements().iter().try_for_each(|sql| match source.query(sql) {
-            // The account has not fenced it, as it may not.
+            // The account lacks the privilege, so it never fenced the source: the settings are unchanged.
             Err(server::Error::Server { code, .. })
                 if error_code::ACCESS_DENIED.contains(&code) && Self::read(source)? == *self =>
             {
@@ -87,7 +88,7 @@ impl SavedSettings {
     }
 }
 
-/// Checks before writes are blocked that the account can do it.
+/// Checks, before writes are blocked, that the account has the privileges to block them.
 ///
 /// # Errors
 /// [`Error::MissingGrant`].
@@ -107,15 +108,15 @@ pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Up for a limited time, or about to be.
+    /// The fence is up for a limited time, or about to be.
     Up,
-    /// It stays, as the cut-over is done.
+    /// The fence stays, because the cut-over is done.
     Kept,
-    /// It is lifted, or has to be.
+    /// The fence was lifted, or has to be.
     Ended,
 }
 
-/// A fence that is lifted unless it is kept.
+/// A fence that is lifted unless [`Self::keep`] is called.
 #[derive(Debug)]
 pub(crate) struct Fence<'m> {
     source: &'m Server,
@@ -126,7 +127,7 @@ pub(crate) struct Fence<'m> {
 }
 
 impl<'m> Fence<'m> {
-    /// Its time begins now.
+    /// Begins the limited time; [`Self::raise`] then blocks writes.
     pub(crate) fn new(source: &'m Server, before: SavedSettings) -> Self {
         Self { source, before, began: Instant::now(), state: Mutex::new(State::Up), changed: Condvar::new() }
     }
@@ -143,15 +144,15 @@ impl<'m> Fence<'m> {
         Ok(())
     }
 
-    /// Lifts the fence, and ends the run, when the time is up or the caller stops it. Returns when it is kept or
-    /// lifted.
+    /// Lifts the fence and ends the run when the time is up or the caller stops the run. Returns when the fence is kept
+    /// or lifted.
     pub(crate) fn guard(&self, settings: &Settings, shared: &Shared) {
         let mut state = self.lock();
         while *state == State::Up {
             let is_late = self.age() >= settings.max_blocked;
             if is_late || settings.stopped() {
                 *state = State::Ended;
-                // The thread of the cut-over lifts it as well, and reports it if neither can.
+                // The thread of the cut-over lifts the fence as well, and reports if neither thread can.
                 drop(link::source_control(self.source).and_then(|mut source| self.before.restore(&mut source)));
                 shared.fail(if is_late { too_long(settings.max_blocked) } else { Error::Stopped });
                 return;
@@ -163,7 +164,7 @@ impl<'m> Fence<'m> {
     /// Lets the fence stay for good.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if its time was up.
+    /// [`Error::Stopped`] if the time was up before.
     pub(crate) fn keep(&self) -> Result<(), Error> {
         let mut state = self.lock();
         if *state == State::Ended {
@@ -174,8 +175,8 @@ impl<'m> Fence<'m> {
         Ok(())
     }
 
-    /// Sets the source as it was, over a new connection if the one that is given is lost. Also if the guard has done
-    /// so: the statement that blocks writes may have ended later.
+    /// Restores the source's settings, over a new connection if `source` is lost. Does so even if the guard already
+    /// has: the statement that blocks writes may have completed after that.
     ///
     /// # Errors
     /// [`Error::StillFenced`].

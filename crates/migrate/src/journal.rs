@@ -1,5 +1,5 @@
-//! What a migration has done, kept at the target for its proof: events with their times, the encryption of the tables
-//! before, and the last comparison of each chunk.
+//! The journal of a migration, kept at the target for the proof: events with their times, which tables were encrypted
+//! at the source at the beginning, and the last comparison of each chunk.
 
 use server::{Connection, quote};
 
@@ -13,7 +13,7 @@ pub(crate) const TABLES: [&str; 3] = [
     "`_sealant`.`journal` (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, at TIMESTAMP(3) NOT NULL, \
      event VARCHAR(32) NOT NULL, detail VARBINARY(4000) NOT NULL)",
 ];
-/// Bytes of a detail that are kept.
+/// Longest detail of an event in bytes; the rest is cut off.
 const DETAIL: usize = 4000;
 
 /// The statement that records whether a table was encrypted at the source when the migration began.
@@ -21,19 +21,19 @@ pub(crate) fn keep_encryption(moved: &MovedTable) -> String {
     format!("REPLACE INTO `_sealant`.`rest` VALUES ({}, {})", moved.number, u8::from(moved.table.encrypted))
 }
 
-/// Keeps an event.
+/// Records an event.
 pub(crate) fn note(target: &mut Connection, event: &str, detail: &str) -> Result<(), Error> {
     let end = (0..=detail.len().min(DETAIL)).rev().find(|end| detail.is_char_boundary(*end)).unwrap_or(0);
     let (event, detail) = (quote::text(event), quote::text(detail.get(..end).unwrap_or_default()));
     execute(target, &format!("INSERT INTO `_sealant`.`journal` (at, event, detail) VALUES (NOW(3), {event}, {detail})"))
 }
 
-/// When a range was read.
+/// The moment at which a range was read.
 #[derive(Debug)]
 pub(crate) struct Read {
-    /// How often the chunk had changed before.
+    /// How often the chunk had changed before that.
     pub(crate) touches: u64,
-    /// End of the source's log.
+    /// End of the source's log at that time.
     pub(crate) source_end: String,
 }
 
@@ -46,11 +46,11 @@ pub(crate) struct Compared<'c> {
     pub(crate) rows: &'c str,
     /// Sum of their hashes.
     pub(crate) checksum: &'c str,
-    /// When it was read.
+    /// When the rows were read.
     pub(crate) read: &'c Read,
 }
 
-/// Records a comparison in place of the chunk's last one.
+/// Records a comparison, in place of the chunk's previous one.
 pub(crate) fn compared(target: &mut Connection, compared: &Compared<'_>) -> Result<(), Error> {
     let Compared { table, chunk, rows, checksum, read } = compared;
     let [rows, checksum, end] = [rows, checksum, read.source_end.as_str()].map(quote::text);

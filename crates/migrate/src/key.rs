@@ -1,7 +1,7 @@
 //! Keys of rows, compared by this program in the order of the server's index.
 //!
-//! The parts are kept as the text that a server sends for them, and in a form whose bytes sort like the values. Both
-//! sides of the comparison come from one server: its text protocol and its binary log.
+//! Each part of a key is kept twice: as the text that a server sends for it, and as bytes that sort like the values.
+//! All compared keys come from one server: from its text protocol and its binary log.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use crate::{
     value::{self, is_unsigned},
 };
 
-/// Digits before and after the point that any DECIMAL can have.
+/// Most digits that a DECIMAL can have before the point, and after it.
 const WHOLE_DIGITS: usize = 65;
 const FRACTION_DIGITS: usize = 38;
 
@@ -57,7 +57,7 @@ impl std::hash::Hash for Key {
 }
 
 impl Key {
-    /// The texts of its parts, as the server sends them.
+    /// The texts of the key's parts, as the server sends them.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(|part| part.text.as_slice())
     }
@@ -114,13 +114,13 @@ impl KeyColumns {
         parts.filter(|_| texts.next().is_none()).map(Key)
     }
 
-    /// The key of a row as a server sends it, with all columns of the identity at their positions in `fields`.
+    /// The key of a row as a server sends it. `positions` says where in `fields` the columns of the identity are.
     pub(crate) fn of_fields(&self, fields: &[Option<&[u8]>], positions: &[usize]) -> Option<Key> {
         let texts: Option<Vec<&[u8]>> = positions.iter().map(|at| fields.get(*at).copied().flatten()).collect();
         self.parse(texts?)
     }
 
-    /// The key of a row of the binary log; `None` if the image lacks a column of it.
+    /// The key of a row from the binary log; `None` if the image lacks a column of the key.
     pub(crate) fn of_image(&self, row: &[Option<Value<'_>>]) -> Option<Key> {
         let part_of = |column: &KeyColumn| {
             let value = row.get(column.position)?.as_ref()?;
@@ -191,7 +191,7 @@ fn part(order: Order, text: &[u8]) -> Option<Part> {
         Order::Moment => text.iter().all(is_of_moment).then(|| text.clone())?,
         Order::Bits => number(&text)?.to_be_bytes().to_vec(),
         Order::Bytes { length } => {
-            // The log leaves out the zero bytes at the end of a BINARY.
+            // The log omits trailing zero bytes of a BINARY.
             text.resize(text.len().max(length), 0);
             text.clone()
         }
@@ -213,7 +213,7 @@ fn integer(text: &[u8]) -> Option<Vec<u8>> {
     Some((number.cast_unsigned() ^ (1 << 127)).to_be_bytes().to_vec())
 }
 
-/// A sign, then all digits that a DECIMAL can have; those of a negative number are inverted.
+/// A sign, then as many digits as any DECIMAL can have. The digits of a negative number are inverted.
 fn decimal(text: &[u8]) -> Option<Vec<u8>> {
     let text = str::from_utf8(text).ok()?;
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));

@@ -1,4 +1,4 @@
-//! The words of a statement in MySQL's log: names and keywords, without comments and texts.
+//! The words of a statement in MySQL's log: names and keywords, without comments and string literals.
 //!
 //! A server logs a statement with its comments, in the client's character set.
 
@@ -7,17 +7,18 @@ use std::borrow::Cow;
 use binlog::event::StatusVariables;
 use server::sql::{self, TokenKind, tokens};
 
-/// Character set of a statement: what matters is how names are read.
+/// Character set of a statement, which decides how names are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Charset {
     #[default]
     Utf8,
     Latin1,
-    /// Only ASCII is read: in some character sets the second byte of a letter looks like a quote or backslash.
+    /// Any other: only ASCII is read, because in some character sets the second byte of a letter looks like a quote or
+    /// a backslash.
     Other,
 }
 
-/// How the session of a statement reads it.
+/// How the session that executed a statement parses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Syntax {
     quotes: sql::Syntax,
@@ -50,7 +51,7 @@ pub(crate) struct Word {
     pub(crate) text: String,
     /// Whether it was quoted, and so is not a keyword.
     pub(crate) quoted: bool,
-    /// The word before the point that precedes it.
+    /// The word before the dot, if a dot precedes this word.
     pub(crate) qualifier: Option<String>,
 }
 
@@ -61,8 +62,8 @@ impl Word {
     }
 }
 
-/// The words of a statement. `None` if it cannot be read: it is not in its character set, or a text or comment does not
-/// end, which a server would not have executed.
+/// The words of a statement; `None` if it cannot be read: it is not valid in its character set, or a string or comment
+/// is not closed. A server would not have executed such a statement.
 pub(crate) fn words(statement: &[u8], syntax: Syntax) -> Option<Vec<Word>> {
     let text = decoded(statement, syntax.charset)?;
     let mut words: Vec<Word> = Vec::new();
@@ -88,7 +89,8 @@ pub(crate) fn words(statement: &[u8], syntax: Syntax) -> Option<Vec<Word>> {
 
 fn decoded(statement: &[u8], charset: Charset) -> Option<Cow<'_, str>> {
     match charset {
-        // MySQL's latin1 is cp1252, which differs from Unicode below 0xA0, and has a blank there.
+        // MySQL's latin1 is cp1252, which differs from Unicode from 0x80 to 0x9F, and has a blank at 0xA0. Statements
+        // with these bytes are refused.
         Charset::Latin1 => {
             let letters = statement.iter().map(|byte| Some(char::from(*byte)).filter(|_| !matches!(byte, 0x80..=0xA0)));
             letters.collect::<Option<String>>().map(Cow::Owned)
@@ -136,7 +138,7 @@ mod tests {
         }
         assert_eq!(texts(r"COMMENT 'it\'s \\' RENAME a"), ["COMMENT", "RENAME", "a"]);
         assert_eq!(texts(r#"COMMENT 'it''s' "`" RENAME `a``'b`"#), ["COMMENT", "RENAME", "a`'b"]);
-        // Two minus signs alone are no comment.
+        // Two minus signs start a comment only before a blank.
         assert_eq!(texts("DEFAULT 5--3, t"), ["DEFAULT", "5", "3", "t"]);
     }
 
@@ -164,7 +166,7 @@ mod tests {
         let read = |statement: &[u8], collation| {
             words(statement, of(collation)).and_then(|mut words| words.pop()).map(|word| word.text)
         };
-        // In UTF-8 these are one letter, in latin1 two.
+        // These bytes are one letter in UTF-8 and two letters in latin1.
         assert_eq!(read(b"caf\xC3\xA9", 45).as_deref(), Some("caf\u{E9}"));
         assert_eq!(read(b"caf\xC3\xA9", 8).as_deref(), Some("caf\u{C3}\u{A9}"));
         assert_eq!(read(b"caf\x80", 8), None);

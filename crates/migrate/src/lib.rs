@@ -1,11 +1,11 @@
-//! Moves the tables of one server into another over SQL, while they are used, and proves every row.
+//! Moves the tables of one server to another over SQL while clients use them, and proves that every row is equal.
 //!
 //! - [`catalog`]: the tables of a server, as both ends of a migration need them;
-//! - [`preflight`]: what must be true before one begins;
-//! - [`encryption`]: no table becomes less encrypted;
+//! - [`preflight`]: what must be true before a migration begins;
+//! - [`encryption`]: the rule that no table becomes less encrypted;
 //! - [`plan`]: all of this for one pair of servers;
-//! - [`chunk_map`]: what becomes of a change while its table is copied;
-//! - [`run()`], [`verify()`], [`status()`]: copies, follows and compares; resumes where it was;
+//! - [`chunk_map`]: what happens to a change while its table is copied;
+//! - [`run()`], [`verify()`], [`status()`]: copy, follow and compare, and resume after an interruption;
 //! - [`cut_over`], [`finish`], [`abort`]: end a migration.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Connections to both servers, with sessions that neither convert nor truncate.
+//! Connections to both servers. Their sessions neither convert nor truncate values.
 
 use std::time::Duration;
 
@@ -7,53 +7,54 @@ use server::{Connection, Options, Target, TlsMode, error_code, tls::TlsVersion};
 
 use crate::{Error, Side};
 
-/// Longest silence of a server within a statement: it may read or copy a large table.
+/// Longest wait for a server within a statement, which may read or copy a large table.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Values as they are stored: no conversion of character sets, times in UTC.
 const PLAIN_VALUES: &str = "SET NAMES binary, time_zone = '+00:00'";
 
-/// Literals of keys are read as the rows have them, and values come as they are stored, whatever the source's own
-/// modes: `PAD_CHAR_TO_FULL_LENGTH` and `NO_BACKSLASH_ESCAPES` among them. The barrier waits for rows, but not for
-/// long, and its locks are of rows alone.
+/// Settings of a session that reads exactly: literals of keys match the stored values, and values arrive as they are
+/// stored, even if the source's own modes include `PAD_CHAR_TO_FULL_LENGTH` or `NO_BACKSLASH_ESCAPES`. The barrier
+/// waits briefly for row locks, and takes no gap locks.
 const EXACT_READ: [&str; 3] = [
     "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION innodb_lock_wait_timeout = 1",
 ];
 
-/// A session that stores what it is given or fails. READ COMMITTED, so that loads and changes take no gap locks.
+/// Settings of a session that stores exactly what it receives, or fails. READ COMMITTED keeps loads and changes from
+/// taking gap locks.
 const EXACT_STORE: [&str; 3] = [
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
     "SET SESSION foreign_key_checks = 0, unique_checks = 1",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
 
-/// A server, and how it is reached.
+/// A server, and how to reach it.
 #[derive(Clone, Debug)]
 pub struct Server {
     /// Address and account.
     pub target: Target,
     /// Password and TLS. The server must be verified, unless it is reached through a socket.
     pub options: Options,
-    /// What the user accepts of it.
+    /// What the user accepts of this server.
     pub accept: Accept,
 }
 
-/// What the user accepts of a server.
+/// Weaker protection of the link that the user accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
-    /// A certificate of the given CA that does not contain the server's name.
+    /// Accepts a certificate of the given CA that does not contain the server's name.
     pub any_name: bool,
-    /// A certificate that is not verified at all. Only a plan connects to such a server.
+    /// Accepts a server whose certificate is not verified. Only a plan connects to such a server.
     pub unverified: bool,
-    /// The oldest version of TLS.
+    /// The oldest accepted version of TLS.
     pub min_tls: TlsVersion,
 }
 
 impl Server {
-    /// Sets the TLS that every connection to the server must have: with a CA, the certificate is verified by it and by
-    /// the server's name. The server is not contacted.
+    /// Sets the TLS options that every connection to the server must use. With a CA, the certificate must be issued by
+    /// that CA for the server's name. Does not contact the server.
     ///
     /// # Errors
     /// [`Error::Unverified`] if nothing verifies the server and the user has not accepted that.
@@ -71,7 +72,7 @@ impl Server {
     }
 }
 
-/// Checks that everything sent over the link is seen by the right server alone.
+/// Checks that only the right server can see what is sent over the link.
 ///
 /// # Errors
 /// [`Error::Unverified`].
@@ -93,8 +94,8 @@ pub(crate) fn stream(server: &Server) -> Result<Connection, binlog::Error> {
     Ok(Connection::open(&server.target, &options(server))?)
 }
 
-/// A read-only connection for a plan. Any version of TLS will do, because the plan names one that is too old; it reads
-/// no table over it then.
+/// A read-only connection for a plan. Accepts any version of TLS, because the plan reports a version that is too old;
+/// over such a link it reads no tables.
 pub(crate) fn inspection(side: Side, server: &Server) -> Result<Connection, Error> {
     let mut options = options(server);
     options.tls.versions.clear();
@@ -132,7 +133,7 @@ fn open(side: Side, server: &Server, options: Options, session: &[&str]) -> Resu
     Ok(connection)
 }
 
-/// A global variable; empty if the server does not have it.
+/// The value of a global variable; empty if the server does not have it.
 pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> Result<String, Error> {
     match connection.query(&format!("SELECT @@GLOBAL.{name}")) {
         Ok(rows) => Ok(rows.scalar().unwrap_or_default().to_owned()),
@@ -141,7 +142,7 @@ pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> R
     }
 }
 
-/// Checks that a connection to the source reaches the server that it is about, and not another one behind its address.
+/// Checks that a connection to the source reaches the expected server, and not another server behind the same address.
 pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(), Error> {
     let found = variable(source, Side::Source, SERVER_UUID)?;
     if found == expected { Ok(()) } else { Err(Error::OtherServer { expected: expected.to_owned(), found }) }
@@ -156,7 +157,7 @@ mod tests {
     fn server(address: &str, ca: bool, accept: Accept) -> Result<Server, Error> {
         let mut options = Options::default();
         options.tls.ca_file = ca.then(|| "ca.pem".into());
-        // What an option file says must not weaken a migration.
+        // A setting in an option file must not weaken a migration.
         options.tls.mode = Some(TlsMode::Required);
         Server::new(Side::Source, address.parse().unwrap(), options, accept)
     }
@@ -181,7 +182,7 @@ mod tests {
         let refused = server("mysql://mig@db1", false, STRICT).unwrap_err();
         assert!(matches!(&refused, Error::Unverified { side: Side::Source, endpoint } if endpoint.starts_with("db1")));
         let accepted = server("mysql://mig@db1", false, Accept { unverified: true, ..STRICT }).unwrap();
-        // Accepted for a plan; rows are not sent there.
+        // A plan accepts this server, but sends no rows to it.
         assert!(matches!(source(&accepted), Err(Error::Unverified { .. })));
         let mut options = Options::default();
         options.tls.fingerprints = vec!["00".repeat(32).parse().unwrap()];

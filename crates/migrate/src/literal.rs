@@ -8,7 +8,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     format!("x'{}'", HEXLOWER.encode(bytes))
 }
 
-/// Appends bytes as a text literal. NUL needs no escape, which would double the length of zeros.
+/// Appends bytes as a text literal. NUL is not escaped, because that would double the length of runs of zeros.
 pub(crate) fn quote_into(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'\'');
     for byte in bytes {

@@ -4,8 +4,8 @@ use binlog::ColumnType;
 
 use crate::{Column, value::is_unsigned};
 
-/// Whether the log's column can be this one. Lengths of text are not compared: the log has them in bytes, and they do
-/// not change how values are read.
+/// Whether a column of the log can be this column. Lengths of text are not compared: the log has them in bytes, and
+/// they do not change how values are read.
 pub(crate) fn agrees(column: &Column, logged: &binlog::Column) -> bool {
     use ColumnType as T;
     let [first, second] = numbers(&column.column_type);
@@ -48,12 +48,12 @@ pub(crate) fn agrees(column: &Column, logged: &binlog::Column) -> bool {
         ("json", kind) => matches!(kind, T::Json { .. }),
         ("vector", kind) => matches!(kind, T::Vector { .. }),
         ("decimal" | "bit" | "binary" | "varbinary", _) => false,
-        // GEOMETRY and its subtypes.
+        // All other types are GEOMETRY and its subtypes.
         (_, kind) => matches!(kind, T::Geometry { .. }),
     }
 }
 
-/// The numbers in brackets: `decimal(10,2) unsigned`.
+/// The numbers in brackets, such as 10 and 2 in `decimal(10,2) unsigned`.
 fn numbers(column_type: &str) -> [Option<u64>; 2] {
     let inside =
         column_type.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);

@@ -7,16 +7,16 @@ use crate::{
     key::{Key, KeyColumns},
 };
 
-/// A table, with what every part of a migration needs of it.
+/// A table that is moved, with the texts that every part of a migration needs.
 #[derive(Clone, Debug)]
 pub(crate) struct MovedTable {
-    /// Number in the state, by the order of names.
+    /// Number of the table in the state, in the order of names.
     pub(crate) number: usize,
     /// `schema.table`, for messages.
     pub(crate) shown: String,
-    /// The same, quoted.
+    /// The same name, quoted for statements.
     pub(crate) quoted: String,
-    /// [`Self::quoted`], read by the index of the identity.
+    /// [`Self::quoted`], with a hint to read it by the index of the identity.
     pub(crate) by_key: String,
     /// Its definition.
     pub(crate) table: Table,
@@ -56,15 +56,16 @@ impl MovedTable {
         self.table.columns.iter().filter(|column| !column.generated)
     }
 
-    /// Reads the rows of a range in the order of their identities.
+    /// The statement that reads the rows of a range in the order of their identities.
     pub(crate) fn select(&self, after: Option<&Key>, upto: Option<&Key>) -> String {
         let columns: Vec<_> = self.stored().map(read_expression).collect();
         let (range, key) = (self.key.range(after, upto), self.key.list());
         format!("SELECT {} FROM {} WHERE {range} ORDER BY {key}", columns.join(", "), self.by_key)
     }
 
-    /// Waits until no transaction that has changed the row with this identity is open. Every column is read if the
-    /// identity is not the primary key: within its index alone nothing has locked the row if others have changed.
+    /// The statement that waits until no open transaction has changed the row with this identity. If the identity is
+    /// not the primary key, the statement reads every column: a change of other columns has locked the row, but not its
+    /// entry in that index.
     pub(crate) fn lock(&self, key: &Key) -> String {
         let is_primary = self.table.identity.as_ref().is_some_and(|identity| identity.index == "PRIMARY");
         let all = || self.stored().map(|column| quote::identifier(&column.name)).collect::<Vec<_>>().join(", ");
@@ -72,14 +73,14 @@ impl MovedTable {
         format!("SELECT {columns} FROM {} WHERE {} LOCK IN SHARE MODE", self.by_key, self.key.equals(key))
     }
 
-    /// Finds the identity of the row that is `rows` rows after `after`.
+    /// The statement that finds the identity `rows` rows after `after`.
     pub(crate) fn boundary(&self, after: Option<&Key>, rows: u64) -> String {
         let (range, key) = (self.key.range(after, None), self.key.list());
         let skipped = rows.saturating_sub(1);
         format!("SELECT {key} FROM {} WHERE {range} ORDER BY {key} LIMIT {skipped}, 1", self.by_key)
     }
 
-    /// Loads rows whose fields are those of [`Self::select`]. `duplicates` is empty or `REPLACE `.
+    /// The statement that loads rows with the fields of [`Self::select`]. `duplicates` is empty or `REPLACE `.
     pub(crate) fn load(&self, duplicates: &str) -> String {
         let mut fields = Vec::new();
         let mut assignments = Vec::new();
@@ -105,7 +106,7 @@ impl MovedTable {
         self.stored().map(|column| quote::identifier(&column.name)).collect::<Vec<_>>().join(", ")
     }
 
-    /// What must not change during a migration: the columns with their types, and the identity.
+    /// A text of what must not change during a migration: the columns with their types, and the identity.
     pub(crate) fn shape(&self) -> String {
         let columns = self.table.columns.iter().map(|column| {
             let charset = column.charset.as_deref().unwrap_or("");
@@ -115,7 +116,8 @@ impl MovedTable {
     }
 }
 
-/// How a column is read: as it is stored, but FLOAT with all its digits, since its own text has only six.
+/// The expression that reads a column as it is stored. Widens FLOAT to all its digits, because its own text has only
+/// six.
 fn read_expression(column: &Column) -> String {
     let name = quote::identifier(&column.name);
     if column.data_type == "float" { format!("{name} * 1E0") } else { name }

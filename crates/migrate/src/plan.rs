@@ -1,4 +1,4 @@
-//! The plan of a migration: method, tables, and what blocks it. `sealant.migrate/1` is this report as JSON.
+//! The plan of a migration: method, tables, and what blocks it. Its JSON form is `sealant.migrate/1`.
 
 use serde::Serialize;
 use server::ServerVersion;
@@ -15,7 +15,7 @@ use crate::{
 /// Identifier of the JSON schema.
 pub const SCHEMA: &str = "sealant.migrate/1";
 
-/// A plan, with the fields of all reports of a migration. Those that only a run can fill are `None`.
+/// A plan, with the fields of every report of a migration. Fields that only a run can fill are `None`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// [`SCHEMA`].
@@ -28,29 +28,29 @@ pub struct Plan {
     pub target: ServerSummary,
     /// Both connections.
     pub links: Vec<Link>,
-    /// `sql`, or `None` if no way is known.
+    /// `sql`, or `None` if no method is known for this pair.
     pub way: Option<&'static str>,
     /// A faster way that needs both data directories.
     pub alternative: Option<String>,
-    /// All checks; one with several findings is listed once for each.
+    /// All checks; a check with several findings is listed once for each finding.
     pub checks: Vec<CheckResult>,
-    /// Each table at both ends.
+    /// Encryption of each table at both ends.
     pub encryption: Vec<TableEncryption>,
     /// Each table, the largest first.
     pub tables: Vec<TablePlan>,
-    /// Statements that grant what both accounts need.
+    /// The grants that both accounts need.
     pub grants: Vec<GrantResult>,
-    /// How the target follows the source.
+    /// How the target follows the source. Only a run can fill it.
     pub follow: Option<()>,
-    /// Steps of the cut-over.
+    /// Steps of the cut-over. Only a run can fill it.
     pub cutover: Option<()>,
-    /// File of the statements that changed something.
+    /// File that lists the statements that changed something.
     pub statements_log: Option<String>,
-    /// Whether the goal is reached: a plan that nothing blocks.
+    /// Whether the goal is reached; for a plan, whether nothing blocks the migration.
     pub done: bool,
 }
 
-/// A server.
+/// A server, as reports show it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerSummary {
     /// Address or socket.
@@ -65,39 +65,39 @@ pub struct ServerSummary {
     pub account: String,
 }
 
-/// A finding of a check, or that it passed.
+/// A finding of a check, or a check that passed.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckResult {
-    /// The check.
+    /// Identifier of the check, such as `link.tls`.
     pub id: &'static str,
-    /// What it judges.
+    /// What the check judges.
     pub area: Area,
-    /// What is true if it passes.
+    /// The statement that is true if the check passes.
     pub title: &'static str,
-    /// How it ended.
+    /// Result of the check.
     pub result: CheckState,
     /// What a finding does to a migration.
     #[serde(rename = "severity")]
     pub effect: Option<Effect>,
-    /// What a finding is about.
+    /// The server, table or account that the finding is about.
     pub object: String,
-    /// What was seen.
+    /// What was seen, and why it matters.
     pub evidence: String,
     /// What to do.
     pub remedy: Option<Remedy>,
 }
 
-/// How a check ended.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
-    /// There is nothing to find.
+    /// Nothing was found.
     Pass,
     /// Something was found.
     Found,
-    /// It could not judge.
+    /// The check could not judge.
     Unknown,
-    /// It was not asked: another finding comes first.
+    /// The check was not run, because another finding comes first.
     NotJudged,
 }
 
@@ -106,16 +106,16 @@ pub enum CheckState {
 pub struct TablePlan {
     /// `schema.table`.
     pub name: String,
-    /// How it is kept equal while it is copied.
+    /// How it is kept consistent while it is copied.
     #[serde(rename = "lane")]
     pub method: CopyMethod,
-    /// The server's estimate.
+    /// Number of rows, as the server estimates it.
     pub rows: u64,
-    /// The server's estimate, with indexes.
+    /// Bytes with indexes, as the server estimates them.
     pub bytes: u64,
     /// Number of chunks that were copied.
     pub chunks: Option<u64>,
-    /// Rows that the target has sent back.
+    /// Rows that the target sent back to be compared.
     pub read_back: Option<u64>,
     /// Rows that were compared after their last change.
     pub verified: Option<u64>,
@@ -128,18 +128,18 @@ pub struct TablePlan {
 pub struct GrantResult {
     /// The account's server.
     pub side: Side,
-    /// The statement.
+    /// The `GRANT` statement.
     pub statement: String,
-    /// Whether the account has it.
+    /// Whether the account has the privileges already.
     pub held: bool,
 }
 
-/// What a plan says of a run.
+/// Whether a run may begin, according to the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// Nothing blocks it.
+    /// Nothing blocks the run.
     Ready,
-    /// Something blocks it.
+    /// Something blocks the run.
     Blocked,
     /// Something necessary could not be judged.
     Unknown,
@@ -183,7 +183,7 @@ pub fn judge(facts: &Facts) -> Plan {
 }
 
 impl Plan {
-    /// Whether a run may begin.
+    /// Says whether a run may begin.
     #[must_use]
     pub fn readiness(&self) -> Readiness {
         let blocks = |state| {
@@ -208,7 +208,7 @@ fn server(server: &ServerFacts) -> ServerSummary {
     }
 }
 
-/// Where files can be moved, this is faster than rows.
+/// The faster method, if the source's files could be copied to the target instead of its rows.
 fn physical(facts: &Facts) -> Option<String> {
     let (source, target) = (&facts.source.identity.version, &facts.target.identity.version);
     let series = |version: &ServerVersion| (version.major, version.minor);
@@ -227,8 +227,8 @@ fn physical(facts: &Facts) -> Option<String> {
     })
 }
 
-/// Whether a series of MySQL starts on the files of an older one. Source: MySQL manual, "Upgrade Paths": to the next
-/// long-term series, and within one to any later release.
+/// Whether one release series of MySQL starts on the files of another. Source: MySQL manual, "Upgrade Paths": up to the
+/// next long-term series, and within a series to any later release.
 fn upgrades_files(source: (u16, u16), target: (u16, u16)) -> bool {
     match source {
         (5, 7) => target == (8, 0),

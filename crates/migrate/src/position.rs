@@ -18,17 +18,17 @@ pub(crate) struct ChangedRow {
     pub(crate) key: Key,
 }
 
-/// How the source's transactions are told apart.
+/// How a migration tells the source's transactions apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tracking {
-    /// By GTID: on any server that has the same transactions.
+    /// By GTID, which any server with the same transactions knows.
     Gtids,
-    /// By the positions in the log files of one server.
+    /// By the positions in one server's log files.
     Positions,
 }
 
 impl Tracking {
-    /// As the state stores it.
+    /// The word that the state stores.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Gtids => "gtids",
@@ -41,19 +41,20 @@ impl Tracking {
     }
 }
 
-/// Transactions and the position behind them.
+/// A set of transactions, and the log position after them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The transactions; empty if they are told apart by positions.
+    /// GTIDs of the transactions; empty if [`Tracking::Positions`] is used.
     pub(crate) gtids: GtidSet,
-    /// The position behind the last one. Without a file if nothing has come yet.
+    /// The position after the last transaction. The file is empty if no transaction has arrived yet.
     pub(crate) log: LogPosition,
-    /// A row that one of the newest of them, or a later one, has changed; for sources without GTIDs.
+    /// A row that one of the newest of these transactions, or a later transaction, has changed. Only for sources
+    /// without GTIDs.
     pub(crate) row: Option<ChangedRow>,
 }
 
 impl Position {
-    /// Whether it is at or behind another one.
+    /// Whether this position is at or after another.
     pub(crate) fn covers(&self, other: &Self, tracking: Tracking) -> bool {
         match tracking {
             Tracking::Gtids => other.gtids.is_subset_of(&self.gtids),
@@ -62,23 +63,24 @@ impl Position {
     }
 }
 
-/// Where a migration begins to follow.
+/// Where a migration begins to follow the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
     /// Every transaction before it is visible to snapshots that begin later.
     pub(crate) position: Position,
-    /// The end of the log when the migration begins. Changes before it are in every chunk. Without a file if the
-    /// position is the end.
+    /// The end of the log when the migration begins. Every chunk contains the changes before it. The file is empty if
+    /// `position` is already the end.
     pub(crate) old_until: LogPosition,
 }
 
-/// Where a migration begins that is begun now.
+/// Determines where a migration that begins now starts to follow the log.
 pub(crate) fn start(source: &mut Connection, tracking: Tracking) -> Result<Start, Error> {
     let end = end(source, tracking)?;
     Ok(match tracking {
         Tracking::Gtids => Start { position: end, ..Start::default() },
-        // The start of the newest file. A server begins a file when all transactions of those before it are committed
-        // (`MYSQL_BIN_LOG::new_file_impl` waits for them); at the end of the log some may not be visible yet.
+        // The start of the newest file. A server begins a new file only after all transactions of earlier files are
+        // committed (`MYSQL_BIN_LOG::new_file_impl` waits for them). At the end of the log some transactions may not be
+        // visible yet.
         Tracking::Positions => {
             let log = LogPosition { offset: FIRST_EVENT, ..end.log.clone() };
             Start { position: Position { log, ..Position::default() }, old_until: end.log }
@@ -86,8 +88,8 @@ pub(crate) fn start(source: &mut Connection, tracking: Tracking) -> Result<Start
     })
 }
 
-/// Everything that the source has executed, or that is in its log. No later transaction is visible to snapshots that
-/// began before.
+/// Every transaction that the source has executed, or that is in its log. Snapshots that began before this call see no
+/// later transaction.
 pub(crate) fn end(source: &mut Connection, tracking: Tracking) -> Result<Position, Error> {
     match tracking {
         Tracking::Gtids => Ok(Position { gtids: executed(source)?, ..Position::default() }),
@@ -95,14 +97,14 @@ pub(crate) fn end(source: &mut Connection, tracking: Tracking) -> Result<Positio
     }
 }
 
-/// The transactions that the source has executed. All of them are visible to snapshots that begin later.
+/// The transactions that the source has executed. Every snapshot that begins later sees them.
 fn executed(source: &mut Connection) -> Result<GtidSet, Error> {
     let rows = source.query(gtid::MYSQL_EXECUTED).map_err(Error::at(Side::Source))?;
     let set = rows.scalar().unwrap_or_default().parse();
     set.map_err(|_| Error::LogGap { what: "GTIDs that cannot be read", position: "gtid_executed".to_owned() })
 }
 
-/// The end of the source's log. No transaction behind it is visible to snapshots that began earlier.
+/// The end of the source's log. Snapshots that began before this call see no transaction after it.
 pub(crate) fn log_end(source: &mut Connection) -> Result<LogPosition, Error> {
     let version = source.greeting().server_version();
     let statement = version.as_ref().map_or(statement::SHOW_BINARY_LOG_STATUS, statement::binary_log_status);

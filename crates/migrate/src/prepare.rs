@@ -1,4 +1,4 @@
-//! What precedes the first run: a plan, which the user confirms, and the tables at the target.
+//! Prepares the first run: the user confirms a plan, and the tables are created at the target.
 
 use crate::{
     Error, Server, Settings, Side, link,
@@ -8,22 +8,22 @@ use crate::{
     state,
 };
 
-/// What a run may begin with.
+/// Result of preparing a run.
 #[derive(Debug)]
 pub enum Preparation {
-    /// The tables are at the target.
+    /// The run may begin: the tables exist at the target.
     Ready(Box<Settings>),
     /// The plan does not allow the migration. Nothing was changed.
     Refused(Box<Plan>),
 }
 
-/// Prepares a run: if no migration was begun, makes the plan, lets `confirm` accept it, and creates the tables at the
-/// target as the plan has read them at the source; the run compares them before it copies. For a migration that was
-/// begun, reads them again.
+/// Prepares a run. If no migration has begun: makes the plan, asks `confirm` to accept it, and creates the tables at
+/// the target as the plan has read them at the source; the run compares them before it copies. If a migration has
+/// begun: reads the tables again.
 ///
 /// # Errors
-/// What `confirm` returns; [`Error::Unverified`]; [`Error::Server`]; [`Error::ForeignState`] if something else has made
-/// the schema of the state.
+/// What `confirm` returns; [`Error::Unverified`]; [`Error::Server`]; [`Error::ForeignState`] if the schema for the
+/// state contains tables of something else.
 pub fn prepare<E: From<Error>>(
     source: Server,
     target: Server,

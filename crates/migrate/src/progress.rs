@@ -7,16 +7,16 @@ use std::{
 
 use crate::{Phase, Side, moved_table::MovedTable, shared::RunState};
 
-/// Time over which rates are taken.
+/// Period over which rates are averaged.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// What a run does.
+/// What a run is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
     /// Rows are copied.
     Copy,
-    /// Changes of the source are applied, so that the target has what the source has.
+    /// Changes of the source are applied until the target has caught up.
     Follow,
     /// Rows of both ends are compared.
     Compare,
@@ -25,36 +25,35 @@ pub enum Work {
 /// How far a run is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Phase.
+    /// Phase of the migration.
     pub phase: Phase,
-    /// What it does.
+    /// What the run is doing.
     pub work: Work,
     /// Rows that this run has copied.
     pub copied_rows: u64,
     /// Bytes of these rows, as texts.
     pub copied_bytes: u64,
-    /// Of [`Self::total_bytes`], what is at the target, copied by earlier runs too.
+    /// How much of [`Self::total_bytes`] is at the target, including what earlier runs have copied.
     pub done_bytes: u64,
     /// Bytes of all tables with their indexes, as the source estimates them.
     pub total_bytes: u64,
-    /// Bytes, as texts, that are copied in a second.
+    /// Bytes per second that are copied, as texts.
     pub bytes_per_second: u64,
-    /// The end that copying waits for.
+    /// The server that limits the speed of copying.
     pub limited_by: Option<Side>,
     /// Changed rows that this run has applied.
     pub applied_rows: u64,
-    /// Age of the newest change that was applied; zero if the target has every one. `None` before
-    /// the first.
+    /// Age of the newest change that was applied; zero if the target has every change. `None` before the first change.
     pub lag: Option<Duration>,
-    /// Chunks so far.
+    /// Number of chunks so far.
     pub chunks: usize,
-    /// Chunks that were equal and have not changed since then.
+    /// Number of chunks that were equal and have not changed since then.
     pub verified_chunks: usize,
     /// Time until every row is copied, or compared; `None` until it can be estimated.
     pub eta: Option<Duration>,
 }
 
-/// Estimated bytes of all tables, and of what is at the target.
+/// Estimated bytes that are at the target, and of all tables.
 pub(crate) fn bytes(tables: &[MovedTable], state: &RunState) -> (u64, u64) {
     let mut done = 0_u64;
     let mut total = 0_u64;
@@ -67,24 +66,24 @@ pub(crate) fn bytes(tables: &[MovedTable], state: &RunState) -> (u64, u64) {
     (done, total)
 }
 
-/// The share of an estimate for `rows` of about `all` rows: always less than the whole.
+/// The part of an estimate in `bytes` that `rows` of about `all` rows make up: always less than the whole.
 fn share(bytes: u64, rows: u64, all: u64) -> u64 {
     let rows = rows.min(all.saturating_sub(1));
     let share = u128::from(bytes).saturating_mul(rows.into()).checked_div(all.max(1).into());
     u64::try_from(share.unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// Rates, from what was counted in the last half minute.
+/// Rates over the last half minute.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     samples: VecDeque<(Instant, Sample)>,
 }
 
-/// Counters at a time.
+/// Values of the counters at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample {
     pub(crate) copied_bytes: u64,
-    /// How much of the total of [`Pace::left`] is done.
+    /// Amount of work done, in the unit of `total` in [`Pace::left`].
     pub(crate) done: u64,
     /// How long readers have waited for loaders.
     pub(crate) waits_for_target: Duration,
@@ -94,7 +93,7 @@ pub(crate) struct Sample {
 
 impl Pace {
     pub(crate) fn note(&mut self, now: Instant, sample: Sample) {
-        // Other work begins.
+        // The counter has gone back, so another kind of work has begun.
         if self.samples.back().is_some_and(|(_, last)| sample.done < last.done) {
             self.samples.clear();
         }
@@ -125,7 +124,7 @@ impl Pace {
         }
     }
 
-    /// The time until `total` is done; `None` until a hundredth is.
+    /// The estimated time until `total` is done; `None` until a hundredth of it is done.
     pub(crate) fn left(&self, total: u64) -> Option<Duration> {
         let (time, first, last) = self.ends()?;
         let rate = per_second(last.done.saturating_sub(first.done).saturating_mul(1000), time);
@@ -153,7 +152,7 @@ mod tests {
     fn the_rest_is_estimated_from_the_last_half_minute() {
         let (mut pace, began) = (Pace::default(), Instant::now());
         assert_eq!((pace.left(1000), pace.bytes_per_second(), pace.limited_by()), (None, 0, None));
-        // Slow at first, and waiting for the source.
+        // The first samples are slow, and the loaders wait for the source.
         for second in 0..=60_u64 {
             let fast = second.saturating_sub(20);
             let sample = Sample {

@@ -12,37 +12,37 @@ use crate::{
     status::of_connection,
 };
 
-/// What the target has kept of a migration, and how its tables are encrypted now.
+/// What the target has recorded of a migration, and how its tables are encrypted now.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// When it was read, in UTC.
+    /// When the proof was read, in UTC.
     pub at: String,
     /// The target: address, version, UUID.
     pub target: [String; 3],
     /// UUID of the source.
     pub source_uuid: String,
-    /// End of the source's log when it was fenced; empty before.
+    /// End of the source's log when it was fenced; empty before that.
     pub source_end: String,
-    /// End of the target's log when the cut-over was done; empty before.
+    /// End of the target's log when the cut-over was done; empty before that.
     pub target_end: String,
     /// How far the migration is.
     pub status: Status,
     /// The tables, in the order of [`Status::tables`].
     pub tables: Vec<TableProof>,
-    /// What has happened.
+    /// Events of the migration, oldest first.
     pub journal: Vec<JournalEntry>,
 }
 
-/// A table.
+/// What is proved for a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableProof {
     /// `schema.table`.
     pub table: String,
-    /// Whether it was encrypted at the source when the migration began.
+    /// Whether it was encrypted at the source when the migration began; `None` if unknown.
     pub source_encrypted: Option<bool>,
-    /// Whether it is encrypted at the target now; `None` if it is not there.
+    /// Whether it is encrypted at the target now; `None` if the target lacks it.
     pub target_encrypted: Option<bool>,
-    /// Its chunks.
+    /// The last comparison of each of its chunks.
     #[serde(skip)]
     pub chunks: Vec<ChunkProof>,
 }
@@ -62,42 +62,42 @@ pub struct ChunkProof {
     pub table: String,
     /// Number of the chunk.
     pub chunk: u64,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
     /// Sum of the hashes of the rows: 60 bits of SHA-256 each.
     pub checksum: String,
-    /// End of the source's log when it was read.
+    /// End of the source's log when the rows were read.
     pub position: String,
-    /// When, in UTC.
+    /// When the rows were read, in UTC.
     pub at: String,
     /// Whether it has not changed since then.
     pub current: bool,
 }
 
-/// An event.
+/// An event of the migration.
 #[derive(Clone, Debug, Serialize)]
 pub struct JournalEntry {
-    /// When, in UTC.
+    /// When it happened, in UTC.
     pub at: String,
-    /// What.
+    /// Name of the event, such as `copied`.
     pub what: String,
-    /// More of it.
+    /// Details of the event.
     pub detail: String,
 }
 
-/// What a proof proves.
+/// What a proof shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofVerdict {
     /// Every row was compared after its last change and is equal, and no table is less encrypted.
     Proven,
-    /// Some rows are not copied, not compared since they changed, or differ.
+    /// Some rows were not copied, were not compared after their last change, or differ.
     NotCompared,
-    /// A table is less encrypted than it was at the source, or it is not known.
+    /// A table is less encrypted than it was at the source, or that is unknown.
     LessEncrypted,
 }
 
 impl Proof {
-    /// What it proves.
+    /// Decides what the proof shows.
     #[must_use]
     pub fn verdict(&self) -> ProofVerdict {
         let whole = |table: &TableStatus| table.complete && table.verified == table.chunks;

@@ -13,32 +13,32 @@ use crate::{
     verify::{self, OnChange},
 };
 
-/// Attempts to resume a run after a lost connection, without progress.
+/// Attempts to resume a run after lost connections without progress.
 const RESUMES: u32 = 10;
-/// Pause before each.
+/// Pause before each attempt.
 const RESUME_PAUSE: Duration = Duration::from_secs(1);
-/// Rows that differ, and are kept by their keys.
+/// Number of differing rows whose keys are recorded in the journal.
 const NOTED: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
-/// Pause between rounds of comparing what has changed.
+/// Pause between the rounds that compare changed chunks.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// What was compared.
+/// Result of comparing rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Chunks that were compared in this run.
     pub chunks: u64,
     /// Rows of the source that were compared in this run, and were equal.
     pub rows: u64,
-    /// Rows that changed all the time, so that they could not be compared. The cut-over compares them.
+    /// Ranges that could not be compared because they changed all the time. The cut-over compares them.
     pub open: u64,
 }
 
-/// Copies the tables and follows the source, as far as [`Settings::until`] says. Resumes an earlier run.
+/// Copies the tables and follows the source up to [`Settings::until`]. Resumes an earlier run.
 ///
 /// # Errors
-/// [`Error`]; [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped it before the goal was
-/// reached, [`Error::CutOverInterrupted`] if the source may be read-only.
+/// [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped the run before its goal,
+/// [`Error::CutOverInterrupted`] if the source may be read-only, and others.
 pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
     let mut attempts = RESUMES;
     loop {
@@ -66,10 +66,11 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     }
     events(Event::Phase(active.phase));
     copy_all(active, events)?;
-    // The chunks have seen nothing behind this end; from here on the target has the rows of one moment.
+    // No chunk contains a change after the end that is read here. Once that end is applied, the target has a consistent
+    // state.
     active.work_on(Work::Follow);
     active.catch_up(events)?;
-    // After the stream, which knows the statement that changed a table of the source.
+    // Checked after the stream has caught up: the stream's error names the statement that changed a table.
     definitions::check(active.settings)?;
     if active.phase == Phase::Copy {
         active.set_phase(Phase::Copied)?;
@@ -84,14 +85,14 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
         return Ok(verified);
     }
     match follow(active, &mut verified, events) {
-        // Its goal: it was to follow until then.
+        // Until it is stopped, the run follows; so it has reached its goal.
         Err(Error::Stopped) if active.settings.stopped() => Ok(verified),
         Err(error) => Err(error),
         Ok(never) => match never {},
     }
 }
 
-/// Follows, and compares what has changed in rounds.
+/// Follows the source, and compares changed chunks in rounds.
 fn follow(
     active: &mut Active<'_>,
     verified: &mut Verified,
@@ -123,7 +124,7 @@ fn copy_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<()
     copied
 }
 
-/// Compares every chunk once that was not compared since it changed.
+/// Compares, once, every chunk that has not been compared since it last changed.
 ///
 /// # Errors
 /// [`Error::Divergence`].
@@ -144,7 +145,7 @@ pub(crate) fn verify_changed(
     Err(Error::Divergence(outcome.divergences))
 }
 
-/// Keeps what was compared for the proof. Rounds while it follows are too many.
+/// Records the result for the proof. The rounds of [`follow`] are too many to record, unless rows differ.
 fn note_compared(active: &mut Active<'_>, on_change: OnChange, outcome: &verify::Outcome) -> Result<(), Error> {
     if on_change == OnChange::Split && outcome.divergences.is_empty() {
         active
@@ -169,7 +170,7 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
             return Err(Error::NotCopied);
         }
         active.catch_up(events)?;
-        // Stored first: what this run finds must not be forgotten when it ends.
+        // Stored before comparing: a chunk in which this run finds a difference must not count as compared afterwards.
         state::unverify(&mut active.target)?;
         active.shared.update(|state| state.watched.clear());
         verify_changed(active, OnChange::Split, events)

@@ -1,4 +1,4 @@
-//! What a run needs to know.
+//! Settings of a run.
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use crate::{
     preflight::Request,
 };
 
-/// The usual [`Settings::max_blocked`].
+/// Default of [`Settings::max_blocked`].
 pub const MAX_BLOCKED: Duration = Duration::from_secs(10);
 
 /// How far a run goes.
@@ -26,7 +26,7 @@ pub enum Until {
     /// Until every row was compared as well.
     #[default]
     Verified,
-    /// Until it is stopped; changes are applied all the time.
+    /// Until the caller stops it; changes are applied all the time.
     Forever,
 }
 
@@ -37,7 +37,7 @@ pub struct BatchLimits {
     pub rows: usize,
     /// Length of their statements, in bytes.
     pub bytes: usize,
-    /// Age of the oldest change.
+    /// Age of the oldest change in the batch.
     pub age: Duration,
 }
 
@@ -50,13 +50,14 @@ impl Default for BatchLimits {
 /// Settings of a migration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the tables are.
+    /// The server whose tables are moved.
     pub source: Server,
-    /// Where they go.
+    /// The server that receives them.
     pub target: Server,
-    /// The tables, as the source has them. They exist at the target, empty when the migration begins.
+    /// The tables as defined at the source. They exist at the target, and are empty when the migration begins.
     pub catalog: Catalog,
-    /// Which tables are encrypted at the target. The state is if any table is: it has keys of rows.
+    /// Which tables are encrypted at the target. If any table is, the state is encrypted too, because it contains keys
+    /// of rows.
     pub encrypt: Encrypt,
     /// How far [`run`](crate::run()) goes.
     pub until: Until,
@@ -70,7 +71,7 @@ pub struct Settings {
     pub batch: BatchLimits,
     /// Longest time for which a cut-over blocks writes at the source before it gives up.
     pub max_blocked: Duration,
-    /// Set by the caller to end a run in order.
+    /// The caller sets it to end a run in an orderly way.
     pub stop: Arc<AtomicBool>,
 }
 

@@ -25,7 +25,7 @@ use crate::{
 /// How long a waiting thread sleeps before it looks whether the run has ended.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A range that is being compared.
+/// A range that is being compared, and whether it has changed meanwhile.
 #[derive(Debug)]
 struct Probe {
     number: u64,
@@ -51,15 +51,15 @@ pub(crate) struct RunState {
     pub(crate) watched: HashSet<(usize, u64)>,
     /// Transactions that the stream has begun to deliver.
     pub(crate) begun: Begun,
-    /// What the stream has delivered whole.
+    /// Position up to which the stream has delivered the log.
     pub(crate) delivered: LogPosition,
-    /// What the target has.
+    /// Transactions that the target has.
     pub(crate) applied: Position,
     /// Number of changed rows that were applied.
     pub(crate) applied_rows: u64,
     /// Commit time of the newest transaction that was applied, in seconds since 1970.
     pub(crate) applied_time: u32,
-    /// What was copied of each table, by earlier processes too.
+    /// What was copied of each table, including by earlier processes.
     pub(crate) copied: Vec<Copied>,
     /// What this process has copied.
     pub(crate) copied_now: Copied,
@@ -67,7 +67,7 @@ pub(crate) struct RunState {
     pub(crate) completed: Vec<usize>,
     /// How long readers have waited for loaders, and loaders for readers.
     pub(crate) waits: [Duration; 2],
-    /// Whether someone waits for what is not applied yet.
+    /// Whether a thread is waiting for a change that is not applied yet.
     pub(crate) flush_wanted: bool,
     probes: Vec<Probe>,
     next_probe: u64,
@@ -76,7 +76,7 @@ pub(crate) struct RunState {
 }
 
 impl RunState {
-    /// Notes that a chunk was loaded: its changes are applied from now on.
+    /// Notes that a chunk was loaded: from now on its changes are applied.
     pub(crate) fn loaded(&mut self, table: usize, chunk: u64, content: Copied) {
         if let Some(copied) = self.copied.get_mut(table) {
             copied.add(content);
@@ -98,14 +98,14 @@ impl RunState {
         completed
     }
 
-    /// Notes that a thread has waited for one that works on the other end.
+    /// Adds the time for which a reader has waited for loaders, or a loader for readers.
     pub(crate) fn note_wait(&mut self, reader: bool, time: Duration) {
         let [readers, loaders] = &mut self.waits;
         let waits = if reader { readers } else { loaders };
         *waits = waits.saturating_add(time);
     }
 
-    /// Begins to note whether a range changes. Returns the number of the probe.
+    /// Begins to watch a range for changes. Returns the number of the probe.
     pub(crate) fn begin_probe(&mut self, table: usize, after: &Option<Key>, upto: &Option<Key>) -> u64 {
         let number = self.next_probe;
         self.next_probe = number.saturating_add(1);
@@ -119,7 +119,7 @@ impl RunState {
         at.is_some_and(|at| !self.probes.swap_remove(at).touched)
     }
 
-    /// Has the batch applied at once, if something is not there yet.
+    /// Requests that the batch is applied at once, if `is_there` is false.
     const fn wants(&mut self, is_there: bool) -> Option<()> {
         self.flush_wanted |= !is_there;
         if is_there { Some(()) } else { None }
@@ -134,15 +134,15 @@ impl RunState {
     }
 }
 
-/// [`RunState`], with its lock.
+/// [`RunState`] behind a lock, with what does not change during a run.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Which process of the migration this is.
+    /// Number of this process among all processes of the migration.
     pub(crate) epoch: u64,
     pub(crate) tracking: Tracking,
     /// The source's `server_uuid`.
     source_uuid: String,
-    /// The end of its log when the migration was begun; without a file if nothing before it is followed.
+    /// The end of the source's log when the migration began. The file is empty if there are no earlier changes to skip.
     pub(crate) old_until: LogPosition,
     state: Mutex<RunState>,
     changed: Condvar,
@@ -157,7 +157,7 @@ impl Shared {
         copied: Vec<Copied>,
         start: Position,
     ) -> Self {
-        // With GTIDs another server may answer now, whose files are not those of the position.
+        // With GTIDs, another server may answer now. The file of the stored position does not exist there.
         let tracking = run.tracking;
         let log = if tracking == Tracking::Positions { start.log.clone() } else { LogPosition::default() };
         let state = RunState {
@@ -185,14 +185,14 @@ impl Shared {
     /// A connection that reads from the source.
     ///
     /// # Errors
-    /// [`Error::OtherServer`] if another server answers, whose rows the barrier would not know.
+    /// [`Error::OtherServer`] if another server answers: the barrier does not hold for its rows.
     pub(crate) fn source(&self, server: &Server) -> Result<Connection, Error> {
         let mut source = link::source(server)?;
         self.require_source(&mut source)?;
         Ok(source)
     }
 
-    /// Checks, if there are no GTIDs, that this is the server to which the recorded positions belong.
+    /// Without GTIDs, checks that this server is the one whose log positions are recorded.
     pub(crate) fn require_source(&self, source: &mut Connection) -> Result<(), Error> {
         if self.tracking == Tracking::Gtids { Ok(()) } else { same_server(source, &self.source_uuid) }
     }
@@ -208,10 +208,10 @@ impl Shared {
         result
     }
 
-    /// Waits until `found` finds something.
+    /// Waits until `found` returns a value.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if the run ends before.
+    /// [`Error::Stopped`] if the run ends before that.
     pub(crate) fn wait<T>(&self, mut found: impl FnMut(&mut RunState) -> Option<T>) -> Result<T, Error> {
         let mut state = self.lock();
         loop {
@@ -225,8 +225,8 @@ impl Shared {
         }
     }
 
-    /// What to do with a change of a row. Waits while its chunk is in flight. A change of a watched chunk is noted in
-    /// `touched`.
+    /// Whether to apply a change of a row. Waits while its chunk is in flight. If the row's chunk is watched, adds the
+    /// chunk to `touched`.
     pub(crate) fn admit(&self, table: usize, key: &Key, touched: &mut Vec<(usize, u64)>) -> Result<bool, Error> {
         self.wait(|state| {
             let map = state.chunk_maps.get(table)?;
@@ -249,7 +249,7 @@ impl Shared {
     /// Waits until the target has everything before a position.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if the run ends before, or the caller sets `stop`.
+    /// [`Error::Stopped`] if the run ends before that, or the caller sets `stop`.
     pub(crate) fn wait_applied(&self, position: &Position, stop: &AtomicBool) -> Result<(), Error> {
         self.wait(|state| {
             if stop.load(Ordering::Relaxed) {
@@ -259,7 +259,7 @@ impl Shared {
         })?
     }
 
-    /// Whether the target has everything before a position, now or after some time.
+    /// Waits at most `time` until the target has everything before a position. Returns whether it has.
     pub(crate) fn is_applied_within(&self, position: &Position, time: Duration) -> Result<bool, Error> {
         let began = Instant::now();
         self.wait(|state| {
@@ -268,14 +268,15 @@ impl Shared {
         })
     }
 
-    /// Waits until the target has everything that the stream has begun. Returns what makes it visible at the source.
+    /// Waits until the target has every transaction that the stream has begun to deliver. Returns the barrier that
+    /// makes them visible at the source.
     pub(crate) fn wait_begun_applied(&self) -> Result<Barrier, Error> {
         let begun = self.lock().begun.clone();
         self.wait(|state| state.wants(begun.is_applied(&state.applied)))?;
         Ok(begun.barrier())
     }
 
-    /// Sleeps, unless the run ends.
+    /// Sleeps; ends early if the run ends.
     pub(crate) fn sleep(&self, time: Duration) -> Result<(), Error> {
         let until = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
         let mut state = self.lock();
@@ -300,7 +301,7 @@ impl Shared {
         self.update(|state| state.ended = true);
     }
 
-    /// Ends all threads because one of them failed; the first failure counts.
+    /// Ends all threads because one of them failed. Only the first failure is kept.
     pub(crate) fn fail(&self, error: Error) {
         self.update(|state| {
             state.ended = true;
@@ -310,7 +311,7 @@ impl Shared {
         });
     }
 
-    /// Runs a thread's work; its failure ends all threads.
+    /// Runs the work of a thread. If it fails, all threads end.
     pub(crate) fn watched(&self, work: impl FnOnce() -> Result<(), Error>) {
         if let Err(error) = work() {
             self.fail(error);

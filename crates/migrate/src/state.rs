@@ -1,7 +1,7 @@
-//! The state of a migration, in a schema of its own at the target, so that it is as durable as the rows.
+//! The state of a migration, in its own schema at the target, so that it is as durable as the rows.
 //!
-//! A chunk is marked in the transaction that loads it, and the position of the source's log is stored in the
-//! transaction that applies the changes before it. Nothing is kept anywhere else.
+//! The transaction that loads a chunk also marks it as loaded, and the transaction that applies changes also stores the
+//! position after them. Nothing is stored anywhere else.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::{
     position::{ChangedRow, Position, Start, Tracking},
 };
 
-/// Version of the tables below.
+/// Version of the layout of the tables below.
 const FORMAT: u32 = 3;
 
 const TABLES: [&str; 5] = [
@@ -32,7 +32,7 @@ const TABLES: [&str; 5] = [
      touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
     "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
      position BIGINT UNSIGNED NOT NULL, row_tbl INT, row_key LONGTEXT)",
-    // Not a column of `run`, whose row is updated each second.
+    // In a table of its own, because the row of `run` is updated each second.
     "`_sealant`.`epoch` (id INT PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL)",
 ];
 
@@ -64,7 +64,7 @@ impl Phase {
     }
 }
 
-/// The row of the run.
+/// The row of the table `run`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) source_uuid: String,
@@ -74,7 +74,7 @@ pub(crate) struct Run {
     pub(crate) phase: Phase,
     /// The last step of the cut-over that was done.
     pub(crate) step: String,
-    /// The source's settings before it was fenced.
+    /// The source's settings before it was fenced; empty if it is not fenced.
     pub(crate) fence: String,
     /// The end of the source's log when it was fenced.
     pub(crate) source_end: String,
@@ -96,7 +96,7 @@ fn failed(error: server::Error) -> Error {
 /// Reads the row of the run; `None` if no migration was begun.
 ///
 /// # Errors
-/// [`Error::ForeignState`] if something else has made the schema.
+/// [`Error::ForeignState`] if the schema contains tables of something else.
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let sql = "SELECT format, source_uuid, tracking, old_until, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
     let rows = match target.query(sql) {
@@ -133,7 +133,8 @@ fn name_of(table: &'static str) -> &'static str {
     table.split('`').nth(3).unwrap_or_default()
 }
 
-/// A migration that was killed while it created its tables leaves some of them.
+/// Checks that the schema contains no other tables. Some of its own may exist already, if a migration was killed while
+/// it created them.
 fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
     let own: Vec<&str> = tables().map(name_of).collect();
     let sql = format!(
@@ -148,7 +149,7 @@ fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
 /// Creates the schema, and begins a migration that follows the source from `start`.
 ///
 /// # Errors
-/// [`Error::NotEmpty`]: whatever is in a table of the state is a copy, which `abort` may drop.
+/// [`Error::NotEmpty`] if a table at the target has rows: once a table is in the state, `abort` may drop it as a copy.
 pub(crate) fn begin(
     target: &mut Connection,
     (tracking, source_uuid): (Tracking, &str),
@@ -183,7 +184,7 @@ fn require_empty(target: &mut Connection, table: &MovedTable) -> Result<(), Erro
     if rows.rows.is_empty() { Ok(()) } else { Err(Error::NotEmpty { table: table.shown.clone() }) }
 }
 
-/// Compares the tables with those that the migration was begun with.
+/// Compares the tables with those with which the migration began.
 ///
 /// # Errors
 /// [`Error::OtherMigration`].
@@ -244,20 +245,20 @@ fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<Stored
     Ok(StoredChunk { table, chunk, copied, verified: number("verified")? != 0 })
 }
 
-/// Begins the epoch of a process: transactions of earlier ones, which their server may not have ended yet, are stored
-/// before this returns, or never.
+/// Begins the epoch of a process. Transactions of earlier processes, which the server may still be executing, are
+/// committed before this returns, or fail.
 pub(crate) fn begin_epoch(target: &mut Connection) -> Result<u64, Error> {
-    // Waits for those that have read the epoch.
+    // Waits for transactions that have read and locked the old epoch.
     target.query("UPDATE `_sealant`.`epoch` SET epoch = epoch + 1 WHERE id = 1").map_err(failed)?;
-    // So that an earlier process does not mark a chunk as compared any more.
+    // Keeps an earlier process from marking a chunk as compared.
     target.query("UPDATE `_sealant`.`chunk` SET touches = touches + 1 WHERE verified = 0").map_err(failed)?;
     epoch(target, "")
 }
 
-/// In a transaction: keeps a later process from beginning its epoch before the end.
+/// Keeps a later process from beginning its epoch until the current transaction ends.
 ///
 /// # Errors
-/// [`Error::Locked`] if one has begun.
+/// [`Error::Locked`] if a later process has begun its epoch.
 pub(crate) fn require_epoch(target: &mut Connection, expected: u64) -> Result<(), Error> {
     let found = epoch(target, " LOCK IN SHARE MODE")?;
     if found == expected { Ok(()) } else { Err(Error::Locked { side: Side::Target }) }
@@ -275,7 +276,7 @@ pub(crate) fn mark_loaded(table: usize, chunk: &Chunk<Key>, rows: u64, bytes: us
     format!("INSERT INTO `_sealant`.`chunk` VALUES ({table}, {number}, {after}, {upto}, {rows}, {bytes}, 0, 0)")
 }
 
-/// The statement that marks a chunk as changed since it was compared.
+/// The statement that marks a chunk as changed since its last comparison.
 pub(crate) fn mark_touched(table: usize, chunk: u64) -> String {
     format!(
         "UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1 WHERE tbl = {table} AND number = {chunk}"
@@ -349,7 +350,7 @@ pub(crate) fn set_phase(target: &mut Connection, phase: Phase) -> Result<(), Err
     set(target, &format!("phase = '{}'", phase.text()))
 }
 
-/// Stores a step of the cut-over together with its values.
+/// Stores a step of the cut-over, and further columns of `run` with it.
 pub(crate) fn set_step(target: &mut Connection, step: &str, more: &[(&str, &str)]) -> Result<(), Error> {
     let more: String = more.iter().map(|(name, value)| format!(", {name} = {}", quote::text(value))).collect();
     set(target, &format!("step = {}{more}", quote::text(step)))
@@ -370,7 +371,7 @@ pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<
     set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])
 }
 
-/// Shows that the run is alive.
+/// Stores the time, to show that the run is alive.
 pub(crate) fn heartbeat(target: &mut Connection) -> Result<(), Error> {
     set(target, "heartbeat = NOW()")
 }

@@ -1,8 +1,8 @@
 //! Statements in the source's log: which of them concern a table that is moved.
 //!
 //! A server with `binlog_format=ROW` logs statements only for definitions of tables, accounts and the like. The words
-//! of a statement are compared with the names of the tables, so a statement in question is rather taken for one that
-//! concerns a table.
+//! of a statement are compared with the names of the tables. In doubt, a statement counts as one that concerns a moved
+//! table.
 
 use crate::{lexer::Word, moved_table::MovedTable};
 
@@ -11,15 +11,15 @@ use crate::{lexer::Word, moved_table::MovedTable};
 pub(crate) enum Kind {
     /// Begins, ends or divides a transaction.
     Transaction,
-    /// Takes changes back that precede it in the log, all of the transaction or the last ones.
+    /// Rolls back earlier changes in the log: the whole transaction, or its last changes.
     Rollback,
-    /// May change rows, which are not in the log.
+    /// May change rows that the log does not contain.
     Rows,
-    /// Begins an XA transaction: its rows become visible later than they are logged.
+    /// Begins an XA transaction, whose rows are logged before they become visible.
     Xa,
     /// Makes the rows of a prepared XA transaction visible.
     XaCommit,
-    /// Ends one without changes, or the part of it with rows.
+    /// Any other `XA` statement, such as `XA END` or `XA ROLLBACK`: makes no rows visible.
     XaEnd,
     /// Does not change tables, even if it names them.
     Harmless,
@@ -27,7 +27,8 @@ pub(crate) enum Kind {
     Definition,
 }
 
-/// Number of characters of a statement that errors show. They have no values of rows: the statement is a definition.
+/// Number of characters of a statement that errors show. It contains no values of rows, because the statement is a
+/// definition.
 const SHOWN: usize = 200;
 /// The schema of accounts and the like, whose tables are not moved.
 const SYSTEM_SCHEMA: &str = "mysql";
@@ -42,17 +43,17 @@ pub(crate) fn kind(words: &[Word]) -> Kind {
         ("XA", "COMMIT") => Kind::XaCommit,
         ("XA", _) => Kind::XaEnd,
         ("INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "WITH", _) => Kind::Rows,
-        // Functions can change rows.
+        // These statements can call functions that change rows.
         ("SELECT" | "CALL" | "DO" | "TABLE" | "VALUES", _) => Kind::Rows,
         ("GRANT" | "REVOKE" | "FLUSH" | "ANALYZE" | "SET", _) => Kind::Harmless,
         ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE") => Kind::Harmless,
-        // The word keeps a server from dropping a table that is not temporary.
+        // `TEMPORARY` keeps a server from dropping a table that is not temporary.
         ("CREATE" | "DROP", "TEMPORARY") => Kind::Harmless,
         _ => Kind::Definition,
     }
 }
 
-/// Whether a statement that may change rows names tables of the schema of accounts.
+/// Whether a statement that may change rows refers only to tables of the schema `mysql`.
 pub(crate) fn is_of_system(words: &[Word], database: &[u8]) -> bool {
     match words.iter().find_map(|word| word.qualifier.as_deref()) {
         Some(schema) => is(schema, SYSTEM_SCHEMA),
@@ -60,7 +61,7 @@ pub(crate) fn is_of_system(words: &[Word], database: &[u8]) -> bool {
     }
 }
 
-/// The first table that a statement names, or whose schema it names alone (`DROP DATABASE`).
+/// The first moved table that a statement names, or whose schema it names as a whole (`DROP DATABASE`).
 pub(crate) fn concerned<'m>(words: &[Word], database: &[u8], tables: &'m [MovedTable]) -> Option<&'m MovedTable> {
     let database = String::from_utf8_lossy(database);
     let of_schema = words.get(1).is_some_and(|word| matches!(word.keyword().as_str(), "DATABASE" | "SCHEMA"));
@@ -73,15 +74,15 @@ pub(crate) fn concerned<'m>(words: &[Word], database: &[u8], tables: &'m [MovedT
     })
 }
 
-/// Whether a name is one of this schema.
+/// Whether a name refers to a table of this schema.
 fn is_qualified(word: &Word, schema: &str, database: &str) -> bool {
-    // A point without a schema before it, as in `DROP TABLE .t`, means the current one.
+    // A dot without a schema before it, as in `DROP TABLE .t`, means the current schema.
     const NO_SCHEMAS: [&str; 8] = ["TABLE", "TABLES", "EXISTS", "TO", "ON", "FROM", "LIKE", "TRUNCATE"];
     let Some(qualifier) = &word.qualifier else { return is(schema, database) };
     is(qualifier, schema) || (NO_SCHEMAS.iter().any(|keyword| is(qualifier, keyword)) && is(schema, database))
 }
 
-/// Whether two names can be the same: servers may fold case.
+/// Whether two names may mean the same object: servers can ignore case.
 fn is(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other) || (!one.is_ascii() && one.to_lowercase() == other.to_lowercase())
 }

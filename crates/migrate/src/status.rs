@@ -1,4 +1,4 @@
-//! State of a migration, as the target has it. Nothing of the source is needed.
+//! State of a migration, as the target stores it. The source is not contacted.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -6,20 +6,20 @@ use server::{Connection, Rows};
 
 use crate::{Error, Phase, Server, Side, active::LOCK, link, state};
 
-/// State of a migration, as it is stored.
+/// Stored state of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Phase.
+    /// Phase of the migration.
     pub phase: Phase,
-    /// The last step of the cut-over, if it was begun.
+    /// The last completed step of the cut-over; empty before the first.
     pub step: String,
-    /// Whether the source is fenced, or may be.
+    /// Whether the source is fenced, or may be fenced.
     pub fenced: bool,
-    /// Whether a process works on it now.
+    /// Whether a process is working on it now.
     pub running: bool,
-    /// Time since a process has last stored that it works.
+    /// Time since a process last stored a heartbeat.
     pub seen: Duration,
-    /// Transactions that were applied: GTIDs, or the file and position behind the last one.
+    /// Transactions that were applied: their GTIDs, or the file and position after the last one.
     pub position: String,
     /// Tables, by name.
     pub tables: Vec<TableStatus>,
@@ -30,13 +30,13 @@ pub struct Status {
 pub struct TableStatus {
     /// `schema.table`.
     pub name: String,
-    /// Chunks that were copied.
+    /// Number of chunks that were copied.
     pub chunks: u64,
-    /// Rows that were copied.
+    /// Number of rows that were copied.
     pub rows: u64,
     /// Bytes of these rows, as texts.
     pub bytes: u64,
-    /// Chunks that were equal and have not changed since then.
+    /// Number of chunks that were equal and have not changed since then.
     pub verified: u64,
     /// Whether every row was copied.
     pub complete: bool,
@@ -76,9 +76,10 @@ fn sign_of_life(target: &mut Connection) -> Result<(bool, Duration), Error> {
     Ok((rows.value(0, "running") == Some("1"), Duration::from_secs(seen)))
 }
 
-/// A table, and the keys between which its chunks are.
+/// A table, and the keys at which its chunks begin and end.
 type Chunks<'r> = (TableStatus, Ends<'r>);
-/// The last key of each chunk by the key before its first one, as texts; `None` for the ends of the table.
+/// The last key of each chunk, by the key before its first row, as texts. `None` stands for the start or end of the
+/// table.
 type Ends<'r> = HashMap<Option<&'r str>, Option<&'r str>>;
 
 /// Tables by their numbers.
@@ -96,7 +97,8 @@ fn tables(rows: &Rows) -> HashMap<&str, Chunks<'_>> {
     tables
 }
 
-/// Whether ranges, by the keys after which they begin, follow each other from the first row to the last one.
+/// Whether the ranges adjoin each other from the first row to the last. Keys of the map are the keys after which ranges
+/// begin.
 fn is_whole(mut ends: Ends<'_>) -> bool {
     let mut after = None;
     while let Some(upto) = ends.remove(&after) {

@@ -25,17 +25,17 @@ use crate::{
     xa::Prepared,
 };
 
-/// Time between heartbeats, which tell the end of an idle log.
+/// Time between heartbeats, by which the source reports the end of an idle log.
 const HEARTBEAT: Duration = Duration::from_millis(200);
-/// Attempts to connect without progress.
+/// Attempts to reconnect without progress.
 const RECONNECTS: u32 = 30;
 /// Pause between them.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const LIMITS: Limits = Limits { event_bytes: 1 << 30, table_bytes: 64 << 20, window_log: 27 };
-/// Time after which the position is stored although nothing was applied.
+/// Interval at which the position is stored even if no change was applied.
 const STORE_POSITION: Duration = Duration::from_secs(1);
 
-/// The thread that follows.
+/// Follows the log and applies its changes, in a thread of its own.
 pub(crate) struct Follower<'m> {
     settings: &'m Settings,
     shared: &'m Shared,
@@ -52,9 +52,9 @@ pub(crate) struct Follower<'m> {
     time: u32,
     /// Whether the next rows belong to an XA transaction.
     xa: bool,
-    /// XA transactions of other tables.
+    /// Prepared XA transactions that changed only other tables.
     prepared: Prepared,
-    /// Whether the transaction has changed rows of a table that is moved.
+    /// Whether the current transaction has changed rows of a moved table.
     has_rows: bool,
     stored: std::time::Instant,
 }
@@ -87,7 +87,7 @@ impl<'m> Follower<'m> {
         })
     }
 
-    /// Follows until the run ends. A lost connection to the source is opened again.
+    /// Follows until the run ends. Reconnects if the connection to the source is lost.
     ///
     /// # Errors
     /// [`Error`].
@@ -103,7 +103,7 @@ impl<'m> Follower<'m> {
                     if attempts == 0 {
                         return Err(error);
                     }
-                    // What was not applied is sent again.
+                    // The source sends unapplied changes again.
                     self.batch.forget_changes();
                     self.shared.sleep(RECONNECT_PAUSE)?;
                 }
@@ -136,7 +136,7 @@ impl<'m> Follower<'m> {
         Ok(())
     }
 
-    /// Handles an event. Returns the position if it is a heartbeat.
+    /// Handles an event. Returns the log position if the event is a heartbeat.
     fn event(&mut self, event: &Event<'_>, at: &str) -> Result<Option<LogPosition>, Error> {
         if let Some(what) = obstacle(event) {
             return Err(gap(what, at));
@@ -148,7 +148,7 @@ impl<'m> Follower<'m> {
                 }
                 self.time = event.header.timestamp;
                 (self.xa, self.has_rows) = (false, false);
-                // Before any of its rows is dropped: chunks that begin from now on must see the transaction.
+                // Noted before any of its rows is dropped: chunks that begin from now on must see this transaction.
                 self.shared.update(|state| {
                     state.begun.begin(&self.at);
                     if let Some(gtid) = &transaction.gtid {
@@ -172,10 +172,10 @@ impl<'m> Follower<'m> {
         Ok(None)
     }
 
-    /// Takes the events of a compressed transaction one by one: together they can be larger than memory.
+    /// Handles the events of a compressed transaction one by one: together they can be larger than memory.
     fn compressed(&mut self, payload: &Payload<'_>, at: &str) -> Result<(), Error> {
         let damaged = |_| gap("a damaged compressed transaction", at);
-        // A statement is in a transaction whole, with its tables.
+        // A statement and its table maps are always in the same transaction.
         let mut decoder = Decoder::new(LIMITS);
         let mut events = payload.events(&LIMITS).map_err(damaged)?;
         while let Some(bytes) = events.next_event().map_err(damaged)? {
@@ -197,16 +197,17 @@ impl<'m> Follower<'m> {
             Kind::XaCommit => {
                 return Err(gap("the end of an XA transaction that was prepared before the migration was begun", at));
             }
-            // A server logs what it takes back only if a table without transactions has changed, too.
+            // A server logs a rollback only if a non-transactional table has changed, too.
             Kind::Rollback if self.has_rows => return Err(gap("a transaction that was rolled back in part", at)),
             Kind::Rollback => {}
             Kind::Rows if concerned().is_none() && statement::is_of_system(&words, query.database) => {}
-            // Triggers, functions and cascades change rows of tables that it does not name.
+            // Through triggers, functions and cascades, a statement changes tables that it does not name.
             Kind::Rows => {
                 let database = || format!("a table of {}", String::from_utf8_lossy(query.database));
                 return Err(Error::StatementFormat { table: concerned().unwrap_or_else(database), position });
             }
-            // Definitions at both ends were compared after it, and whoever reads a row waits until it is visible.
+            // The definitions at both ends were compared after this statement, and every read waits until it is
+            // visible.
             Kind::Definition if self.is_old() => {}
             Kind::Definition => {
                 let Some(table) = concerned() else { return Ok(()) };
@@ -220,20 +221,21 @@ impl<'m> Follower<'m> {
     fn rows(&mut self, rows: &Rows<'_>, at: &str) -> Result<(), Error> {
         let Some(map) = &rows.table else { return Ok(()) };
         let table = match self.moved(map, at) {
-            // Of before a change of the definition, which waited until the rows were visible.
+            // These rows precede a change of the definition, which waited until they were visible.
             Err(_) if self.is_old() => return Ok(()),
             moved => moved?,
         };
         let Some(table) = table else { return Ok(()) };
         if self.xa {
-            // They are visible only after XA COMMIT, which may come much later.
+            // The rows become visible only with XA COMMIT, which may come much later.
             return Err(gap("an XA transaction, which is not supported,", at));
         }
         self.has_rows = true;
         let damaged = || gap("damaged rows", at);
         for change in rows.changes().map_err(|_| damaged())? {
             self.change(table, &change.map_err(|_| damaged())?, at)?;
-            // A transaction can be larger than a batch. Its rows are applied, but the position stays before it.
+            // A transaction can be larger than a batch. Part of its rows is applied then, but the stored position stays
+            // before it.
             if self.batch.is_full(&BatchLimits { age: Duration::MAX, ..self.settings.batch }) {
                 self.flush_within()?;
             }
@@ -241,7 +243,7 @@ impl<'m> Follower<'m> {
         Ok(())
     }
 
-    /// Whether the newest event was in the log when the migration was begun.
+    /// Whether the newest event was in the log before the migration began.
     fn is_old(&self) -> bool {
         let until = &self.shared.old_until;
         self.at < *until
@@ -264,7 +266,7 @@ impl<'m> Follower<'m> {
         }
     }
 
-    /// A changed identity is a row that is gone and another one.
+    /// Handles a change of a row. If the identity changes, the old row is deleted and a new row is stored.
     fn change(&mut self, table: &MovedTable, change: &RowChange<'_>, at: &str) -> Result<(), Error> {
         let incomplete = || gap("a row without its key (binlog_row_image)", at);
         let key = |row: &Option<binlog::event::Row<'_>>| match row {
@@ -295,7 +297,7 @@ impl<'m> Follower<'m> {
         self.shared.admit(table.number, key, &mut self.batch.touched)
     }
 
-    /// After an event: shares how far the stream is, and applies the batch if it is due.
+    /// After an event: publishes how far the stream is, and applies the batch if it is due.
     fn advance(&mut self, replica: &Replica, idle: Option<LogPosition>) -> Result<(), Error> {
         let progress = replica.progress();
         if !progress.is_between_transactions() {
@@ -319,7 +321,7 @@ impl<'m> Follower<'m> {
         Ok(())
     }
 
-    /// What the target has when everything was applied that the stream has delivered.
+    /// The position that the target reaches once everything that the stream has delivered is applied.
     fn position(&self, progress: &Progress, log: LogPosition) -> Position {
         match self.shared.tracking {
             Tracking::Gtids => Position { gtids: progress.mysql.clone(), log, row: None },
@@ -329,7 +331,7 @@ impl<'m> Follower<'m> {
         }
     }
 
-    /// Without changes to apply the target has what the stream has delivered.
+    /// If no changes wait to be applied, the target already has everything that the stream has delivered.
     fn nothing_to_apply(&mut self, replica: &Replica, log: LogPosition) -> Result<(), Error> {
         let mut position = self.position(replica.progress(), log);
         let tracking = self.shared.tracking;
@@ -366,11 +368,11 @@ impl<'m> Follower<'m> {
     }
 }
 
-/// Why an event cannot be followed, whichever table it is of.
+/// Why an event cannot be followed, no matter which table it concerns.
 fn obstacle(event: &Event<'_>) -> Option<&'static str> {
     match &event.body {
         Body::Incident(_) => Some("the log lacks changes (an incident)"),
-        // Without rows the event only ends a statement.
+        // A rows event without rows only ends a statement.
         Body::Rows(rows) if rows.table.is_none() && rows.changes().is_err() => Some("rows of an unknown table"),
         Body::Other(_) if event.header.flags & EventHeader::IGNORABLE == 0 => Some("an event of an unknown type"),
         _ => None,
@@ -381,7 +383,7 @@ fn gap(what: &'static str, at: &str) -> Error {
     Error::LogGap { what, position: at.to_owned() }
 }
 
-/// A server that stops ends the stream.
+/// The error for a stream that ended because the server stopped.
 const fn lost() -> binlog::Error {
     binlog::Error::Server(server::Error::Lost { phase: server::Phase::BinaryLog })
 }
@@ -390,7 +392,7 @@ const fn lost() -> binlog::Error {
 mod tests {
     use super::*;
 
-    /// An event of one type with these flags.
+    /// The bytes of an event with this type and these flags.
     fn bytes(kind: u8, flags: u16, content: &[u8]) -> Vec<u8> {
         let length = u32::try_from(content.len()).unwrap().saturating_add(19);
         let mut event = vec![0, 0, 0, 0, kind, 1, 0, 0, 0];
@@ -412,7 +414,8 @@ mod tests {
         assert_eq!(found(99, 0, b"?"), Some("an event of an unknown type"));
         assert_eq!(found(99, 0x80, b"?"), None);
         assert_eq!(found(EXECUTE_LOAD_QUERY, 0, b""), Some("an event of an unknown type"));
-        // Number of the table, flags, no additional data, one column, which is present.
+        // Table number (6 bytes), flags, length of additional data (none), number of columns, bitmap of present
+        // columns.
         let end_of_statement = [9, 0, 0, 0, 0, 0, 1, 0, 2, 0, 1, 1];
         assert_eq!(found(WRITE_ROWS, 0, &end_of_statement), None);
         assert_eq!(found(WRITE_ROWS, 0, &[&end_of_statement[..], &[0, 5]].concat()), Some("rows of an unknown table"));

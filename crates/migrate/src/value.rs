@@ -1,6 +1,6 @@
-//! Values of the binary log as texts and as literals of statements.
+//! Values of the binary log, as texts and as literals for statements.
 //!
-//! The literals store the same bits as the source has, in a session with `SET NAMES binary` and `time_zone='+00:00'`.
+//! A literal stores the same bits as at the source, in a session with `SET NAMES binary` and `time_zone='+00:00'`.
 
 use binlog::{
     Value,
@@ -15,7 +15,7 @@ pub(crate) fn is_unsigned(column: &Column) -> bool {
     column.column_type.contains("unsigned")
 }
 
-/// The text that a server sends for a value of an identity; `None` for types that are not compared, and NULL.
+/// The text that a server sends for a value of a key; `None` for NULL and for types that keys cannot have.
 #[must_use]
 pub(crate) fn text(value: &Value<'_>, unsigned: bool) -> Option<Vec<u8>> {
     Some(match value {
@@ -48,7 +48,7 @@ pub(crate) fn write(
         Value::Integer(_) | Value::Year(_) | Value::Decimal(_) => {
             out.extend(value.and_then(|value| text(value, is_unsigned(column))).ok_or(NotWritable::Type)?);
         }
-        // Every FLOAT is a DOUBLE, and the shortest digits of a DOUBLE are read back as the same bits.
+        // Every FLOAT is also a DOUBLE, and the shortest decimal text of a DOUBLE is read back as the same bits.
         Value::Float(float) => out.extend(format!("{:e}", f64::from(*float)).into_bytes()),
         Value::Double(double) => out.extend(format!("{double:e}").into_bytes()),
         Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => {
@@ -72,7 +72,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// A TIMESTAMP in UTC. Zero seconds are the zero date.
+/// A TIMESTAMP in UTC. Second zero stands for the zero date.
 fn timestamp(moment: &Timestamp) -> String {
     let fraction = fraction(moment.microseconds, moment.decimals);
     if moment.seconds == 0 {

@@ -11,7 +11,7 @@ use crate::{Error, Side, barrier::Barrier, moved_table::MovedTable, position::Ch
 const LONGEST: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(2);
 
-/// Returns when everything before the barrier is visible to new snapshots.
+/// Waits until everything before the barrier is visible to new snapshots.
 ///
 /// # Errors
 /// [`Error::NotVisible`].
@@ -51,7 +51,7 @@ fn wait_for_row(
         let table = tables.get(row.table).ok_or(Error::State { what: "position" })?;
         match source.query(&table.lock(&row.key)) {
             Ok(_) => return Ok(()),
-            // A later transaction may hold the row for long. If there is a newer one in the log, its row will do.
+            // A later transaction may hold the row for long. A row of a newer transaction, if any, serves as well.
             Err(error) if error.is_collision() => {
                 wait_on(shared, began)?;
                 row = shared.lock().begun.row().cloned().unwrap_or(row);

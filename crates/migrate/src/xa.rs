@@ -1,4 +1,4 @@
-//! XA transactions of other tables, which are prepared and committed apart.
+//! XA transactions on other tables. Their prepare and commit are separate in the log.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 pub(crate) struct Prepared(HashSet<String>);
 
 impl Prepared {
-    /// Notes a transaction, unless it is committed at once.
+    /// Notes a prepared transaction, unless it is committed at once.
     pub(crate) fn note(&mut self, prepare: &XaPrepare<'_>) {
         if !prepare.one_phase {
             let [global, branch] = [prepare.xid.global, prepare.xid.branch].map(|part| HEXLOWER.encode(part));
@@ -18,7 +18,7 @@ impl Prepared {
         }
     }
 
-    /// Takes the transaction of `XA COMMIT` or `XA ROLLBACK`. Returns whether it was noted.
+    /// Forgets the transaction that `XA COMMIT` or `XA ROLLBACK` names. Returns whether it was noted.
     pub(crate) fn take(&mut self, statement: &[u8]) -> bool {
         let text = String::from_utf8_lossy(statement).to_ascii_lowercase();
         text.split_ascii_whitespace().nth(2).is_some_and(|name| self.0.remove(name))

@@ -27,7 +27,7 @@ const SHOP: &str = r"
     CREATE TRIGGER shop.before_log BEFORE INSERT ON shop.log FOR EACH ROW SET NEW.t = NOW();
     INSERT INTO shop.customers (email) VALUES ('a'), ('b');";
 
-/// What newer versions write in another way, or have other defaults for.
+/// Definitions that newer versions print differently, or for which they have other defaults.
 const OLD: &str = r"
     CREATE DATABASE old CHARACTER SET utf8; CREATE DATABASE mb4 CHARACTER SET utf8mb4; USE old;
     CREATE TABLE numbers (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, yes TINYINT(1) DEFAULT 1, no TINYINT(1) UNSIGNED,
@@ -66,7 +66,7 @@ fn table<'c>(catalog: &'c Catalog, schema: &str, name: &str) -> &'c Table {
     catalog.tables.iter().find(|table| table.schema == schema && table.name == name).unwrap()
 }
 
-/// What does not depend on the server's version.
+/// Checks what does not depend on the server's version.
 fn is_described(found: &Catalog) {
     let names: Vec<String> = found.tables.iter().map(Table::label).collect();
     assert_eq!(names, ["shop.customers", "shop.log", "shop.orders", "shop.parts", "we`ird-schema.a b-#ü"]);
@@ -156,7 +156,7 @@ fn tables_are_created_encrypted_and_equal() {
         assert_eq!(table.encrypted, table.is_innodb(), "{}", table.label());
     }
     assert!(created.schemas.iter().all(|schema| schema.encrypted == Some(true)));
-    // What exists is left as it is, and compared.
+    // Existing tables are left as they are, and compared.
     catalog::create(&mut connect(&target), &expected, Encrypt::All).unwrap();
     target.sql("ALTER TABLE shop.customers DROP INDEX mail; ALTER TABLE shop.parts ENCRYPTION='N'").unwrap();
     let error = catalog::create(&mut connect(&target), &expected, Encrypt::All).unwrap_err();
@@ -190,7 +190,7 @@ fn old_definitions_are_equal(target: Kind) {
     let created = catalog::create(&mut connect(&target), &expected, Encrypt::All);
     let created = created.unwrap_or_else(|error| panic!("{error:#?}"));
     assert!(created.tables.iter().all(|table| table.encrypted));
-    // The collation that the source has by default is another one than the target's.
+    // The source's default collation differs from the target's.
     target.sql("ALTER TABLE mb4.plain CONVERT TO CHARACTER SET utf8mb4").unwrap();
     let error = catalog::create(&mut connect(&target), &expected, Encrypt::All).unwrap_err();
     assert!(matches!(&error, Error::Structure { differences } if differences[0].table.1 == "plain"), "{error}");

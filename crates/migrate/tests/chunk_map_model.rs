@@ -1,6 +1,6 @@
-//! The rules of copying while rows change, as a model: a source whose transactions become visible later than they are
-//! in its log, chunks, a stream, and crashes. With all rules, both ends are equal in the end, whatever happens in
-//! between. Without any one of them, a difference is found.
+//! A model of the rules for copying rows while they change: a source whose transactions become visible later than they
+//! are logged, chunks, a stream, and crashes. With all rules, both ends are equal in the end in every run. Without any
+//! single rule, a difference is found.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,12 +14,12 @@ use proptest::{
 
 /// Identities of rows.
 type Key = u8;
-/// Two columns, so that an update can leave one unchanged.
+/// Two columns, so that an update can change one and leave the other.
 type Row = [u8; 2];
 
 const KEYS: Key = 6;
 
-/// How a read of a chunk knows that what was delivered is visible.
+/// How the reader of a chunk waits until delivered transactions are visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// The source says which transactions it has executed.
@@ -38,7 +38,7 @@ enum Without {
     Barrier,
     /// An update changes the columns that changed instead of storing the whole image.
     WholeImages,
-    /// After a crash the stream goes on where it was, although what it had delivered is lost.
+    /// After a crash the stream continues where it was, although the target lost what the stream had delivered.
     StoredPosition,
     /// Without GTIDs: transactions become visible in any order (`binlog_order_commits=OFF`).
     Order,
@@ -48,7 +48,7 @@ enum Without {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A transaction that inserts or updates a row, or deletes it, or moves it to another identity.
+    /// A transaction that inserts, updates or deletes a row, or moves it to another identity.
     Write {
         key: Key,
         column: usize,
@@ -101,9 +101,9 @@ struct Change {
 
 struct InFlight {
     number: u64,
-    /// Number of transactions of which the stream had delivered something when the chunk began.
+    /// Number of transactions that the stream had begun to deliver when the chunk began.
     delivered: usize,
-    /// A row of the newest of them.
+    /// A row of the newest of these transactions.
     row: Option<Key>,
     rows: Option<BTreeMap<Key, Row>>,
 }
@@ -117,7 +117,7 @@ struct World {
     visible: Vec<bool>,
     /// The next change to deliver: transaction, and change within it.
     next: (usize, usize),
-    /// The newest transaction of which something was delivered, and one of its rows.
+    /// The newest transaction that the stream has begun to deliver, and one of its rows.
     newest: Option<(usize, Key)>,
     window: Vec<Change>,
     map: ChunkMap<Key>,
@@ -180,13 +180,13 @@ impl World {
         self.visible.push(false);
     }
 
-    /// Whether a transaction that is not visible has changed a row: it holds its lock.
+    /// Whether a transaction that is not yet visible has changed the row, and so holds its lock.
     fn is_locked(&self, key: Key) -> bool {
         let open = self.log.iter().zip(&self.visible).filter(|(_, visible)| !**visible);
         open.flat_map(|(changes, _)| changes).any(|change| change.key == key)
     }
 
-    /// Makes a transaction visible. A later one never before one that has changed the same row.
+    /// Makes a transaction visible, but never before an earlier transaction that has changed the same row.
     fn show(&mut self, skip: usize) {
         let hidden: Vec<usize> = (0..self.log.len()).filter(|number| !self.visible[*number]).collect();
         let skip = if self.without == Without::Order { skip } else { 0 };
@@ -198,7 +198,7 @@ impl World {
         }
     }
 
-    /// Transactions of which something was delivered.
+    /// Number of transactions that the stream has begun to deliver.
     fn begun(&self) -> usize {
         self.next.0 + usize::from(self.next.1 > 0)
     }
@@ -275,7 +275,7 @@ impl World {
         }
     }
 
-    /// Err: the range was not empty.
+    /// Returns an error if the range was not empty.
     fn load(&mut self) -> Result<(), String> {
         let Some(InFlight { number, rows: Some(rows), .. }) = &self.in_flight else { return Ok(()) };
         for (key, row) in rows {
@@ -313,7 +313,7 @@ impl World {
         Ok(())
     }
 
-    /// Everything comes to an end.
+    /// Makes all transactions visible, loads the remaining chunks, applies the rest of the log, and compares both ends.
     fn finish(&mut self) -> Result<(), String> {
         self.visible.fill(true);
         while !self.map.is_complete() {

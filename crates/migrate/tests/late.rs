@@ -1,5 +1,5 @@
-//! A transaction that is in the source's log long before it is visible: semi-synchronous replication waits in between for
-//! a replica that never answers. The chunks must have it all the same, because its change is dropped.
+//! A transaction that is in the source's log long before it is visible: in between, semi-synchronous replication waits
+//! for a replica that never answers. The chunks must still contain its change, because the stream drops it.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -14,7 +14,7 @@ use harness::Kind;
 use migrate::{Error, Until};
 use support::{Kinds, Pair};
 
-/// A table whose rows are in the order of another key than its identity, the first by name.
+/// A table whose rows are stored in the order of another key than its identity, which is the first key by name.
 const SECOND: &str =
     "CREATE TABLE shop.second (a INT NOT NULL, b INT NOT NULL, v VARCHAR(10), UNIQUE KEY z (a), UNIQUE KEY y (b));
     INSERT INTO shop.second VALUES (1, 9, 'early'), (2, 8, 'early')";
@@ -25,7 +25,7 @@ const WAIT: Duration = Duration::from_secs(3);
 const SEMI_SYNCHRONOUS: &str = "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so';
     SET GLOBAL rpl_semi_sync_source_timeout = 3000; SET GLOBAL rpl_semi_sync_source_enabled = ON";
 
-/// Migrates while `statement` is in the log and not visible. `rows` must be equal at both ends then.
+/// Migrates while the change of `statement` is in the log but not visible. `rows` must then be equal at both ends.
 fn is_not_lost(kinds: Kinds, statement: &'static str, rows: &str) {
     let Some(pair) = Pair::of_kinds(kinds, 300) else { return };
     pair.source.sql(SECOND).unwrap();
@@ -55,7 +55,7 @@ fn is_not_lost(kinds: Kinds, statement: &'static str, rows: &str) {
     pair.assert_equal();
 }
 
-/// Finds the row by its place, so that nothing locks the index of its identity.
+/// Finds the row by its place, so that the statement does not lock the index of the identity.
 const UPDATE: (&str, &str) =
     ("UPDATE shop.second SET v = 'late' WHERE a = 1", "SELECT a, b, v FROM shop.second ORDER BY a");
 const DELETE: (&str, &str) = ("DELETE FROM shop.item WHERE id = 150", "SELECT COUNT(*) FROM shop.item");

@@ -31,11 +31,11 @@ fn rows_are_equal_after_a_migration_under_writes() {
     migrate::run(&settings, &mut note).unwrap();
     let during = writers.acknowledged.load(Ordering::Relaxed);
     assert!(during > 100, "{during}");
-    // Everything is compared while writes go on, down to rows that change all the time.
+    // Everything is compared while writes continue, down to single rows that change all the time.
     settings.until = Until::Verified;
     migrate::run(&settings, &mut |_| {}).unwrap();
     writers.stop();
-    // Only what has changed since then is left.
+    // Only rows that have changed since then are left.
     let verified = migrate::run(&settings, &mut note).unwrap();
     assert_eq!(phases, [Phase::Copy, Phase::Copied, Phase::Copied]);
     assert!(verified.chunks > 20 && verified.open == 0, "{verified:?}");
@@ -96,7 +96,7 @@ fn rows_that_differ_are_named() {
     let Some(pair) = Pair::start(3000) else { return };
     let settings = pair.addresses().settings();
     migrate::run(&settings, &mut |_| {}).unwrap();
-    // One of each kind, and two rows that exchange a value, which a checksum of CRCs does not see.
+    // One difference of each kind, and two rows that exchange a value, which a checksum of CRCs would miss.
     pair.target
         .sql(
             "SET sql_log_bin = 0; UPDATE shop.item SET doc = NULL WHERE id = 17; DELETE FROM shop.item WHERE id = 2000; \
@@ -140,7 +140,7 @@ fn what_a_checksum_could_miss_is_found() {
         .unwrap();
     let settings = pair.addresses().settings();
     migrate::run(&settings, &mut |_| {}).unwrap();
-    // As DOUBLE, both sets are 2^63.
+    // Converted to DOUBLE, both sets are 2^63.
     pair.target
         .sql(
             "SET sql_log_bin = 0; UPDATE shop.flag SET s = 'm1,m63' WHERE id = 1;
@@ -154,7 +154,7 @@ fn what_a_checksum_could_miss_is_found() {
     let Error::Divergence(divergences) = error else { panic!("{error}") };
     let mut found: Vec<_> = divergences.iter().map(|it| (it.table.as_str(), it.key.as_str(), it.kind)).collect();
     found.sort_by_key(|(table, key, _)| (*table, *key));
-    // The servers cannot give the text of the JSON value any more, so nobody knows that it is equal.
+    // The servers can no longer compute the text of the JSON value, so equality is unknown.
     let different = DivergenceKind::Different;
     assert_eq!(
         found,
@@ -173,7 +173,7 @@ fn found(pair: &Pair, check: &str) -> Vec<Finding> {
 fn json_that_text_cannot_hold_is_refused() {
     let Some(pair) = Pair::start(300) else { return };
     assert_eq!(found(&pair, "tables.json"), []);
-    // Of the same length as a DOUBLE with the same text.
+    // Has the same length as a DOUBLE with the same text.
     let price = "JSON_OBJECT('a', JSON_ARRAY(1, JSON_OBJECT('price', CAST(12345.67 AS DECIMAL(7, 2)))))";
     for value in [price, "CAST(CAST('2026-01-01' AS DATE) AS JSON)"] {
         pair.source.sql(&format!("UPDATE shop.item SET doc = {value} WHERE id = 200")).unwrap();
@@ -184,7 +184,7 @@ fn json_that_text_cannot_hold_is_refused() {
         pair.source.sql("UPDATE shop.item SET doc = CAST('{\"price\": 12345.67}' AS JSON) WHERE id = 200").unwrap();
         assert_eq!(found(&pair, "tables.json"), [], "{value}");
     }
-    // The same while the migration goes on.
+    // The same values while the migration runs.
     let settings = pair.addresses().settings();
     migrate::run(&settings, &mut |_| {}).unwrap();
     pair.source.sql(&format!("UPDATE shop.item SET doc = {price} WHERE id = 201")).unwrap();
@@ -229,7 +229,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
         }
     });
     let done = done.unwrap();
-    // The writers go on, and are refused.
+    // The writers continue, and are refused.
     std::thread::sleep(Duration::from_millis(300));
     let acknowledged = writers.stop();
     assert_eq!(steps, ["fenced", "drained", "verified", "switched"]);
@@ -242,13 +242,13 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "1");
     let counter = "SET information_schema_stats_expiry = 0; SELECT auto_increment FROM information_schema.tables WHERE table_name = 'item'";
     assert_eq!(pair.source.value(counter).unwrap(), pair.target.value(counter).unwrap());
-    // Again: nothing is left to do.
+    // Repeated: nothing is left to do.
     assert_eq!(migrate::cut_over(&settings, &mut |_| {}).unwrap().blocked, None);
     assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop().filter)), Err(Error::Switched)));
-    // The target has writes of its own from now on, which nothing may overwrite.
+    // From now on the target has writes of its own, which nothing may overwrite.
     assert!(matches!(migrate::run(&settings, &mut |_| {}), Err(Error::Switched)));
     assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
-    // What cannot be saved is not removed.
+    // If the proof cannot be saved, the state is not removed.
     let fail = |_: &migrate::Proof| -> Result<(), Error> { Err(Error::Stopped) };
     let failed = migrate::finish(&settings.target, Some(fail)).unwrap_err();
     assert!(matches!(failed, Error::Stopped), "{failed}");
@@ -263,7 +263,8 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
 }
 
-/// Cuts over, and does something when a step was done. The source takes writes again.
+/// Cuts over, and calls `act` after the step `step`. Asserts that the cut-over fails, and that the source takes writes
+/// again.
 fn failed_cut_over(pair: &Pair, settings: &Settings, step: &str, act: &dyn Fn()) -> Error {
     let mut done = false;
     let error = migrate::cut_over(settings, &mut |event| {
@@ -314,7 +315,7 @@ fn a_cut_over_that_fails_gives_the_source_back() {
     settings.max_blocked = Duration::from_secs(1);
     let late = || {
         std::thread::sleep(Duration::from_secs(3));
-        // Lifted although the cut-over still waits.
+        // The fence is lifted although the cut-over still waits.
         assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
     };
     let error = failed_cut_over(&pair, &settings, "fenced", &late);

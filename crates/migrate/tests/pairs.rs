@@ -1,5 +1,5 @@
-//! The whole way of a migration between each pair of kinds of servers: tables created, copied and followed while the
-//! source is written to, a planted difference found, the cut-over under writes.
+//! A complete migration between each pair of kinds of servers: tables are created, copied and followed while clients
+//! write to the source, a planted difference is found, and the cut-over happens under writes.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ use support::{Kinds, Pair, shop, writers::Writers};
 
 const ROWS: u32 = 1500;
 
-/// Plans with the accounts of the migration: nothing may block it.
+/// Plans with the accounts of the migration. Nothing may block it.
 fn is_planned(settings: &Settings) {
     let plan = plan(&settings.source, &settings.target, shop()).unwrap();
     let found = plan.checks.iter().filter(|check| matches!(check.result, CheckState::Found | CheckState::Unknown));
@@ -51,7 +51,7 @@ fn proven(verdict: ProofVerdict) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every row is compared while the writers go on, which leave the planted row alone.
+/// Every row is compared while the writers continue. They never write to the planted row.
 fn the_planted_row_alone_differs(pair: &Pair, settings: &Settings) {
     let change =
         |body: &str| format!("SET sql_log_bin = 0; UPDATE shop.wide SET body = {body} WHERE day = '1999-01-01'");

@@ -7,13 +7,13 @@ use zeroize::Zeroizing;
 
 use crate::{Config, Error};
 
-/// The token that a request has to carry, if there is one.
+/// The token that every request must carry, if the configuration has one.
 #[derive(Default)]
 pub(crate) struct Access {
     token: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// A shorter token could be guessed.
+/// Minimum length of a token in bytes: a shorter one could be guessed.
 const SHORTEST: usize = 16;
 
 impl Access {

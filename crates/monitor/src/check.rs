@@ -17,7 +17,7 @@ use crate::schedule::Scope;
 use crate::state::StateDir;
 use crate::{Config, Error};
 
-/// The level of a check, as monitoring plug-ins have it.
+/// The level of a check, as defined for monitoring plug-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing is wrong.
@@ -63,12 +63,12 @@ impl Check {
     }
 }
 
-/// Audits all servers once. Files and host are read in a full check only; otherwise what the last full round of a running
-/// monitor found counts, if there is one. Nothing is stored.
+/// Audits all servers once, and stores nothing. Only a full check reads files and host. A light check takes the
+/// findings about them from the last full round that a monitor has stored, if there is one.
 ///
 /// # Errors
-/// Errors of the configuration; [`Error::File`] if stored facts cannot be read. A server that cannot be audited is in the
-/// result.
+/// Errors of the configuration; [`Error::File`] if stored facts cannot be read. A server that cannot be audited is in
+/// the result.
 pub fn check_once(config: Config, scope: Scope, warn: impl Fn(&str) + Send + Sync + 'static) -> Result<Check, Error> {
     let (fleet, rules) = (config.fleet()?, Arc::new(config.rules()?));
     let state = StateDir::read_only(&config.state_directory);
@@ -96,7 +96,7 @@ pub fn check_once(config: Config, scope: Scope, warn: impl Fn(&str) + Send + Syn
     Ok(Check::new(outcome, config.check))
 }
 
-/// A round within the time limit. A thread that does not end ends with the process.
+/// Does a round in a thread, within the time limit. A thread that exceeds the limit runs until the process ends.
 fn limited(
     config: &Arc<Config>,
     rules: &Arc<Rules>,

@@ -47,7 +47,7 @@ pub struct Config {
     /// Longest time for one round of one server.
     #[serde(default = "default_time_limit", deserialize_with = "interval")]
     pub(crate) time_limit: Duration,
-    /// Directory of the register of keys, if it is not where `sealant keys` has it.
+    /// Directory of the register of keys, if it differs from the default of `sealant keys`.
     key_register: Option<PathBuf>,
     /// Whether full rounds read every page.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Config {
     pub(crate) token_file: Option<PathBuf>,
     /// Certificates of the pages.
     pub(crate) tls: Option<Tls>,
-    /// What `monitor check` calls WARNING and CRITICAL.
+    /// Severities at which `monitor check` reports WARNING and CRITICAL.
     #[serde(default)]
     pub(crate) check: Thresholds,
     /// Path of this file.
@@ -76,11 +76,11 @@ pub(crate) struct Tls {
     pub(crate) certificate: PathBuf,
     /// Its key, PEM.
     pub(crate) key: PathBuf,
-    /// Authority of the readers' certificates, PEM; without it readers need none.
+    /// Authority that issues client certificates to readers, PEM; without it, readers need no certificate.
     pub(crate) client_ca: Option<PathBuf>,
 }
 
-/// Severities of failures from which on a check is WARNING or CRITICAL.
+/// Minimum severity of a failure for WARNING, and for CRITICAL.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Thresholds {
@@ -159,8 +159,8 @@ impl Config {
         }
     }
 
-    /// Findings tell an attacker where to look: only this host may read them without TLS and without a proof of who
-    /// reads.
+    /// Findings tell an attacker where to look. A listener that other hosts can reach therefore needs TLS, and a token
+    /// or client certificates.
     fn check_listeners(&self) -> Result<(), Error> {
         let readers_are_known =
             self.token_file.is_some() || self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());

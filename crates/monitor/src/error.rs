@@ -34,7 +34,7 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// A listener that other hosts reach lacks TLS, or a way to tell who may read.
+    /// A listener that other hosts can reach lacks TLS, or lacks both a token and client certificates.
     #[error("{}: {address} is reachable from other hosts, but {missing} is not set", path.display())]
     OpenListener {
         /// Path of the configuration.
@@ -78,7 +78,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the configuration is wrong, and not the world around it.
+    /// Whether the cause is a wrong configuration, rather than the system or the network.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         match self {

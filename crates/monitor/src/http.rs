@@ -1,4 +1,4 @@
-//! The pages: what a request gets.
+//! The pages, and the answers to HTTP requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -84,7 +84,7 @@ pub(crate) async fn answer<B>(request: Request<B>, pages: Arc<Pages>, access: Ar
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
     }
     let path = request.uri().path();
-    // Says whether the monitor works, to load balancers, which have no token.
+    // Load balancers, which have no token, ask here whether the monitor works.
     if path == "/healthz" {
         return pages.health();
     }
@@ -114,7 +114,7 @@ pub(crate) async fn answer<B>(request: Request<B>, pages: Arc<Pages>, access: Ar
     response
 }
 
-/// Prometheus lists the formats that it understands; the first is the one it prefers.
+/// Whether the client accepts OpenMetrics. Prometheus lists all formats that it understands.
 fn wants_openmetrics(headers: &HeaderMap) -> bool {
     let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     accepts.is_some_and(|accepts| accepts.contains("application/openmetrics-text"))
@@ -128,7 +128,7 @@ fn text(status: StatusCode, text: String) -> Response<Full<Bytes>> {
     response
 }
 
-/// Findings stay on the page: not in caches, not in other sites' frames, and nothing is loaded from elsewhere.
+/// Keeps findings on the page: no caches, no frames of other sites, no resources from elsewhere.
 fn harden(headers: &mut HeaderMap) {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
                   frame-ancestors 'none'; base-uri 'none'; form-action 'none'";

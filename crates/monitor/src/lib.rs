@@ -5,8 +5,8 @@
 //! - [`serve()`]: the listeners, with `/metrics`, `/healthz` and the report at `/`;
 //! - [`check_once`] and [`Check`]: one round, and one line about it, for monitoring systems that run plug-ins.
 //!
-//! A light round reads what the server itself tells and what its ports answer; a full round also reads files and host.
-//! The files and the host of the last full round are judged together with each light one.
+//! A light round queries the server and probes its ports; a full round also reads files and host. The pages combine the
+//! findings of the last light round with those of the last full round that need files or host.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation, clippy::arithmetic_side_effects)]
 

@@ -20,7 +20,7 @@ pub struct Measurements {
 /// The certificate of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateExpiry {
-    /// Name of the port, as [`audit::facts::wire::Port`] has it.
+    /// Name of the port, as in [`audit::facts::wire::Port`].
     pub port: &'static str,
     /// End of its validity.
     pub not_after: Timestamp,
@@ -36,7 +36,7 @@ pub struct KeyRotation {
 }
 
 impl Measurements {
-    /// Those of these facts.
+    /// Extracts the dates from facts.
     #[must_use]
     pub fn new(facts: &Facts) -> Self {
         let register = facts.register.as_ref().and_then(|register| register.as_ref().ok());

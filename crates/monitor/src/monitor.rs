@@ -29,7 +29,7 @@ pub struct Monitor {
 
 struct Shared {
     fleet: Mutex<FleetState>,
-    /// A server was added, finished or freed.
+    /// Notified when a server was added, when its round has ended, and when its abandoned thread has ended.
     changed: Condvar,
     /// Increases with each change of what the pages show.
     generation: AtomicU64,
@@ -51,11 +51,11 @@ struct MonitoredServer {
     schedule: Schedule,
     /// Number of the round in progress.
     round: Option<u64>,
-    /// The round has exceeded its time limit: it keeps the server busy until its thread ends.
+    /// Whether the round has exceeded its time limit. The server stays busy until the round's thread ends.
     is_abandoned: bool,
     /// The last full round.
     full: Option<Round>,
-    /// What the pages show: the last light round, and what only the last full one can know.
+    /// What the pages show: findings of the last light round, and those of the last full round that need files or host.
     outcome: Outcome,
     view: ServerView,
 }
@@ -71,8 +71,8 @@ struct Job {
     rules: Arc<Rules>,
 }
 
-/// Which servers a thread serves. Those whose last round failed may take long to fail again: they have threads of their
-/// own, so that they do not delay the others.
+/// Which servers a thread audits. A server whose last round failed may take long to fail again, so failing servers have
+/// their own threads and do not delay the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lane {
     Healthy,
@@ -177,7 +177,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Audits servers of the lane, one after the other, for ever.
+    /// Audits servers of the lane, one after the other, without end.
     fn work(self: Arc<Self>, lane: Lane) {
         loop {
             let job = Arc::new(self.next_job(lane));
@@ -217,7 +217,7 @@ impl Shared {
                         return Job {
                             name: server.view.name.clone(),
                             member: server.member.clone(),
-                            // Saved facts are what they are.
+                            // Saved facts may include files and host, so each of their rounds is a full one.
                             scope: if server.member.is_recorded() { Scope::Full } else { scope },
                             started: now,
                             number,
@@ -255,12 +255,12 @@ impl Shared {
         Ok(receiver)
     }
 
-    /// The result of the round; `None` if it has not ended within its time limit, and its thread is left alone.
+    /// The result of the round; `None` if the round exceeded its time limit. Its thread then continues on its own.
     fn wait(&self, results: &mpsc::Receiver<RoundResult>, job: &Job) -> Option<RoundResult> {
         if let Some(result) = wait(results, job.config.time_limit) {
             return Some(result);
         }
-        // The thread sends its result with the fleet locked.
+        // The thread sends its result while it holds this lock: the result is here by now, or the round is abandoned.
         let mut state = self.lock();
         let late = results.try_recv().ok();
         if late.is_none() {
@@ -303,7 +303,8 @@ impl Shared {
             let mut state = self.lock();
             let intervals = state.config.intervals();
             state.of_job(job).is_some_and(|server| {
-                // Saved facts have no light round, which after a full one shows whether the server is there.
+                // After a failed full round, a light round shows whether the server still answers. Saved facts have no
+                // light rounds, so their failure counts as one.
                 let scope = if server.member.is_recorded() { Scope::Light } else { job.scope };
                 let up = server.view.up;
                 server.schedule.failed(scope, job.started, now, intervals);
@@ -330,7 +331,7 @@ impl FleetState {
 }
 
 impl MonitoredServer {
-    /// A server, with what an earlier process has stored about it.
+    /// A server, with the results that an earlier process has stored.
     fn stored(
         member: Member,
         first: Schedule,
@@ -374,7 +375,7 @@ impl MonitoredServer {
         server
     }
 
-    /// Takes over the state of the same server of the fleet before a reload.
+    /// Takes over the state that the same server had before a reload.
     fn continue_from(&mut self, old: Self, intervals: Intervals, now: Duration) {
         let error = old.outcome.servers.iter().find_map(|server| server.error.clone());
         self.schedule = old.schedule;
@@ -393,8 +394,8 @@ impl MonitoredServer {
         }
     }
 
-    /// Takes what a round found. Returns false if the files of the server have to be read: a light round shows that it
-    /// is not the server of the last full round.
+    /// Takes over the results of a round. Returns false if a full round is needed: the light round shows another server
+    /// than the last full one.
     fn take(&mut self, round: Round) -> bool {
         if round.scope == Scope::Full {
             self.view.measurements = round.measurements.clone();
@@ -415,7 +416,7 @@ impl MonitoredServer {
         true
     }
 
-    /// The last round failed: what was found before is kept.
+    /// Records that the last round failed. Earlier findings are kept.
     fn set_error(&mut self, reason: &str) {
         self.view.up = Some(false);
         for server in &mut self.outcome.servers {
@@ -452,7 +453,7 @@ impl ServerView {
     }
 }
 
-/// Lines about what is different from the round before; only totals for the first one.
+/// Lines about the differences from the previous round; only totals for the first round.
 fn changes(before: &Outcome, after: &Outcome, was_up: Option<bool>) -> Vec<String> {
     fn failures(outcome: &Outcome) -> BTreeSet<(&str, &str)> {
         let failed = |finding: &&Finding| finding.status == Status::Fail;

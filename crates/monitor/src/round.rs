@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 use crate::schedule::Scope;
 use crate::{Config, Measurements};
 
-/// Nobody can be asked for a password.
+/// A monitor has no terminal, so nobody can be asked for a password.
 struct NoPrompt;
 
 impl Prompt for NoPrompt {
@@ -51,17 +51,17 @@ pub(crate) fn wait(results: &Receiver<RoundResult>, limit: Duration) -> Option<R
     }
 }
 
-/// Why a server was not audited whose round exceeded its time limit.
+/// The error of a round that exceeded its time limit.
 pub(crate) fn timed_out(scope: Scope, limit: Duration) -> String {
     format!("the {} round did not end within {} s", scope.as_str(), limit.as_secs())
 }
 
-/// What a round found.
+/// Results of a round.
 pub(crate) struct Round {
     pub(crate) scope: Scope,
     pub(crate) outcome: Outcome,
     pub(crate) measurements: Measurements,
-    /// Checks that judge differently without files and host. Empty for a light round.
+    /// Ids of the checks whose findings are different without files and host. Empty for a light round.
     from_files: BTreeSet<String>,
 }
 
@@ -97,7 +97,7 @@ impl Round {
         Self { scope, outcome, measurements: Measurements::new(facts), from_files }
     }
 
-    /// Whether both rounds are of one server: a name can be given to another one.
+    /// Whether both rounds audited the same server: a name may belong to another server by now.
     pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         let id =
             |round: &Self| round.outcome.servers.iter().map(|server| server.server_uuid.clone()).collect::<Vec<_>>();
@@ -107,8 +107,8 @@ impl Round {
     }
 }
 
-/// The findings of a light round, and those of the last full round of the checks that need files or the host. Facts of
-/// two rounds are never judged together: a table may have been rebuilt in between.
+/// Combines the findings of a light round with those of the last full round, from the checks that need files or host.
+/// Facts of two rounds are never judged together: a table may have been rebuilt in between.
 pub(crate) fn combined(full: &Round, light: &Round) -> Outcome {
     let mut outcome = Outcome::empty(light.outcome.judged_at);
     let from_files = |finding: &&Finding| full.from_files.contains(&finding.id);
@@ -134,7 +134,7 @@ fn differing(with: &Outcome, without: &Outcome) -> BTreeSet<String> {
     with.symmetric_difference(&without).map(|(id, ..)| (*id).to_owned()).collect()
 }
 
-/// What a finding says, without its evidence.
+/// The parts of a finding that are compared: all except message, evidence and remedy.
 type Key<'f> = (&'f str, &'f str, Status, Severity, Option<EvidenceGrade>);
 
 fn keys(outcome: &Outcome) -> BTreeSet<Key<'_>> {

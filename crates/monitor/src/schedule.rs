@@ -5,7 +5,7 @@ use std::time::Duration;
 /// What a round reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// What the server tells and what its ports answer.
+    /// The results of SQL queries and of probes of the server's ports.
     Light,
     /// Its files and its host, too.
     Full,
@@ -41,9 +41,9 @@ pub(crate) struct Schedule {
     failures: [u32; 2],
 }
 
-/// The longest wait for the next light round after failures, in intervals.
+/// Maximum wait for the next light round after failures, in light intervals.
 const MOST_INTERVALS: u32 = 8;
-/// First rounds take place within this time, if the interval is not shorter.
+/// Maximum time over which the first rounds of all servers are spread.
 const FIRST_LIGHT: Duration = Duration::from_secs(60);
 const FIRST_FULL: Duration = Duration::from_secs(3600);
 
@@ -59,7 +59,7 @@ impl Schedule {
         Self { light: share(intervals.light.min(FIRST_LIGHT)), full: share(full.min(FIRST_FULL)), failures: [0; 2] }
     }
 
-    /// Moves the first full round to when it is due after one that took place `ago`.
+    /// Schedules the first full round one interval after the last one, which took place `ago`.
     pub(crate) fn with_full_round(self, ago: Duration, intervals: Intervals, now: Duration) -> Self {
         Self { full: now.saturating_add(intervals.full.saturating_sub(ago)).max(self.light), ..self }
     }
@@ -79,9 +79,10 @@ impl Schedule {
         }
     }
 
-    /// A round that began at `started` failed, at the time `now`. A light one is due again after one light interval, then
-    /// two, four, up to eight. After a full one a light one is due at once, because files that cannot be read say
-    /// nothing about the server; the next full one comes after twice the light interval, then four, eight, and so on.
+    /// A round that began at `started` failed at `now`. A failed light round is repeated after one light interval, then
+    /// after two, four, up to eight. After a failed full round a light one is due at once, because files that cannot be
+    /// read do not show whether the server answers. The next full round is due after two light intervals, then four,
+    /// eight, and so on, up to twice the full interval.
     pub(crate) fn failed(&mut self, scope: Scope, started: Duration, now: Duration, intervals: Intervals) {
         let [light, full] = &mut self.failures;
         let wait = |failures: &mut u32, most: Duration| {
@@ -103,13 +104,13 @@ impl Schedule {
         }
     }
 
-    /// Uses other intervals from now on. A server that fails is tried at once: what was wrong may be corrected.
+    /// Uses other intervals from now on. A failing server is tried at once: the cause may have been corrected.
     pub(crate) fn adapt(&mut self, intervals: Intervals, now: Duration) {
         self.light = if self.is_failing() { now } else { self.light.min(now.saturating_add(intervals.light)) };
         self.full = self.full.min(now.saturating_add(intervals.full));
     }
 
-    /// The next round is a full one, as soon as possible.
+    /// Makes the next round a full one, as soon as possible.
     pub(crate) fn request_full(&mut self, now: Duration) {
         self.full = now.min(self.light);
     }

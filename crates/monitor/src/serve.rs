@@ -32,7 +32,7 @@ const CONNECTION_LIMIT: Duration = Duration::from_secs(60);
 /// Maximum number of simultaneous connections.
 const CONNECTIONS: usize = 64;
 
-/// What a reload replaces.
+/// The part of the listeners' state that a reload replaces.
 struct Gate {
     access: Arc<Access>,
     tls: Option<TlsAcceptor>,
@@ -75,7 +75,7 @@ pub fn serve(path: &Path, render: Box<Render>, log: Arc<Log>) -> Result<(), Erro
         log("stopped");
         Ok::<_, Error>(())
     })?;
-    // A page that is being rendered must not delay the end.
+    // A page that is being rendered must not delay the exit.
     runtime.shutdown_background();
     Ok(())
 }

@@ -17,14 +17,14 @@ use crate::schedule::Scope;
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
-    /// Holds the lock of the process that writes.
+    /// Keeps the directory locked; `None` if it is only read.
     _lock: Option<File>,
 }
 
 const LOCK: &str = "lock";
 
 impl StateDir {
-    /// Creates the directory, accessible only to its owner, if it does not exist, and locks it.
+    /// Locks the directory. If it does not exist, creates it first, accessible only to its owner.
     ///
     /// # Errors
     /// [`Error::File`]; [`Error::Busy`] if another monitor has locked it.
@@ -39,13 +39,13 @@ impl StateDir {
         }
     }
 
-    /// The directory for reading only: without a lock, and it need not exist.
+    /// A directory that is only read: it is not locked, and need not exist.
     pub(crate) fn read_only(path: &Path) -> Self {
         Self { path: path.to_owned(), _lock: None }
     }
 
-    /// The facts of the server's last round of this scope; `None` if there are none that this release can use: the next
-    /// round replaces them.
+    /// The facts of the server's last round of this scope. `None` if there are none, or if this release cannot use
+    /// them; the next round replaces them.
     ///
     /// # Errors
     /// [`Error::File`] if there is a file that cannot be read.
@@ -71,7 +71,8 @@ impl StateDir {
         written.map_err(|source| Error::File { path, source })
     }
 
-    /// Names of servers may contain any character: the file's name is the readable part of it, and a hash.
+    /// Path of the server's facts. A server's name may contain any character, so the file's name has only its ordinary
+    /// characters, and a hash of the name.
     fn file(&self, server: &str, scope: Scope) -> PathBuf {
         const LONGEST: usize = 80;
         let readable = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };

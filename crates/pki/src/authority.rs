@@ -57,7 +57,7 @@ pub struct IssueRequest {
     pub replace: bool,
 }
 
-/// What is to be renewed.
+/// Selects the certificates to renew.
 #[derive(Clone, Debug)]
 pub enum RenewalSelector {
     /// The authority itself: certificates it has issued stay valid.
@@ -118,9 +118,9 @@ impl Authority {
         Ok(files)
     }
 
-    /// Renews what is `due` in the directory of an authority; `days` default to [`AUTHORITY_DAYS`] and [`LEAF_DAYS`].
-    /// A failure of one certificate does not stop the others: the first error is returned together with the renewed
-    /// files.
+    /// Renews the certificates that `due` selects in an authority's directory; `days` default to [`AUTHORITY_DAYS`] and
+    /// [`LEAF_DAYS`]. A failure of one certificate does not stop the others: the first error is returned together with
+    /// the renewed files.
     ///
     /// # Errors
     /// As [`Self::open`], [`Self::extend`] and [`Self::due`].
@@ -295,7 +295,7 @@ fn common(subject: &str, days: u32) -> Result<CertificateParams, Error> {
     Ok(params)
 }
 
-/// The time that many days later, limited to the maximum.
+/// The time `days` days after `now`, limited to the latest time that can be represented.
 fn later(now: Timestamp, days: u32) -> Timestamp {
     let span = SignedDuration::from_hours(i64::from(days).saturating_mul(24));
     now.saturating_add(span).unwrap_or(Timestamp::MAX)

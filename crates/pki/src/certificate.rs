@@ -25,7 +25,7 @@ const MAX_DER_BYTES: usize = 256 * 1024;
 pub struct Certificate {
     /// Subject as `CN=…, O=…`.
     pub subject: String,
-    /// Issuer in the same form.
+    /// Issuer as `CN=…, O=…`.
     pub issuer: String,
     /// Serial number, lower-case hexadecimal without separators.
     pub serial_hex: String,
@@ -120,8 +120,7 @@ impl Certificate {
 
     /// Whether the certificate names `host`, as a client checks it.
     ///
-    /// Addresses match only address entries. A `*` stands for exactly one
-    /// leftmost label (RFC 6125, section 6.4.3).
+    /// Addresses match only address entries. A `*` stands for exactly one leftmost label (RFC 6125, section 6.4.3).
     pub fn names_host(&self, host: &str) -> bool {
         if let Ok(address) = host.parse::<IpAddr>() {
             let only_common_name = self.san_dns.is_empty() && self.san_ip.is_empty();

@@ -13,7 +13,7 @@ use x509_parser::{certificate::X509Certificate, public_key::PublicKey};
 
 use crate::{Fingerprint, certificate, signature};
 
-/// webpki verifies no signature by a shorter RSA key, so even a valid one is rejected.
+/// Minimum length of RSA keys. webpki rejects every signature by a shorter key, even a valid one.
 const MIN_RSA_BITS: usize = 2048;
 
 /// Why a certificate chain was not accepted.
@@ -32,7 +32,7 @@ pub enum Untrusted {
     WeakSignature,
     /// The chain is valid, but the leaf's key is too short for its signatures to be accepted.
     ShortKey,
-    /// Its fingerprint is not one of those given.
+    /// The certificate's fingerprint is not one of the given fingerprints.
     OtherFingerprint {
         /// Fingerprint of the presented certificate.
         found: Fingerprint,
@@ -76,8 +76,8 @@ pub enum Purpose {
     Client,
 }
 
-/// Checks that a chain, which begins with the certificate itself, leads to one of the trusted certificates at that
-/// time.
+/// Checks that a chain, which begins with the certificate itself, leads to one of the trusted certificates at the time
+/// `now`.
 ///
 /// # Errors
 /// [`Untrusted`] says why it does not.
@@ -104,7 +104,7 @@ pub fn key_is_checked(certificate: &CertificateDer<'_>) -> bool {
 /// Verifies a signature by a certificate's key, with any of these algorithms.
 ///
 /// # Errors
-/// [`Untrusted::ShortKey`] if no signature by such a key is verified, [`Untrusted::BadSignature`],
+/// [`Untrusted::ShortKey`] if the key is too short for its signatures to be verified, [`Untrusted::BadSignature`],
 /// [`Untrusted::Malformed`].
 pub fn check_signature(
     certificate: &CertificateDer<'_>,
@@ -132,7 +132,7 @@ fn has_short_key(certificate: &X509Certificate<'_>) -> bool {
     matches!(certificate.public_key().parsed(), Ok(PublicKey::RSA(key)) if key.key_size() < MIN_RSA_BITS)
 }
 
-/// Checks that one of `trusted` has issued `end_entity`, and that it is valid now.
+/// Checks that one of `trusted` is `end_entity` or leads to it, and that `end_entity` is valid at `now`.
 ///
 /// # Errors
 /// [`Untrusted`] says why it is not accepted.
@@ -158,7 +158,8 @@ pub fn check_chain(
         Ok(leaf.subject_public_key_info())
     });
     match judged {
-        // The handshake is verified with the key as parsed by the other parser.
+        // The handshake's signature is checked with the key that the other parser reads, so both must read the same
+        // key.
         Ok(key) if key.as_ref() == parsed(end_entity)?.public_key().raw => Ok(()),
         Ok(_) => Err(Untrusted::Malformed("its key can be read in two ways".to_owned())),
         Err(webpki::Error::UnsupportedCertVersion) => check_version1(&parsed(end_entity)?, trusted, algorithms, now),

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::{Certificate, Error, PrivateKey, ders_from_pem, files, read_secret};
 
-/// A certificate chain, and what is known about it.
+/// A certificate chain; with its key and the trusted authorities, if they were given.
 #[derive(Debug)]
 pub struct Credentials {
     /// The certificate first, then intermediate certificates. Never empty.

@@ -74,7 +74,7 @@ impl Identity {
         self.0.cert.clone()
     }
 
-    /// The form that rustls expects.
+    /// The identity as a certificate resolver for rustls.
     #[must_use]
     pub fn resolver(&self) -> Arc<SingleCertAndKey> {
         Arc::new(Arc::clone(&self.0).into())

@@ -52,9 +52,9 @@ pub struct Problem {
 /// Days before expiry at which problems are reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// From this number of days before expiry on, a warning; 30 by default.
+    /// Fewer days than this before expiry are a warning; 30 by default.
     pub warning_days: u32,
-    /// From this number of days on, a critical problem.
+    /// Fewer days than this before expiry are a critical problem; 7 by default.
     pub critical_days: u32,
 }
 

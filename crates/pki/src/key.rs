@@ -27,7 +27,7 @@ pub enum KeyType {
 }
 
 impl KeyType {
-    /// The kind of key in a certificate with this description.
+    /// The kind of a certificate's key; `None` if it is not one of these kinds.
     #[must_use]
     pub(crate) fn from_certificate(certificate: &Certificate) -> Option<Self> {
         Some(match (certificate.key_type.as_str(), certificate.key_bits) {

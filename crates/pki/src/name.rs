@@ -86,7 +86,7 @@ impl fmt::Display for AlternativeName {
     }
 }
 
-/// Accepts a valid subject for an authority.
+/// Checks that a text is a valid subject for an authority, and returns it.
 ///
 /// # Errors
 /// What is wrong with it.

@@ -65,7 +65,7 @@ fn reserve(port: u16) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether the port is free of listeners that did not reserve it.
+/// Whether no listener uses the port: other programs do not reserve the ports that they use.
 fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

@@ -40,7 +40,7 @@ pub(crate) fn poll(
     }
 }
 
-/// Sends a signal to a child that was not waited for. Does nothing if it has ended.
+/// Sends a signal to a child that has not been waited for. Does nothing if the child has ended.
 pub fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = pid(child) {
         let _ = kill_process(pid, signal);

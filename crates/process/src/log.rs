@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 /// The line of a log that most likely gives the reason: the last one that mentions an error, else the last line.
 #[must_use]
 pub fn last_error(mut log: impl BufRead) -> String {
-    /// Longer lines are read in several parts.
+    /// Maximum length of a line in bytes; longer lines are read in several parts.
     const LONGEST: u64 = 4096;
     let (mut last, mut error, mut line) = (String::new(), None, Vec::new());
     while log.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {

@@ -91,7 +91,8 @@ impl<'a> Program<'a> {
         find_admin(name).map(Self::at)
     }
 
-    /// The program of this name in a search path in the format of `PATH`, which the program gets as its own.
+    /// The program of this name in a search path in the format of `PATH`. The program gets this search path as its
+    /// `PATH`.
     #[must_use]
     pub fn find_in(name: impl AsRef<OsStr>, search_path: &OsStr) -> Option<Self> {
         Some(Self::at(find_in(name.as_ref(), search_path)?).env("PATH", search_path))
@@ -144,8 +145,8 @@ impl<'a> Program<'a> {
         self.user.map_or_else(|| geteuid().is_root(), |(uid, _)| uid == 0)
     }
 
-    /// Runs it in a process group of its own, so that signals from the terminal do not reach it. What ends it also ends
-    /// its children.
+    /// Runs it in a process group of its own, so that signals from the terminal do not reach it. When this crate ends
+    /// the program, its children are ended too.
     #[must_use]
     pub fn with_children(mut self) -> Self {
         self.leads_group = true;
@@ -174,8 +175,8 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// Keeps that much of standard output and of standard error, in [`Self::output`], instead of 64 KiB. The rest is
-    /// read and discarded.
+    /// Keeps this many bytes each of standard output and standard error, in [`Self::output`], instead of 64 KiB. The
+    /// rest is read and discarded.
     #[must_use]
     pub fn keep(mut self, bytes: usize) -> Self {
         self.kept_bytes = bytes;
@@ -349,7 +350,7 @@ mod tests {
         let program = shell("echo started; exec sleep 600").ended_with_parent(EndSignal::Kill, Unguarded::Refuse);
         let start = move || {
             let mut running = program.start(Stdio::piped(), Stdio::null()).unwrap();
-            // From here on the kernel knows what to do.
+            // Once the program writes, `setpriv` has made its request to the kernel.
             running.stdout.take().unwrap().read_exact(&mut [0; 8]).unwrap();
             running
         };

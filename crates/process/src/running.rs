@@ -67,7 +67,7 @@ impl Running {
     /// Sends a signal to the program. Does nothing if it has ended.
     pub fn signal(&self, number: Signal) {
         let mut child = self.stopper.child();
-        // The number of a process that was waited for may be another's.
+        // After a wait, the process id may belong to another process.
         if matches!(child.try_wait(), Ok(None)) {
             signal(&child, number);
         }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CopyRecord, CopyState, Error, SCHEMA, sha256_of};
 
-/// What is known of one server's keys.
+/// The keys of one server, with their copies and the backups that need them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
     /// Name and version of the document, `sealant.key-register/1`.
@@ -27,7 +27,8 @@ pub struct Register {
     /// Inspected backups of data, by directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub backups: BTreeMap<PathBuf, BackupRecord>,
-    /// Proven copies of the keyring, by path. Registers of earlier versions have only the keys' references to them.
+    /// Proven copies of the keyring, by path. Registers of earlier versions lack this map; there, only
+    /// [`KeyRecord::copy`] names copies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub copies: BTreeMap<PathBuf, CopyRecord>,
     /// A run that started and did not finish.
@@ -35,7 +36,7 @@ pub struct Register {
     pub unfinished: Option<Unfinished>,
 }
 
-/// What is known about a backup of data.
+/// An inspected backup of data, and the keys that it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupRecord {
     /// Time of the last inspection.
@@ -44,7 +45,7 @@ pub struct BackupRecord {
     pub keys: BTreeSet<String>,
 }
 
-/// What is known about one key.
+/// History of one key: when it was seen, rotated and copied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
     /// When a run first saw it.
@@ -52,7 +53,7 @@ pub struct KeyRecord {
     /// When a rotation replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotated: Option<Timestamp>,
-    /// Whether the keyring had it at the last look. Servers remove binary log keys that they no longer need.
+    /// Whether the keyring had it when it was last read. Servers remove binary log keys that they no longer need.
     pub in_keyring: bool,
     /// When a copy was last proven to contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +61,7 @@ pub struct KeyRecord {
     /// Path of that copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<PathBuf>,
-    /// Number of files that need it, by kind, at the last look.
+    /// Number of files that need it, by kind, when they were last counted.
     #[serde(default)]
     pub needed_by: BTreeMap<String, u64>,
 }
@@ -78,7 +79,7 @@ pub struct Unfinished {
     pub binlog_key: Option<String>,
     /// Key backups that the run wrote, or was about to write.
     pub backups: Vec<Written>,
-    /// Fingerprints of the tablespace keys at the start, of files whose key the run replaces.
+    /// Fingerprints of the tablespace keys that the run replaces, as of its start, by path of the file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data_keys: BTreeMap<PathBuf, u32>,
     /// Newest version, at the start, of the MariaDB key that gets a new version.
@@ -116,7 +117,7 @@ impl Register {
         }
     }
 
-    /// Names of the keys that the keyring had at the last look.
+    /// Names of the keys that the keyring had when it was last read.
     #[must_use]
     pub fn in_keyring(&self) -> BTreeSet<String> {
         self.keys.iter().filter(|(_, record)| record.in_keyring).map(|(name, _)| name.clone()).collect()

@@ -128,7 +128,7 @@ pub enum Error {
     /// Group replication was requested for MariaDB.
     #[error("--role group-member is for MySQL")]
     NoGroups,
-    /// A node of a Galera cluster was to be set up by statements.
+    /// Setup by statements was requested for a Galera node, which joins by state transfer instead.
     #[error("a Galera node needs no statements: it joins by state transfer")]
     GaleraNode,
     /// The new server is configured for another group, or for none.

@@ -76,7 +76,7 @@ pub fn end_channels(version: &ServerVersion, channels: &[String]) -> Statements 
 pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> Statements {
     let prefix = replication_terms(version).prefix;
     let password = shown(source);
-    // Later recoveries verify as well.
+    // Set globally, and persistently where possible, so that later recoveries verify the source, too.
     let set = |name, value: &str| setting(version, name, value).statement;
     let verified = source.ca.iter().flat_map(|ca| {
         [

@@ -16,7 +16,7 @@ use files::quantity::size;
 pub(crate) use experiment::{difference, display, experiment, figure, scaled};
 pub use html::write_bench_html;
 
-/// What is left on a disk after its measurement.
+/// Hint that a measured disk holds random data now.
 #[must_use]
 pub fn bench_disk_hint(disk: &Path) -> Message {
     Message::hint(format!("{} holds random data now; overwrite it before it is used", disk.display()))

@@ -72,14 +72,14 @@ pub fn binlog_status(note: &Note<'_>) -> Option<String> {
     }
 }
 
-/// How much waits on this host for the repository, and since when.
+/// How many logs wait on this host because the repository cannot be reached, and since when.
 pub(crate) fn spool_text(spooled: &SpoolStatus) -> String {
     let since = spooled.since.map_or_else(String::new, |since| format!(", since {}", second(since)));
     let (server, parts, bytes) = (visible(&spooled.server), count(spooled.parts, "part"), size(spooled.bytes));
     format!("logs of {server} wait on this host until the repository can be reached: {parts}, {bytes}{since}")
 }
 
-/// Writes how much waits on this host for the repository, in the text format of Prometheus.
+/// Writes the amount of logs that wait on this host for the repository, in Prometheus' text format.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -98,7 +98,7 @@ pub fn write_spool_metrics(host: &str, spooled: &SpoolStatus, out: &mut dyn Writ
     Ok(())
 }
 
-/// What was archived in a run.
+/// Messages about the logs that a run archived.
 #[must_use]
 pub fn binlog_messages(host: &str, archived: &Archived) -> Vec<Message> {
     let gtid = if archived.gtid.is_empty() { String::new() } else { format!(", GTIDs {}", visible(&archived.gtid)) };
@@ -158,7 +158,7 @@ fn changes(transaction: &Transaction) -> String {
     transaction.changes.iter().map(change).collect::<Vec<_>>().join("; ")
 }
 
-/// The last transaction to replay, and the first one to leave out.
+/// Messages about the last transaction to replay, and the first one to leave out.
 #[must_use]
 pub fn reach_messages(reach: &ResolvedTarget) -> Vec<Message> {
     let last = reach.last.as_ref().map_or_else(|| "nothing".to_owned(), described);
@@ -176,7 +176,7 @@ fn described(transaction: &Transaction) -> String {
     visible(&text).into_owned()
 }
 
-/// Scheduled events that are not as they were.
+/// Warnings about scheduled events that a replay disabled or did not define.
 fn event_messages(replayed: &Replayed) -> Vec<Message> {
     let enable = replayed.disabled_events.iter().map(|event| format!("ALTER EVENT {event} ENABLE"));
     let enable: Vec<String> = enable.collect();
@@ -197,7 +197,7 @@ fn event_messages(replayed: &Replayed) -> Vec<Message> {
     messages
 }
 
-/// What was replayed.
+/// Messages about a complete replay.
 #[must_use]
 pub(crate) fn replay_messages(replay: &ReplayResult) -> Vec<Message> {
     let mut messages = reach_messages(&replay.reach);

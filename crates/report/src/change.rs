@@ -169,13 +169,13 @@ fn took(from: Timestamp, to: Timestamp) -> String {
     span.map_or_else(|_| "-".to_owned(), |span| format!("{span:#}"))
 }
 
-/// Where the statements of a run are that left something open.
+/// Hint at the file with all statements of a run, for a run that left something undone.
 #[must_use]
 pub fn statement_log_hint(log: &Path) -> Message {
     Message::hint(format!("every statement that ran is in {}", log.display()))
 }
 
-/// What was removed of finished runs.
+/// Messages about the finished runs whose records were removed.
 #[must_use]
 pub fn forgotten_messages(runs: &[RunState]) -> Vec<Message> {
     let one = |run: &RunState| Message::info(format!("{}: forgotten, of {}", run.server, labels::minute(run.began)));
@@ -186,7 +186,7 @@ pub fn forgotten_messages(runs: &[RunState]) -> Vec<Message> {
     }
 }
 
-/// What happens to a run after a request, or after its withdrawal.
+/// How a run reacts to a request, or to its withdrawal (`wanted` is false).
 #[must_use]
 pub fn request_text(run: &RunState, request: Request, wanted: bool) -> String {
     let server = &run.server;

@@ -110,7 +110,7 @@ pub(super) struct Row {
     pub(super) figures: Vec<String>,
 }
 
-/// A column: its heading, and its figures if layers have them.
+/// A column: its heading, and the figure of a layer; `None` if the layer has none.
 struct Column {
     heading: &'static str,
     figure: fn(&Layer) -> Option<String>,
@@ -176,7 +176,7 @@ fn change(change: &Change, scale: f64) -> String {
     format!("{} → {}", figure(change.without * scale), figure(change.with * scale))
 }
 
-/// The columns, each as wide as its figures; with more than two of them, the rest of a layer stands below it.
+/// Writes a line for each layer with its first two figures; further figures follow on a second line.
 fn group_table(group: &Group<'_>, out: &mut dyn Write) -> Result<(), Error> {
     let names = group.rows.iter().map(|row| columns(&row.name)).max().unwrap_or(0);
     for row in &group.rows {

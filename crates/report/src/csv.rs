@@ -13,8 +13,8 @@ use crate::text::visible;
 /// Column names. Columns are only ever added, at the end.
 const HEAD: &str = "server,id,status,severity,artefact,grade,message,remediation,cost,standards,waiver,fingerprint\r\n";
 
-/// Writes the header and a line per finding. A server that could not be audited gets one line without an id; so does,
-/// at the end, whatever is missing as a whole.
+/// Writes the header and a line per finding. Each server that could not be audited gets a line without an id. If the
+/// audit is incomplete, a last line without an id says so.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -19,7 +19,7 @@ pub fn write_drift(format: Format, drift: &Drift, options: &RenderOptions, out: 
     }
 }
 
-/// That the two audits are of different servers.
+/// Warning that the two audits are of different servers.
 #[must_use]
 pub fn two_servers_message(before: &str, after: &str) -> Message {
     Message::warning(format!("these are facts of two servers: {before} and {after}"))

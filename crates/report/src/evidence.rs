@@ -1,5 +1,5 @@
-//! Evidence for auditors: one self-contained page for each of `verify`, `encrypt run` and `rotate run` that says what was
-//! proven, when, where and by whom, and what was not.
+//! Evidence for auditors: one self-contained page for each of `verify`, `encrypt run` and `rotate run` that says what
+//! was proven, when, where and by whom, and what was not.
 
 mod encrypt;
 mod rotate;
@@ -44,7 +44,7 @@ struct Table {
     rows: Vec<Row>,
 }
 
-/// A row: marked unless it is good.
+/// A row of a table. Rows that are not good are highlighted.
 struct Row {
     cells: Vec<String>,
     good: bool,

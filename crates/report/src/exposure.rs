@@ -71,7 +71,7 @@ fn exposes(id: &str) -> Exposes {
     row(id).map(|check| check.exposes).or_else(of_area).unwrap_or(Exposes::Nothing)
 }
 
-/// Whether a failure of the check is relevant there.
+/// Whether a failure of the check exposes data in this state.
 fn concerns(id: &str, location: DataState) -> bool {
     exposes(id).data_state() == Some(location)
 }
@@ -101,7 +101,7 @@ fn unjudged<'a>(findings: impl Iterator<Item = &'a Finding>, location: DataState
     here.peek().is_none() || here.any(|f| f.status == Status::Unknown)
 }
 
-/// Whether readable keys on the same disk open what is encrypted there.
+/// Whether findings with this status expose data: directly, or by keys that are readable and on the same disk.
 fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, status: Status, location: DataState) -> bool {
     let here =
         findings.filter(|f| f.status == status).map(|f| exposes(&f.id)).filter(|e| e.data_state() == Some(location));

@@ -155,7 +155,7 @@ fn files(files: u64) -> String {
     count(files, "file")
 }
 
-/// What is wrong with the keys, and what to do about it.
+/// Messages about what is wrong with the keys, and what to do about it.
 #[must_use]
 pub fn keys_messages(report: &KeysReport) -> Vec<Message> {
     let mut messages: Vec<_> = report.withdrawn.iter().map(|key| Message::warning(key.as_str())).collect();

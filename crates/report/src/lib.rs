@@ -289,7 +289,7 @@ mod tests {
             let end_of = |outcome| -> String {
                 let written = render(format, outcome, &RenderOptions::default()).unwrap();
                 let written = written.split("</footer>").next().unwrap().trim_end();
-                // A line as long as its words, on one line or on two.
+                // The last 150 characters have the whole warning, even if it is wrapped.
                 written.chars().skip(written.chars().count().saturating_sub(150)).collect()
             };
             assert!(end_of(&outcome).contains("incomplete: "), "{format}: {}", end_of(&outcome));

@@ -28,7 +28,8 @@ pub fn write_monitor_metrics(view: &View, out: &mut dyn Write) -> Result<(), Err
     dates(&view.servers, out)
 }
 
-/// Writes all metrics as OpenMetrics 1.0: they are gauges, which both formats write alike, and an end.
+/// Writes all metrics as OpenMetrics 1.0. All are gauges, which look the same in Prometheus' text format; OpenMetrics
+/// only adds an end marker.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -18,7 +18,7 @@ pub struct ProofOptions {
     pub verbose: bool,
 }
 
-/// Why a given directory proves nothing.
+/// Message about a given directory that has no file of a server.
 pub(crate) const NOTHING_HERE: &str = "no file of a server here";
 /// Without `verbose`, sound files are listed only if there are at most this many files.
 const LISTED: usize = 40;
@@ -121,7 +121,7 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     }
 }
 
-/// The key that a file asks for, if it could not be opened.
+/// The key that a file needs, if no given key opened the file.
 pub(crate) fn asked_key(file: &FileResult) -> Option<&RequiredKey> {
     let asked =
         matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::BadKeyInfo | Verdict::Unverifiable);

@@ -52,7 +52,7 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
-/// What was removed.
+/// Messages about what a prune removed.
 #[must_use]
 pub fn prune_messages(pruned: &Pruned) -> Vec<Message> {
     let Pruned { backups, objects, bytes, locked, extended } = *pruned;

@@ -1,4 +1,4 @@
-//! What a step of a remedy shows in every format: lines to paste, and into what, or a sentence to read.
+//! Content of a remedy's step, for every format: lines to paste and their destination, or a sentence to read.
 
 use findings::Action;
 
@@ -11,7 +11,7 @@ pub(crate) enum Destination {
     Shell,
     /// The server's option file.
     OptionFile,
-    /// Nowhere: they are for a person.
+    /// None: the lines are for a person to read.
     Reader,
 }
 

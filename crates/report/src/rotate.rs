@@ -89,7 +89,7 @@ fn write_proofs(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error>
     write_old_key_files(report, out)
 }
 
-/// What uses each new key.
+/// Each new key, and what uses it.
 pub(crate) fn new_keys(after: &RotationProof) -> Vec<String> {
     let master = after.new_key.as_ref().map(|key| {
         let (spaces, redo) = (after.tablespaces_on_new_key, after.redo_on_new_key);
@@ -152,7 +152,7 @@ fn write_backups(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error
     Ok(())
 }
 
-/// What still carries an older key after a rotation, and what to do about it.
+/// Messages about files that still use an older key after a rotation, and what to do about them.
 #[must_use]
 pub fn rotate_messages(report: &RotateReport) -> Vec<Message> {
     if report.done {

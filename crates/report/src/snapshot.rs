@@ -9,7 +9,7 @@ use snapshot::{Estimate, FoundCopy, SnapshotCopy, State};
 use crate::labels::second;
 use crate::{Error, Message, json};
 
-/// How a copy was taken, or that none is needed.
+/// Message about how a copy was taken, or that none is needed.
 #[must_use]
 pub fn snapshot_message(copy: &SnapshotCopy) -> Message {
     Message::info(match copy.name() {
@@ -18,13 +18,13 @@ pub fn snapshot_message(copy: &SnapshotCopy) -> Message {
     })
 }
 
-/// That a copy was removed.
+/// Message that a copy was removed.
 #[must_use]
 pub fn snapshot_dropped_message(copy: &FoundCopy) -> Message {
     Message::info(format!("dropped {}", copy.name))
 }
 
-/// That a copy could not be removed.
+/// Warning that a copy could not be removed.
 #[must_use]
 pub fn snapshot_kept_message(error: &snapshot::Error) -> Message {
     Message::warning(format!("{error}; `sealant snapshot drop` removes it"))

@@ -105,7 +105,7 @@ fn conclusion(outcome: &Outcome) -> String {
     }
 }
 
-/// Where, when and how much was watched.
+/// Messages about where, when and how much traffic was watched.
 #[must_use]
 pub fn sniff_messages(outcome: &Outcome) -> Vec<Message> {
     let origin = match &outcome.origin {

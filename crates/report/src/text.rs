@@ -138,9 +138,9 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks lines of more than `width` columns at spaces. What follows stands below the last column of a table, or below
-/// its line, indented. A longer word stays whole, so that names can be copied. Not for commands, statements and
-/// contents of files: pasted, they would have other lines.
+/// Breaks lines of more than `width` columns at spaces. In a table, the rest of a line goes below the last column;
+/// otherwise it goes below the line, indented. A longer word stays whole, so that names can be copied. Do not wrap
+/// commands, statements or contents of files: a user who pastes them would paste the line breaks, too.
 #[must_use]
 pub fn wrap_lines(text: &str, width: usize) -> String {
     text.split_inclusive('\n').map(|line| wrap_line(line, width)).collect()
@@ -171,7 +171,7 @@ fn wrap_line(line: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(wrapped)
 }
 
-/// Where the last column of a table begins, in bytes; without a table, the first word.
+/// Byte offset at which the last column of a table begins; that of the first word if the line is not in a table.
 fn last_column(line: &str, width: usize) -> usize {
     let first = line.len() - line.trim_start().len();
     let (mut last, mut spaces) = (first, 0_usize);

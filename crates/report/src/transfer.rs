@@ -17,27 +17,27 @@ use transfer::summary::{Event, Summary};
 use crate::text::visible;
 use crate::{Error, Message, json};
 
-/// That a transfer was sent.
+/// Messages about a transfer that was sent.
 #[must_use]
 pub fn sent_messages(summary: &Summary, progress: &Progress) -> Vec<Message> {
     let sent = Message::info(format!("sent {summary}"));
     iter::once(sent).chain(send_hint(progress).map(Message::Hint)).collect()
 }
 
-/// That a transfer was received, with the new master keys if there are some.
+/// Messages about a transfer that was received, and about its new master keys, if any.
 #[must_use]
 pub fn received_messages(summary: &Summary, rekeyed: Option<&Rekeyed>) -> Vec<Message> {
     let keys = rekeyed.into_iter().flat_map(|rekeyed| [rekeyed.to_string(), rekeyed.how_to_start()]);
     iter::once(format!("received {summary}")).chain(keys).map(Message::Info).collect()
 }
 
-/// What keys would do for a transfer that was planned without them.
+/// Hint for a transfer planned without keys: with keys, encrypted tablespaces compress.
 #[must_use]
 pub fn send_keys_hint() -> Message {
     Message::hint("with the keys of the server, encrypted tablespaces compress: see --keyring and --mariadb-key-file")
 }
 
-/// That the report of a complete transfer was not written.
+/// Warning that the report of a complete transfer was not written.
 #[must_use]
 pub fn no_transfer_report_message(reason: &str) -> Message {
     Message::warning(format!("everything is in place, but there is no report: {reason}"))
@@ -55,7 +55,7 @@ fn send_hint(progress: &Progress) -> Option<String> {
     })
 }
 
-/// A received backup was prepared.
+/// Message that a received backup was prepared.
 #[must_use]
 pub fn prepared_message(program: Program, took: Duration) -> Message {
     Message::info(format!("prepared by {program} in {:.1} s: a server may start on it", took.as_secs_f64()))

@@ -15,7 +15,7 @@ use crate::{Error, Message, labels};
 /// Days after which the waivers of a template expire.
 const DAYS: i64 = 90;
 
-/// That a waiver is not valid, and which finding says why.
+/// Warning that a waiver is not valid, with the check whose finding says why.
 #[must_use]
 pub fn bad_waiver_message() -> Message {
     Message::warning(format!("a waiver is expired or names an unknown check; see {}", WAIVER_EXPIRED.id))

@@ -1,5 +1,5 @@
-//! Exit codes: the numbers are the same for all verbs, and each verb says what they mean for it. Only as a monitoring
-//! plug-in a verb ends with the numbers that monitoring systems expect.
+//! Exit codes. The numbers are the same for all verbs, and each verb documents what they mean for it. A verb that runs
+//! as a monitoring plug-in ends with the numbers that monitoring systems expect instead.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Findings,
     /// Something could not be judged or proven.
     Incomplete,
-    /// A waiver is expired, or the waiver file is not valid.
+    /// A waiver has expired, or the waiver file is not valid.
     BadWaiver,
     /// As a monitoring plug-in: WARNING.
     MonitorWarning,
@@ -27,7 +27,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The number.
+    /// The number that the process returns.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Clean => 0,
@@ -46,8 +46,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Meaning of a verb's exit codes, in the order of their numbers. That of [`Exit::Usage`] is [`USAGE`] if it is not
-/// given.
+/// Meanings of a verb's exit codes, in the order of their numbers. If [`Exit::Usage`] is not listed, its meaning is
+/// [`USAGE`].
 pub(crate) type Codes = &'static [(Exit, &'static str)];
 
 const USAGE: &str = "wrong usage";

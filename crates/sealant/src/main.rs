@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The arguments, if a cluster's server started this program under the name of a state transfer method.
+/// The arguments, if a server of a cluster started this program as a state transfer method. Otherwise `None`.
 fn as_state_transfer() -> Option<Vec<String>> {
     let mut arguments = std::env::args_os();
     let name = arguments.next()?;

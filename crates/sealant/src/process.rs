@@ -14,14 +14,14 @@ pub(crate) use self::inherited::close_inherited;
 use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
 
-/// Passwords stay in memory for a while, so no core dumps may be written. Lowering a limit cannot fail.
+/// Forbids core dumps, because passwords stay in memory for a while. Lowering a limit cannot fail.
 pub(crate) fn forbid_core_dumps() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }
 
-/// Forbids core dumps and reading by other processes of this user, because keys will be in memory. A dump handler of
-/// the system may ignore the limit of [`forbid_core_dumps`].
+/// Forbids core dumps, and reading by other processes of this user, because keys will be in memory. The limit of
+/// [`forbid_core_dumps`] is not enough: a dump handler of the system may ignore it.
 pub(crate) fn forbid_dumps() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
@@ -29,7 +29,7 @@ pub(crate) fn forbid_dumps() {
     }
 }
 
-/// A flag that the first signal sets; the second signal ends the program at once.
+/// Returns a flag that the first signal sets. The second signal ends the program at once.
 pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -40,13 +40,13 @@ pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Ends the program although other threads wait for a peer that may never speak.
+/// Ends the program even if other threads still wait for a peer, which may never send anything.
 #[expect(clippy::exit, reason = "these threads cannot be told to end")]
 pub(crate) fn end(exit: Exit) -> ! {
     std::process::exit(exit.code().into())
 }
 
-/// Path of this program, for those that start it again.
+/// Path of this program, for verbs that start it again.
 pub(crate) fn current_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::new(format!("the path of this program: {error}")))
 }

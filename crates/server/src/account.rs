@@ -27,8 +27,8 @@ impl Account {
     }
 }
 
-/// `user@host` without quotes, as `CURRENT_USER()` returns it. A user may contain `@`, a host cannot. Without a host it
-/// is `%`, as in statements.
+/// Parses `user@host` without quotes, as `CURRENT_USER()` returns it. The user may contain `@`, the host cannot. A
+/// missing host means `%`, as in statements.
 impl FromStr for Account {
     type Err = Infallible;
 

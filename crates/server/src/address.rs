@@ -11,7 +11,7 @@ use std::{
 pub struct HostPort {
     /// Host name or address; IPv6 without brackets, perhaps with a zone (`fe80::1%eth0`).
     pub host: String,
-    /// TCP port. 0 lets the system choose one, which only a listener can mean.
+    /// TCP port. 0 is valid for listeners only: the system then chooses a free port.
     pub port: u16,
 }
 
@@ -27,15 +27,15 @@ pub enum AddressFault {
     NoPort,
     /// The port is not a number of 16 bits.
     Port,
-    /// Port 0, where an address to connect to is meant.
+    /// Port 0, to which a client cannot connect.
     PortZero,
     /// Several colons without brackets: host and port cannot be told apart.
     NoBrackets,
     /// A bracket that is not closed.
     OpenBracket,
-    /// Brackets around something else than an IPv6 address.
+    /// Brackets around text that is not an IPv6 address.
     NotIpv6,
-    /// Something else than a port after the closing bracket.
+    /// Text other than a port after the closing bracket.
     AfterBracket,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for AddressFault {
 impl error::Error for AddressFault {}
 
 impl HostPort {
-    /// A host, IPv6 without brackets, and a port.
+    /// An address from a host (IPv6 without brackets) and a port.
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         Self { host: host.into(), port }
     }
@@ -108,7 +108,7 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// `HOST:PORT`, so that [`split`] takes them apart again.
+/// `HOST:PORT`, with brackets around an IPv6 address; [`split`] is the reverse.
 pub fn join(host: &str, port: impl fmt::Display) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
@@ -149,7 +149,7 @@ pub fn split(text: &str) -> Result<(&str, Option<u16>), AddressFault> {
     Ok((host, port))
 }
 
-/// A host as certificates name it: an IPv6 address without its zone, which means something on this host only.
+/// A host as certificates name it: without the zone of an IPv6 address, which has a meaning on this host only.
 #[must_use]
 pub fn without_zone(host: &str) -> &str {
     host.split_once('%').map_or(host, |(address, _)| address)
@@ -168,7 +168,7 @@ fn is_ipv6(text: &str) -> bool {
 /// One address of `bind_address`, `mysqlx_bind_address` or `admin_address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BindAddress<'a> {
-    /// Host name or address without brackets, `*`, or empty, which MariaDB reports for an unset one.
+    /// Host name or address without brackets, or `*`. Empty if the variable is not set on MariaDB.
     pub address: &'a str,
     /// The network namespace in which the server listens, if not its own (MySQL 8.0.22 and later).
     pub namespace: Option<&'a str>,

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::{auth_plugin, error::Error, secret::Password};
 
-/// Who can read what is sent.
+/// Protection of the connection, which decides whether the password itself may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransportSecurity {
     /// TCP without TLS.
@@ -185,8 +185,8 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The password hash that the server stores; `None` for plug-ins that receive the password itself, and without a
-    /// password.
+    /// The password hash that the server stores. `None` without a password, and for plug-ins that receive the password
+    /// itself.
     pub(crate) fn password_hash(&self) -> Option<Zeroizing<Vec<u8>>> {
         let secret = self.password.expose();
         if secret.is_empty() {

@@ -14,7 +14,7 @@ pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
 pub const CLEAR_PASSWORD: &str = "mysql_clear_password";
 /// MariaDB's Ed25519, as clients call it.
 pub const CLIENT_ED25519: &str = "client_ed25519";
-/// The same, as servers call it.
+/// MariaDB's Ed25519, as servers call it.
 pub const ED25519: &str = "ed25519";
 /// MariaDB 11.6 and newer.
 pub const PARSEC: &str = "parsec";
@@ -24,13 +24,13 @@ pub const NO_LOGIN: &str = "mysql_no_login";
 pub const PAM: &str = "pam";
 /// MariaDB's PAM: questions and answers.
 pub const DIALOG: &str = "dialog";
-/// The user of the operating system, on MySQL.
+/// MySQL: the operating system's user at the other end of a Unix socket; no password.
 pub const AUTH_SOCKET: &str = "auth_socket";
-/// The same on MariaDB.
+/// MariaDB: the operating system's user at the other end of a Unix socket; no password.
 pub const UNIX_SOCKET: &str = "unix_socket";
 
-/// The plug-in to answer a greeting with: the one that it proposes, if the first answer of that reveals nothing of the
-/// password, or [`NATIVE_PASSWORD`]. Others are answered only if the server asks for them.
+/// The plug-in for the first answer to a greeting: the proposed one if its first answer reveals nothing about the
+/// password, otherwise [`NATIVE_PASSWORD`]. Other plug-ins are used only if the server asks for them.
 #[must_use]
 pub fn unasked(proposed: &str) -> &str {
     let reveals_nothing = [NATIVE_PASSWORD, CACHING_SHA2_PASSWORD, CLIENT_ED25519, PARSEC];

@@ -3,7 +3,7 @@
 /// Name of the file. It identifies a server instance, not its data: a server on a copy creates its own.
 pub const NAME: &str = "auto.cnf";
 
-/// The UUID in the text of the file; `None` if there is none of valid form.
+/// The UUID in the text of the file; `None` if the text has no valid UUID.
 #[must_use]
 pub fn server_uuid(text: &str) -> Option<&str> {
     const LENGTH: usize = 36;

@@ -17,24 +17,25 @@ impl<'o> ProviderOptions<'o> {
         Self { pairs: pairs.map(|(key, value)| (key.trim(), value.trim())).collect() }
     }
 
-    /// The value that counts; it may be empty.
+    /// The effective value of a key: the last one. It may be empty.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'o str> {
         self.pairs.iter().rev().find(|(set, _)| *set == key).map(|(_, value)| *value)
     }
 
-    /// Keys and values as they are given, also those that a later one overwrites.
+    /// All keys and values in their order, including values that a later one overrides.
     pub fn iter(&self) -> impl Iterator<Item = (&'o str, &'o str)> {
         self.pairs.iter().copied()
     }
 
-    /// Whether there are none.
+    /// Whether there are no options.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Options with some of them changed, or removed if they have no new value. The others stay unchanged and in order.
+    /// The options as text, with new values for the keys in `renewed`; a key without a new value is removed. The other
+    /// options stay unchanged and in order; new values follow them.
     #[must_use]
     pub fn with(&self, renewed: &[(&str, Option<&str>)]) -> String {
         let stays = |(key, _): &(&str, &str)| !renewed.iter().any(|(other, _)| key == other);

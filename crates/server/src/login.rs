@@ -19,21 +19,22 @@ use crate::{
     secret::Password,
 };
 
-/// Maximum length of a password; a longer one means that the file is wrong.
+/// Maximum length of a password, in bytes; if the file is longer, it is probably the wrong file.
 const MAX_PASSWORD_BYTES: u64 = 4096;
 
 /// Login options from the caller. Missing ones are taken from option files.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// Host to connect to by TCP, in place of what option files name.
+    /// Host to connect to by TCP; overrides the option files.
     pub host: Option<String>,
-    /// Port of that host; if `None`, that of the option files, or the usual one.
+    /// TCP port; if `None`, the port in the option files, or 3306.
     pub port: Option<u16>,
     /// Name of the account.
     pub user: Option<String>,
     /// The only option file to read; if `None`, the usual ones.
     pub option_file: Option<PathBuf>,
-    /// The groups to read there, if not [`CLIENT_GROUPS`]: a program that uses two servers has one for each.
+    /// Groups to read in the option files; if `None`, [`CLIENT_GROUPS`]. A program that uses two servers reads
+    /// different groups for each.
     pub option_groups: Option<&'static [&'static str]>,
     /// Source of the password.
     pub password: PasswordSource,
@@ -79,7 +80,7 @@ impl Default for Login {
 /// Source of a password.
 #[derive(Clone, Debug, Default)]
 pub enum PasswordSource {
-    /// Option files; over TCP a user at a terminal is asked if they have none.
+    /// Option files. If they have no password, a user at a terminal is asked for it, over TCP only.
     #[default]
     OptionFiles,
     /// A file; a trailing line end is not part of the password.
@@ -197,7 +198,7 @@ impl Login {
     }
 }
 
-/// Whether a mode from the files remains in force: only if it does not bypass the caller's trust settings.
+/// Whether a TLS mode from the option files still applies: only if it checks the caller's authorities.
 fn respects_caller(mode: TlsMode, options: &TlsOptions) -> bool {
     matches!(mode, TlsMode::VerifyIdentity | TlsMode::VerifyCa) && options.has_authority()
 }

@@ -6,7 +6,7 @@
 use crate::Flavor;
 use crate::program::{MARIADB_BACKUP, XTRABACKUP};
 
-/// Group of servers, which MariaDB reads, too.
+/// Group that servers of both families read.
 pub const MYSQLD: &str = "mysqld";
 
 /// Group that only MariaDB's servers read.
@@ -45,7 +45,7 @@ pub fn section(group: &str, lines: &[impl AsRef<str>]) -> String {
     text
 }
 
-/// The group of any version that `group` is for a single version: `mysqld` for `mysqld-8.0`.
+/// The group without its version suffix: `mysqld` for `mysqld-8.0`. `None` if `group` has no version.
 #[must_use]
 pub fn of_one_version(group: &str) -> Option<&str> {
     let (server, version) = group.split_once('-')?;

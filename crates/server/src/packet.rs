@@ -13,7 +13,7 @@ use crate::{
     socket::{Socket, silent_service},
 };
 
-/// A payload of this length is followed by another packet.
+/// Maximum payload of a packet. A payload of this length is continued in the next packet.
 const FULL_PAYLOAD: usize = 0xff_ffff;
 
 /// Maximum size of a first packet; real ones stay below 200 bytes.
@@ -44,7 +44,7 @@ pub(crate) fn read(stream: &mut impl Read, sequence: &mut u8, limit_bytes: usize
     Ok(payload)
 }
 
-/// As [`read`], into a buffer that is used again and again.
+/// As [`read`], but into a buffer that the caller reuses.
 pub(crate) fn read_into(
     stream: &mut impl Read,
     sequence: &mut u8,

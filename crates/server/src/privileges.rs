@@ -27,10 +27,9 @@ struct Grant {
 }
 
 impl Grants {
-    /// Reads the grants of a session's account and of its active roles: `SHOW GRANTS` of both families lists these,
-    /// too.
-    /// `USING` would only name other roles. Source: `Sql_cmd_show_grants` of MySQL, `mysql_show_grants` of MariaDB;
-    /// seen on MySQL 8.0 and 9.7 and MariaDB 10.11.
+    /// Reads the grants of a session's account and of its active roles: `SHOW GRANTS` of both families lists both. Its
+    /// clause `USING` would only name other roles. Source: `Sql_cmd_show_grants` of MySQL, `mysql_show_grants` of
+    /// MariaDB; seen on MySQL 8.0 and 9.7 and MariaDB 10.11.
     ///
     /// # Errors
     /// Those of [`Connection::query`].
@@ -41,8 +40,8 @@ impl Grants {
 
     /// Parses the lines of `SHOW GRANTS` (the logical query `grants`).
     ///
-    /// Lines that grant roles or are not understood are ignored, and a revoke that is not understood counts as one of
-    /// everything: [`Self::cover`] then errs on the cautious side.
+    /// Ignores lines that grant roles and lines that it does not understand. A revoke that it does not understand
+    /// counts as a revoke of everything: [`Self::cover`] then errs on the cautious side.
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut grants = Self::default();
         for line in lines {
@@ -92,7 +91,7 @@ fn overlaps(revoked: &str, needed: &str) -> bool {
     needed == EVERYTHING || revoked == EVERYTHING || schema(revoked) == schema(needed)
 }
 
-/// How the names in a grant are read: each kind of quotes may enclose a name, in which `\\` is a character like others.
+/// Syntax of the names in a grant: both kinds of quotes may enclose a name, and a backslash is an ordinary character.
 const NAMES: Syntax = Syntax { ansi_quotes: true, no_backslash_escapes: true };
 
 /// Parses one grant or revoke up to `preposition`. A quoted name may contain any text, such as ` ON *.* TO `, chosen by
@@ -123,14 +122,15 @@ fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
     Some(Grant { privileges: each.filter_map(privilege_name).collect(), object })
 }
 
-/// `REPLICATION CLIENT`. A privilege with a list of columns covers these alone, so it does not count.
+/// Name of a privilege, such as `REPLICATION CLIENT`. `None` for a privilege with a list of columns, because it covers
+/// only these columns.
 fn privilege_name(tokens: &[Token<'_>]) -> Option<String> {
     let words = tokens.iter().map(|token| (token.kind == TokenKind::Word).then_some(token.text));
     let words: Vec<&str> = words.collect::<Option<_>>()?;
     (!words.is_empty()).then(|| words.join(" ").to_ascii_uppercase())
 }
 
-/// `` `schema`.`table` `` as `mysql.user`; `None` for names that could be mistaken for others in that form.
+/// The object of a grant without quotes, such as `mysql.user`. `None` for names that would be ambiguous without quotes.
 fn object_name(tokens: &[Token<'_>]) -> Option<String> {
     let [schema, point, table] = tokens else { return None };
     let is_any = |token: &Token<'_>| token.is_symbol("*");
@@ -169,7 +169,7 @@ fn covering<'g>(grant: &'g Grant, needed: &'g str) -> impl Iterator<Item = &'g s
         *name == needed
             || *name == "ALL PRIVILEGES"
             || *name == "ALL"
-            // The name of the same privilege in another version of MariaDB.
+            // This privilege has another name in other versions of MariaDB.
             || (needed == "SLAVE MONITOR" && *name == "REPLICA MONITOR")
             || (needed == "BINLOG MONITOR" && *name == "REPLICATION CLIENT")
             // SELECT on everything includes seeing every schema.

@@ -55,15 +55,15 @@ pub const SAFE_SCRIPTS: [&str; 2] = ["mysqld_safe", "mariadbd-safe"];
 /// Prefix of the names of the scripts by which Galera copies the data of a node to another.
 pub const STATE_TRANSFER_SCRIPTS: &str = "wsrep_sst_";
 
-/// Whether a program, by its name or the 15 bytes of it that Linux keeps, is a script that starts the server or
-/// transfers its state.
+/// Whether a program is a script that starts the server or transfers its state. The name may be cut to the 15 bytes
+/// that Linux keeps.
 #[must_use]
 pub fn is_launcher(name: &str) -> bool {
     SAFE_SCRIPTS.iter().any(|script| name.starts_with(script)) || name.starts_with(STATE_TRANSFER_SCRIPTS)
 }
 
-/// Whether a program's option `-p` is a password, by the beginning of its name. For other programs it is a port, a path
-/// or a process.
+/// Whether the option `-p` of a program is a password, judged by the beginning of the program's name. For other
+/// programs, it is a port, a path or a process.
 #[must_use]
 pub fn takes_password(name: &str) -> bool {
     const CLIENTS: [&str; 10] = [
@@ -81,8 +81,8 @@ pub fn takes_password(name: &str) -> bool {
     CLIENTS.iter().any(|client| name.starts_with(client))
 }
 
-/// Whether packages let a program run as the server's user, by the beginning of its name: other servers, arbitrators,
-/// proxies and backups.
+/// Whether a package may let a program run as the server's user, judged by the beginning of the program's name: other
+/// servers, arbitrators, proxies and backups.
 #[must_use]
 pub fn shares_server_user(name: &str) -> bool {
     const FAMILY: [&str; 6] = ["mysql", "mariadb", "garbd", XTRABACKUP, "maxscale", "sealant"];

@@ -20,8 +20,8 @@ pub fn text(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', "''"))
 }
 
-/// A text for a session that may have `NO_BACKSLASH_ESCAPES` in its `sql_mode`: neither quotes nor backslashes occur
-/// unencoded.
+/// A text for a session that may have `NO_BACKSLASH_ESCAPES` in its `sql_mode`. A text with quotes or backslashes is
+/// written in hexadecimal.
 #[must_use]
 pub fn text_in_any_mode(text: &str) -> String {
     if text.contains(['\'', '\\']) {

@@ -70,7 +70,7 @@ pub const RELEASE_LINES: [ReleaseLine; 40] = [
     mariadb(12, 1, (2026, 2, 13)),
 ];
 
-/// The lines to upgrade to, as people write them: those that get fixes longest.
+/// The lines to upgrade to, as text for people: those that get fixes longest.
 #[must_use]
 pub const fn upgrade_targets(flavor: Flavor) -> &'static str {
     match flavor {
@@ -80,8 +80,8 @@ pub const fn upgrade_targets(flavor: Flavor) -> &'static str {
     }
 }
 
-/// Servers of the compatibility matrix, in its order: the name, and how tests call the build that they run or whose
-/// files they read; `None` if there is none, so that everything about it is from documents.
+/// Servers of the compatibility matrix, in its order: the name, and the identifier in the tests of the build that they
+/// run or whose files they read. `None`: no test; everything about the server is from documents.
 pub const TESTED_SERVERS: [(&str, Option<&str>); 11] = [
     ("MySQL 5.6", Some("Kind::MySql56")),
     ("MySQL 5.7", Some("Kind::MySql57")),

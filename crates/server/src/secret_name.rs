@@ -9,9 +9,9 @@ pub const LEFT_OUT: &str = "(left out)";
 
 /// Parts of names whose values are secret.
 const SECRETS: [&str; 6] = ["password", "passwd", "passphrase", "secret", "token", "sst_auth"];
-/// Endings of such names.
+/// Endings of names whose values are secret.
 const SECRET_ENDINGS: [&str; 3] = ["_pwd", "encrypt_key", "_master_key"];
-/// Beginnings of names that have such a part, but are rules for passwords and plug-ins.
+/// Beginnings of names that contain such a part, but whose values are rules for passwords and plug-ins.
 const RULES: [&str; 10] = [
     "validate_password",
     "password_",

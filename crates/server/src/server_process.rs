@@ -1,6 +1,6 @@
-//! A server that this program starts for itself, on files that no other server uses.
+//! A server that this program starts for its own use, on files that no other server uses.
 //!
-//! It obeys only the options that it is given: none of an option file, none that was persisted in its data directory.
+//! It uses only the options that it is given: no option files, and no options that are persisted in its data directory.
 
 use std::{
     ffi::OsStr,
@@ -21,7 +21,7 @@ use crate::program::{first_error, option};
 const OPTIONS: [&str; 3] = ["--loose-persisted-globals-load=OFF", "--loose-mysqlx=OFF", "--loose-wsrep-on=OFF"];
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The files that such a server uses.
+/// Files of a [`ServerProcess`].
 #[derive(Clone, Debug)]
 pub struct ServerFiles {
     /// Its data directory.
@@ -30,10 +30,10 @@ pub struct ServerFiles {
     pub socket: PathBuf,
     /// The file of its process id.
     pub pid_file: PathBuf,
-    /// Directory of its temporary files, and the only one where statements may read and write files. A server that
-    /// starts removes the temporary tables that others have there.
+    /// Directory of its temporary files, and the only directory in which statements may read and write files. Must not
+    /// be shared: at its start, a server removes the temporary tables that other servers have there.
     pub temporary: PathBuf,
-    /// Its error log, with all that it writes to standard error.
+    /// Its error log, which also receives its standard error.
     pub log: PathBuf,
 }
 
@@ -46,7 +46,7 @@ pub enum NotStarted {
     Program(io::Error),
 }
 
-/// A server that was started. If it has not ended when this is dropped, it is killed.
+/// A started server. If it still runs when this is dropped, it is killed.
 #[derive(Debug)]
 pub struct ServerProcess {
     running: Running,

@@ -32,7 +32,7 @@ enum Stream {
 }
 
 impl Socket {
-    /// Connects; `allowed` also limits everything until [`Self::allow`].
+    /// Connects. `allowed` limits the time for this and all later operations, until [`Self::allow`] sets a new limit.
     pub(crate) fn open(endpoint: &Endpoint, allowed: Duration) -> Result<Self, Error> {
         let deadline = deadline_in(allowed);
         let stream = match endpoint {
@@ -158,7 +158,8 @@ pub(crate) fn classify(endpoint: &Endpoint, phase: Phase, allowed: Duration, err
     }
 }
 
-/// Recognises PostgreSQL, which waits for the client to start, after the peer has sent nothing until the timeout.
+/// Recognises PostgreSQL after a peer has sent nothing until the timeout: a PostgreSQL server waits for the client's
+/// first message.
 ///
 /// Source: PostgreSQL's `SSLRequest` (code 80877103), which is answered by one byte `S` or `N`.
 pub(crate) fn silent_service(socket: &mut Socket) -> Option<OtherService> {

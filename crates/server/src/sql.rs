@@ -1,8 +1,8 @@
 //! Tokens of SQL statements, as servers show them and write them to their logs.
 //!
-//! A clause or name is never looked for in the text itself: a comment or a text may say anything. Code in `/*! … */`
-//! counts as code: where a server does not execute it, its log has `/* … */`. Source: `sql_lex.cc` of MySQL and
-//! MariaDB.
+//! Code must look for clauses and names in these tokens, never in the text: comments and quoted texts may contain
+//! anything. Code in `/*! … */` counts as code: a server that does not execute it writes `/* … */` to its log. Source:
+//! `sql_lex.cc` of MySQL and MariaDB.
 
 mod summary;
 
@@ -13,7 +13,7 @@ pub use self::summary::summary;
 pub struct Syntax {
     /// `"` quotes names, not texts.
     pub ansi_quotes: bool,
-    /// `\` is a character like others.
+    /// `\` is an ordinary character.
     pub no_backslash_escapes: bool,
 }
 
@@ -31,9 +31,9 @@ impl Syntax {
 /// A token, and where it is in the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'s> {
-    /// What it is.
+    /// Kind of the token.
     pub kind: TokenKind,
-    /// As the statement has it, quotes included.
+    /// The text of the token in the statement, including quotes.
     pub text: &'s str,
     /// Byte offset in the statement.
     pub start: usize,
@@ -57,25 +57,25 @@ pub enum TokenKind {
 }
 
 impl Token<'_> {
-    /// Whether it is this keyword, in any case.
+    /// Whether the token is this keyword, ignoring case.
     #[must_use]
     pub fn is_word(&self, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
 
-    /// Whether it is this character.
+    /// Whether the token is this character.
     #[must_use]
     pub fn is_symbol(&self, symbol: &str) -> bool {
         self.kind == TokenKind::Symbol && self.text == symbol
     }
 
-    /// Byte offset of the end.
+    /// Byte offset of the token's end in the statement.
     #[must_use]
     pub const fn end(&self) -> usize {
         self.start.saturating_add(self.text.len())
     }
 
-    /// A name as it is, or a text with its escapes, without quotes.
+    /// The token without quotes. Doubled quotes in a name become one; the escapes of a text stay.
     #[must_use]
     pub fn unquoted(&self) -> String {
         let inner = self.text.get(1..self.text.len().saturating_sub(1)).unwrap_or_default();
@@ -129,7 +129,7 @@ impl<'s> Tokens<'s> {
         Unclosed
     }
 
-    /// What follows blanks and comments; `None` if a comment does not end.
+    /// The rest of the statement after blanks and comments; `None` if a comment does not end.
     fn skip_blanks(&self) -> Option<&'s str> {
         let mut rest = self.statement.get(self.at..).unwrap_or_default();
         loop {
@@ -167,7 +167,7 @@ impl<'s> Tokens<'s> {
     }
 }
 
-/// Length of `/*!`, `/*M!` (MariaDB alone) and the version behind it, which has five or six digits.
+/// Length of `/*!` or `/*M!` (MariaDB only) with the version after it, which has five or six digits.
 fn version_start(text: &str) -> Option<usize> {
     let (code, mark) = match text.strip_prefix("/*!") {
         Some(code) => (code, 3_usize),
@@ -183,7 +183,7 @@ fn is_line_comment(text: &str) -> bool {
     text.starts_with('#') || after_dashes.is_some_and(|next| next.is_none_or(|c| c == ' ' || c.is_ascii_control()))
 }
 
-/// Servers take every character beyond ASCII for a letter.
+/// Servers treat every non-ASCII character as a letter.
 const fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '$' || !c.is_ascii()
 }

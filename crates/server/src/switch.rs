@@ -7,7 +7,7 @@ const OFF: [&str; 5] = ["OFF", "0", "N", "NO", "FALSE"];
 /// The notations of on that programs accept as the value of an option.
 const ON_AS_OPTION: [&str; 3] = ["ON", "1", "TRUE"];
 
-/// What a value means, in any notation and case; `None` for other words.
+/// Parses a value in any notation, ignoring case; `None` for other words.
 #[must_use]
 pub fn parse(value: &str) -> Option<bool> {
     if is_on(value) {
@@ -34,8 +34,8 @@ pub fn is_switched_on(value: &str) -> bool {
     !(is_off(value) || value.is_empty() || value.eq_ignore_ascii_case("NONE"))
 }
 
-/// Whether a program that reads this value of a Boolean option switches it on. It warns of a word that it does not
-/// know, such as `yes`, and switches the option off. Source: `get_bool_argument` in `mysys/my_getopt.c` (MySQL:
+/// Whether a program switches a Boolean option with this value on. For a word that it does not know, such as `yes`, it
+/// prints a warning and switches the option off. Source: `get_bool_argument` in `mysys/my_getopt.c` (MySQL:
 /// `my_getopt.cc`).
 #[must_use]
 pub fn option_is_on(value: &str) -> bool {

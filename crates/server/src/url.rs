@@ -11,7 +11,7 @@ use crate::{
 impl FromStr for Target {
     type Err = Error;
 
-    /// Parses a URL. Errors never contain it: it may contain a password.
+    /// Parses a URL. Errors never contain the URL, because it may contain a password.
     ///
     /// # Errors
     /// [`Error::PasswordInUrl`] for `user:password@`, otherwise [`Error::Url`].

@@ -68,8 +68,8 @@ pub struct ServerVersion {
 }
 
 impl ServerVersion {
-    /// Parses `@@version` (or the greeting's version), considering other signs. Percona Server is recognised only by
-    /// its comment.
+    /// Parses `@@version`, or the version in the greeting. The `hints` help to determine the fork; Percona Server is
+    /// recognised only by its comment.
     ///
     /// `None` if the text does not begin with three numbers.
     pub fn parse(text: &str, hints: VersionHints<'_>) -> Option<Self> {

@@ -37,7 +37,7 @@ pub enum ProviderChoice {
 }
 
 impl Provider {
-    /// All of them, the best first.
+    /// All providers, the best first.
     pub const ALL: [Self; 6] = [Self::Stopped, Self::Btrfs, Self::Zfs, Self::Reflink, Self::Lvm, Self::Follow];
 
     /// Name for options, messages and JSON.

@@ -61,12 +61,12 @@ fn is_innodb(name: &str) -> bool {
     is_system_or_undo(name) || server_file::is_redo(name) || server_file::is_doublewrite(name)
 }
 
-/// Whether a file is, by its name, of the system tablespace or an undo tablespace.
+/// Whether a name is that of a file of the system tablespace or of an undo tablespace.
 fn is_system_or_undo(name: &str) -> bool {
     server_file::system_number(name).is_some() || server_file::is_undo(name)
 }
 
-/// Whether a file, by its name, is a tablespace of InnoDB: one of a table, of the system or of undo logs.
+/// Whether the name of a file is that of an InnoDB tablespace: of a table, the system or undo logs.
 pub(crate) fn is_tablespace(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     is_system_or_undo(&name) || file_suffix::has(path, file_suffix::TABLESPACE)

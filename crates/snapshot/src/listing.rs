@@ -44,19 +44,20 @@ pub const EXCLUDED: [Excluded; 16] = [
 /// Excluded names that are directories.
 const DIRECTORIES: [&str; 4] = [server_file::TEMPORARY_DIRECTORY, LOST_AND_FOUND, STAGING, DIRECTORY];
 
-/// A name, or a part of one.
+/// Names that are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excluded {
-    /// The whole name.
+    /// This name.
     Is(&'static str),
-    /// How it begins.
+    /// Names with this prefix.
     Starts(&'static str),
-    /// How it ends.
+    /// Names with this suffix.
     Ends(&'static str),
 }
 
 impl Excluded {
-    /// Patterns never match directories: a database may have a name such as `ibtmp_orders` or `tables_flushed`.
+    /// Prefixes and suffixes never match directories, and whole names only those in [`DIRECTORIES`]: a database may
+    /// have a name such as `ibtmp_orders` or `tables_flushed`.
     fn matches(self, name: &OsStr, is_directory: bool) -> bool {
         let name = name.as_bytes();
         match self {
@@ -110,7 +111,7 @@ impl Listing {
                     listing.directories.push(path.clone());
                     open.push(path);
                 } else if file_suffix::has(&path, file_suffix::LINK) {
-                    // It names the directory of a table that is outside of the data directory.
+                    // This file contains the path of a table outside of the data directory.
                     return Err(Error::TablespaceOutside { path: root.join(path) });
                 } else if kind.is_file() {
                     listing.files.push(path);

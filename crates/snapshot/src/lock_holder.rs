@@ -10,13 +10,13 @@ use server::{
 /// A session that holds up a backup lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Its number, for `KILL`.
+    /// Its connection id, for `KILL`.
     pub id: u64,
     /// User of the account.
     pub user: String,
-    /// What its statement does, without any values; empty between two statements.
+    /// Summary of its statement without any values; empty between two statements.
     pub statement: String,
-    /// Seconds for which it has run.
+    /// Seconds for which the statement has run, or the session has been idle.
     pub seconds: u64,
 }
 
@@ -55,7 +55,7 @@ impl Holder {
     }
 }
 
-/// These sessions as the end of an error, with a colon in front; empty if there are none.
+/// The sessions as text to append to an error message, with a colon in front; empty if there are none.
 pub(crate) fn list(found: Option<&[Holder]>) -> String {
     let all = found.unwrap_or_default().iter().map(Holder::to_string).collect::<Vec<_>>().join("; ");
     if all.is_empty() { all } else { format!(": {all}") }

@@ -32,7 +32,7 @@ pub(super) fn mount(tools: &Tools, kind: &str, option: &str, source: &str, point
     mount_at(tools, kind, option, source, point)
 }
 
-/// Mounts it at an existing directory.
+/// As [`mount`], at an existing directory.
 pub(super) fn mount_at(tools: &Tools, kind: &str, option: &str, source: &str, point: &Path) -> Result<(), Error> {
     let options = ["ro,nosuid,nodev,noexec", option].into_iter().filter(|option| !option.is_empty());
     let options = options.collect::<Vec<_>>().join(",");

@@ -76,14 +76,14 @@ fn waiting(process: Pid) -> BTreeMap<u64, u64> {
     found
 }
 
-/// Those that have unsent or unacknowledged data now.
+/// As [`waiting`], for data that is unsent or unacknowledged at this moment.
 fn with_unsent_data(process: Pid) -> BTreeMap<u64, u64> {
     let connections = connections(process);
     let listening: BTreeSet<u16> =
         connections.iter().filter(|line| line.state == LISTEN).map(|line| line.local_port).collect();
     let full = |line: &&Connection| line.sends() && line.unsent_bytes > 0 && !listening.contains(&line.local_port);
     let full: BTreeSet<u64> = connections.iter().filter(full).map(|line| line.socket).collect();
-    // Rare, so descriptors are examined only then.
+    // Unsent data is rare, so descriptors are only examined if there is any.
     let mut found = if full.is_empty() { BTreeMap::new() } else { blocking(process) };
     found.retain(|_, socket| full.contains(socket));
     found

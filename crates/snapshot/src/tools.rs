@@ -10,9 +10,9 @@ use process::{Output, Program};
 
 use crate::error::Error;
 
-/// `zfs destroy` of a large snapshot, or a mount that replays a journal.
+/// Time limit of a program: `zfs destroy` of a large snapshot or a mount that replays a journal may take long.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Reports about all volumes of a host may be long.
+/// Maximum length of a program's output: reports about all volumes of a host may be long.
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
 
 /// Search path of the programs.

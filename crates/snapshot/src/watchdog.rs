@@ -1,9 +1,9 @@
 //! A separate process that resumes a frozen server, whatever happens to the process that froze it.
 //!
-//! The two communicate over pipes. The watchdog writes one byte when it is ready. One byte to it
-//! means that it shall stop the server; the end of the pipe says that it was resumed, or that the
-//! process that froze it has ended. Then, or at the time limit, the watchdog sends SIGCONT; its
-//! exit code says which of the two happened.
+//! The two communicate over pipes. The watchdog writes one byte when it is ready. One byte to the
+//! watchdog tells it to stop the server. The end of that pipe means that the server was resumed, or
+//! that the process that froze it has ended. At the end of the pipe, or at the time limit, the
+//! watchdog sends SIGCONT; its exit code says which of the two came first.
 
 use std::{
     ffi::OsString,

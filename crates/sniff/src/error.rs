@@ -1,10 +1,10 @@
-//! Errors of watching packets.
+//! Errors of capturing and reading packets.
 
 use std::{io, path::PathBuf};
 
 use crate::service::{MAX_PORTS, Ports};
 
-/// Why packets could not be watched.
+/// Why packets could not be captured or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,7 +17,7 @@ pub enum Error {
         /// The name that was given.
         name: String,
     },
-    /// More ports than a filter can have.
+    /// More ports than a kernel filter can have ([`MAX_PORTS`](crate::MAX_PORTS)).
     #[error("{count} ports are too many to watch at once")]
     TooManyPorts {
         /// Their number.
@@ -31,7 +31,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// Error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The file has another format.
@@ -45,23 +45,23 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// Offset of the damaged block, in bytes.
         offset: u64,
         /// What is wrong.
         reason: &'static str,
     },
-    /// All packets of the file begin with a header that is not read.
+    /// All packets of the file have an unsupported link type.
     #[error("{}: packets of link type {number} are not read", path.display())]
     LinkType {
         /// The file.
         path: PathBuf,
-        /// The number of the type.
+        /// Number of the first unsupported link type.
         number: i32,
     },
 }
 
 impl Error {
-    /// The next step.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

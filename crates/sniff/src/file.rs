@@ -1,4 +1,4 @@
-//! Packets of a file: pcap, as tcpdump writes it, or pcapng.
+//! Reads packets from a capture file: pcap, as tcpdump writes it, or pcapng.
 //!
 //! Source: the Internet drafts "PCAP Capture File Format" and "PCAP Now Generic (pcapng)". The formats are parsed by
 //! `pcap-parser`.
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::flow::FlowTable;
 use crate::packet::{Link, is_fragment, parse};
 
-/// Memory for the file: the largest block that is read. tcpdump cuts packets at 256 KiB.
+/// Size of the read buffer, and so the maximum length of a block. tcpdump truncates packets to 256 KiB.
 const BUFFER_BYTES: usize = 1 << 20;
 
 const TOO_LARGE: &str = "a block has more than 1 MiB";
@@ -24,11 +24,11 @@ const UNREADABLE: &str = "the file cannot be read";
 const MICROSECONDS: NonZeroU64 = NonZeroU64::new(1_000_000).unwrap();
 const NANOSECONDS: NonZeroU64 = NonZeroU64::new(1_000_000_000).unwrap();
 
-/// Interfaces that one section may describe.
+/// Maximum number of interfaces of a section; further ones are ignored.
 const MAX_INTERFACES: usize = 1024;
 
-/// A file or a pipe, of which each read gives as much as there is room for, except at the end: the format is told from the
-/// first read alone.
+/// A file or a pipe. Each read fills the buffer unless the input ends: `pcap-parser` detects the format in the result
+/// of the first read alone, and a read of a pipe may return few bytes.
 struct Filled<R>(R);
 
 impl<R: Read> Read for Filled<R> {
@@ -46,31 +46,31 @@ impl<R: Read> Read for Filled<R> {
     }
 }
 
-/// What the blocks before a packet say of it.
+/// An interface, as the header of the file or section describes it.
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     number: i32,
-    /// Units of a time stamp in a second.
+    /// Timestamp units per second.
     resolution: NonZeroU64,
-    /// Seconds to be added to time stamps.
+    /// Seconds to add to timestamps.
     offset: i64,
-    /// Bytes at which packets were cut.
+    /// Length to which the capture truncated packets, in bytes.
     snap_bytes: u32,
 }
 
-/// A file's packets so far.
+/// State of reading a file.
 #[derive(Debug, Default)]
 struct Reading {
     interfaces: Vec<Interface>,
-    /// Whether there was a packet of a link type that is read.
+    /// Whether any packet had a supported link type.
     is_read: bool,
-    /// The first link type that is not read.
+    /// The first unsupported link type.
     foreign: Option<i32>,
     time: Timestamp,
 }
 
-/// Gives all packets of a file to the table. Returns whether the file ends within a packet, as it does while a capture is
-/// still being written.
+/// Adds all packets of a file to the table. Returns whether the file ends within a packet, which is normal while the
+/// capture is still being written.
 ///
 /// # Errors
 /// [`Error::File`], [`Error::NotACapture`], [`Error::Damaged`], [`Error::LinkType`].
@@ -139,7 +139,7 @@ impl Reading {
                         number: number_of(described.linktype),
                         resolution: described.ts_resolution().and_then(NonZeroU64::new).unwrap_or(MICROSECONDS),
                         offset: described.ts_offset(),
-                        // 0: no limit.
+                        // 0 means no limit.
                         snap_bytes: NonZeroU32::new(described.snaplen).map_or(u32::MAX, NonZeroU32::get),
                     });
                 }
@@ -151,12 +151,12 @@ impl Reading {
                 };
                 let units = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 self.time = time(interface.offset, units, interface.resolution);
-                // The data have padding behind them.
+                // `data` includes padding after the packet.
                 let length = usize::try_from(packet.caplen).unwrap_or(usize::MAX);
                 self.packet(interface, packet.data.get(..length).unwrap_or(packet.data), table);
             }
             PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
-                // Without a time of its own: that of the packet before.
+                // A simple packet has no timestamp; the time of the previous packet is used.
                 let Some(interface) = self.interfaces.first().copied() else { return table.skip() };
                 let length = usize::try_from(packet.origlen.min(interface.snap_bytes)).unwrap_or(usize::MAX);
                 self.packet(interface, packet.data.get(..length).unwrap_or(packet.data), table);
@@ -180,12 +180,13 @@ impl Reading {
     }
 }
 
-/// The lower 16 bits are the type: the others say how long the checksum behind a frame is.
+/// Number of the link type: the lower 16 bits. The others hold the length of the checksum after a frame.
 const fn number_of(link: Linktype) -> i32 {
     link.0 & 0xffff
 }
 
-/// A time of seconds and of `units`, of which a second has `resolution`. Nonsense becomes the beginning of time.
+/// Converts `seconds` plus `units`, at `resolution` units per second, to a timestamp. An invalid time becomes the Unix
+/// epoch.
 fn time(seconds: i64, units: u64, resolution: NonZeroU64) -> Timestamp {
     let whole = i64::try_from(units.div_euclid(resolution.get())).unwrap_or(i64::MAX);
     let rest = u128::from(units.rem_euclid(resolution.get())).saturating_mul(u128::from(NANOSECONDS.get()));
@@ -236,7 +237,7 @@ mod tests {
         [section, interface, enhanced, data, words(&[block])].concat()
     }
 
-    /// Bytes of the one packet at the end of a file, with its header.
+    /// Length of the last packet of a file, including its header, in bytes.
     fn packets_of(file: &[u8]) -> usize {
         let is_pcapng = file.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]);
         file.len() - if is_pcapng { 28 + 20 } else { 24 }
@@ -296,7 +297,7 @@ mod tests {
 
     #[test]
     fn packets_that_cannot_be_read_are_counted() {
-        // A second interface, of a wireless link; a packet of it, and one of an interface that is not described.
+        // Adds a wireless interface, a packet on it, and a packet on an interface that is not described.
         let file = pcapng();
         let packet = &file[file.len() - packets_of(&file)..];
         let on = |interface: u32| [&packet[..8], &interface.to_le_bytes(), &packet[12..]].concat();

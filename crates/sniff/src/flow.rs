@@ -1,4 +1,4 @@
-//! The connections that are open, within bounds: of their number, and of the bytes that are kept of them.
+//! Follows open connections. Their number and the bytes kept in memory are limited.
 
 use std::collections::HashMap;
 use std::mem;
@@ -12,42 +12,41 @@ use crate::service::{Ports, Service};
 use crate::stream::Stream;
 use crate::traffic::{Counts, Ended, Rows, Traffic};
 
-/// Connections that are followed at once.
+/// Maximum number of connections that are followed at once.
 const MAX_FLOWS: usize = 16_384;
 
-/// When there are too many, this share of them ends, those that were silent longest.
+/// Number of connections to drop when [`MAX_FLOWS`] is reached: ended ones first, then those idle longest.
 const EVICTED: usize = MAX_FLOWS / 8;
 
-/// Bytes that are kept of all connections together.
+/// Maximum number of bytes kept of all connections together.
 const MAX_HELD_BYTES: usize = 32 << 20;
 
-/// When there are more, connections are judged early until no more than this is kept.
+/// When [`MAX_HELD_BYTES`] is exceeded, connections are classified early until at most this many bytes are kept.
 const FREED_TO_BYTES: usize = MAX_HELD_BYTES / 2;
 
-/// A connection is first looked at when it has so many bytes, and then each time that they have doubled.
+/// A connection is first classified after this many bytes, and again each time the number has doubled.
 const FIRST_LOOK_BYTES: usize = 256;
 
 /// Both ends, the smaller address first.
 type Key = (SocketAddr, SocketAddr);
 
-/// A connection.
 #[derive(Debug)]
 struct Flow {
     client: SocketAddr,
     server: SocketAddr,
     to_server: Stream,
     to_client: Stream,
-    /// What it is, as soon as more bytes would change nothing.
+    /// The final classification; `None` while more bytes may change it.
     class: Option<Class>,
     first_seen: Timestamp,
     last_seen: Timestamp,
-    /// Bytes at which the connection is looked at again.
+    /// Number of bytes at which the connection is classified again.
     next_look: usize,
-    /// Bytes that [`Self::class`] was told from.
+    /// Number of bytes that [`Self::class`] is based on.
     judged_bytes: usize,
     client_ended: bool,
     server_ended: bool,
-    /// What comes now are stragglers. The flow is kept so that they do not look like a connection of their own.
+    /// Whether the connection has ended. The flow is kept so that late packets do not count as a new connection.
     has_ended: bool,
 }
 
@@ -77,14 +76,14 @@ pub struct Seen {
     pub packets: u64,
     /// Packets that could not be read.
     pub skipped: u64,
-    /// Earliest of them.
+    /// Time of the first packet.
     pub first: Option<Timestamp>,
-    /// Latest of them.
+    /// Time of the last packet.
     pub last: Option<Timestamp>,
 }
 
 impl FlowTable {
-    /// Follows connections of these ports.
+    /// Creates an empty table for connections on these ports.
     #[must_use]
     pub fn new(ports: Ports) -> Self {
         Self {
@@ -99,7 +98,8 @@ impl FlowTable {
         }
     }
 
-    /// Counts a packet that could not be read: it may belong to a connection that is watched.
+    /// Counts a packet that could not be parsed. It may belong to a watched connection, so
+    /// [`Verdict::Encrypted`](crate::Verdict::Encrypted) is no longer possible.
     pub fn skip(&mut self) {
         self.skipped = self.skipped.saturating_add(1);
     }
@@ -117,7 +117,7 @@ impl FlowTable {
             self.end(&key);
         }
         if !self.flows.contains_key(&key) {
-            // A connection that ends, or a bare acknowledgement, tells nothing.
+            // A packet without data that does not open a connection shows nothing.
             if segment.wire_bytes == 0 && !segment.syn {
                 return;
             }
@@ -133,7 +133,7 @@ impl FlowTable {
         }
     }
 
-    /// Ends all connections.
+    /// Ends all connections and returns the result.
     #[must_use]
     pub fn finish(mut self) -> Seen {
         let keys: Vec<Key> = self.flows.keys().copied().collect();
@@ -161,7 +161,8 @@ impl FlowTable {
         by_age.iter().take(EVICTED).for_each(|key| self.end(key));
     }
 
-    /// Judges connections before their time: those whose state will not change, then those that were silent longest.
+    /// Classifies connections early to free memory: first those already known to be in clear, since more bytes do not
+    /// change that; then those idle longest.
     fn free_memory(&mut self) {
         for key in self.ordered(|flow| flow.class.is_none() && flow.classify().state == State::Clear) {
             if self.held_bytes <= FREED_TO_BYTES {
@@ -174,7 +175,7 @@ impl FlowTable {
         }
     }
 
-    /// All connections: the preferred ones first, and of these the ones that were silent longest.
+    /// All connections, the preferred ones first; within each group, those idle longest first.
     fn ordered(&self, is_preferred: impl Fn(&Flow) -> bool) -> Vec<Key> {
         let rank = |(key, flow): (&Key, &Flow)| (!is_preferred(flow), flow.last_seen, *key);
         let mut ranked: Vec<(bool, Timestamp, Key)> = self.flows.iter().map(rank).collect();
@@ -203,14 +204,14 @@ impl Flow {
         }
     }
 
-    /// Whether a packet opens another connection between the same ports. The SYN that opened this one may be sent again.
+    /// Whether a packet opens a new connection between the same ports. A retransmission of this connection's SYN does
+    /// not.
     fn is_followed_by(&self, segment: &Segment<'_>) -> bool {
         let stream = if segment.to == self.server { &self.to_server } else { &self.to_client };
         let first = segment.sequence.wrapping_add(1);
         segment.syn && stream.base().map_or(!segment.ack, |base| base != first)
     }
 
-    /// Adds a packet.
     fn push(&mut self, time: Timestamp, segment: &Segment<'_>) {
         if self.has_ended {
             return;
@@ -241,7 +242,7 @@ impl Flow {
         self.to_server.held_bytes().saturating_add(self.to_client.held_bytes())
     }
 
-    /// Bytes that can be judged: those before a gap.
+    /// Number of bytes that can be classified: those before the first gap of each direction.
     fn known_bytes(&self) -> usize {
         self.to_server.bytes().len().saturating_add(self.to_client.bytes().len())
     }
@@ -250,7 +251,7 @@ impl Flow {
         classify(side(&self.to_server), side(&self.to_client))
     }
 
-    /// Forgets the bytes if more of them would change nothing.
+    /// Classifies the connection. If more bytes cannot change the result, keeps it and releases the bytes.
     fn settle_if_known(&mut self) {
         let class = self.classify();
         if class.is_settled || (self.to_server.is_full() && self.to_client.is_full()) {
@@ -260,7 +261,7 @@ impl Flow {
         }
     }
 
-    /// Forgets the bytes, and takes what they show.
+    /// Classifies the connection for good and releases its bytes.
     fn settle(&mut self) {
         if self.class.is_none() {
             let class = self.classify();
@@ -268,7 +269,8 @@ impl Flow {
         }
     }
 
-    /// As [`Self::settle`], before the connection has ended: what only opened may go on in clear.
+    /// As [`Self::settle`], before the connection has ended. [`State::Opening`] becomes unknown, because the connection
+    /// may continue in clear.
     fn settle_early(&mut self) {
         if self.class.is_none() {
             let class = self.classify();
@@ -288,7 +290,7 @@ impl Flow {
         ports.service(self.server.port()).unwrap_or(Service::Other)
     }
 
-    /// The connection as a row counts it; `None` if it carried nothing.
+    /// The ended connection, to be counted in a row; `None` if it carried no data.
     fn ended(mut self, service: Service) -> Option<Ended> {
         let (bytes_to_server, bytes_to_client) = (self.to_server.seen_bytes(), self.to_client.seen_bytes());
         if bytes_to_server == 0 && bytes_to_client == 0 {
@@ -296,7 +298,7 @@ impl Flow {
         }
         self.settle();
         let class = self.class?;
-        // Bytes passed that were not captured, or not kept: they may be in clear.
+        // If some bytes were not captured or not kept, they may have been in clear.
         let judged_bytes = u64::try_from(self.judged_bytes).unwrap_or(u64::MAX);
         let is_judged = self.to_server.reach().saturating_add(self.to_client.reach()) <= judged_bytes;
         let state = match class.state {
@@ -320,7 +322,8 @@ fn side(stream: &Stream) -> Side<'_> {
     Side { bytes: stream.bytes(), is_from_start: stream.is_from_start(), starts: stream.starts() }
 }
 
-/// Whether the sender is the client: the one that sent the SYN; or else the one whose port is not watched, or higher.
+/// Whether the sender is the client. The client sends the SYN. Without a SYN, the client is the side whose port is not
+/// watched, or else the one with the higher port.
 fn is_from_client(ports: &Ports, segment: &Segment<'_>) -> bool {
     if segment.syn {
         return !segment.ack;
@@ -399,7 +402,7 @@ mod tests {
         assert_eq!((seen.traffic.len(), seen.traffic[0].connections, seen.connections.clear), (1, 2, 2));
     }
 
-    /// A connection up to the greeting, and these segments after it.
+    /// Follows a connection up to the server's greeting, then these segments.
     fn greeted(more: &[Segment<'_>]) -> Seen {
         let opened = [syn(40000, 3306, false), syn(3306, 40000, true), segment(3306, 40000, 100, GREETING)];
         seen(&[&opened[..], more].concat())
@@ -409,7 +412,7 @@ mod tests {
     fn bytes_that_were_not_judged_leave_an_opening_unknown() {
         assert_eq!(greeted(&[]).connections, Counts { opening: 1, ..Counts::default() });
         let unknown = Counts { unknown: 1, ..Counts::default() };
-        // The login is missing; or nothing of it was captured.
+        // The login is missing, or none of its bytes were captured.
         assert_eq!(greeted(&[segment(40000, 3306, 144, b"\x09\0\0\0\x03SELECT 1")]).connections, unknown);
         let cut = Segment { wire_bytes: 44, ..segment(40000, 3306, 100, b"") };
         assert_eq!(greeted(&[cut]).connections, unknown);

@@ -1,11 +1,11 @@
-//! Watches the packets of a server's ports, and tells from their bytes what is encrypted.
+//! Captures the packets of a server's ports and determines from their bytes which connections are encrypted.
 //!
-//! [`watch`] reads packets of this host, [`read_file`] those of a capture file. The way of a packet: a kernel filter or a
-//! file, [`packet`] (headers), [`FlowTable`] (connections, the first bytes of each direction), [`classify()`] (what they
-//! are), [`Outcome`].
+//! [`watch`] reads packets of this host, [`read_file`] those of a capture file. A packet comes from the kernel filter
+//! or the file. [`packet`] parses its headers, [`FlowTable`] assigns it to a connection and keeps the first bytes of
+//! each direction, and [`classify()`] recognises the protocol from them. [`Outcome`] is the result.
 //!
-//! Nothing is sent and nothing is stored but headers: evidence is a few bytes of a protocol's header, never a name, a
-//! password, a statement or a row. Memory is bounded, whatever arrives.
+//! Nothing is sent. Of the data only a few bytes of protocol headers are reported, as evidence: never a name, a
+//! password, a statement or a row. Memory use is limited, whatever arrives.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
@@ -36,7 +36,7 @@ pub use outcome::{Origin, Outcome, SCHEMA, Verdict};
 pub use service::{MAX_PORTS, Ports, Service};
 pub use traffic::{Counts, Traffic};
 
-/// Watches this host's packets for a time, or until `stop` is set. `begun` is called as soon as packets are seen.
+/// Captures this host's packets for `time`, or until `stop` is set. Calls `begun` once the capture runs.
 ///
 /// # Errors
 /// [`Error::NotPermitted`], [`Error::NoInterface`], [`Error::TooManyPorts`], [`Error::Socket`].

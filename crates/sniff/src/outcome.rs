@@ -1,4 +1,4 @@
-//! What was seen on the wire, and what follows from it. Serialized with the schema `sealant.sniff/1`.
+//! The result of a capture: the traffic and the verdict. Serialized with the schema `sealant.sniff/1`.
 
 use std::path::{Path, PathBuf};
 
@@ -27,11 +27,11 @@ pub enum Origin {
     ),
 }
 
-/// What the traffic as a whole is.
+/// The conclusion about all traffic together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Some of it can be read by others.
+    /// Others can read some of it.
     Clear,
     /// Nothing was seen in clear, but some of it was not recognised.
     Unknown,
@@ -41,27 +41,27 @@ pub enum Verdict {
     Encrypted,
 }
 
-/// The outcome.
+/// The result of a capture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Release that watched.
+    /// Version of Sealant that made the capture.
     pub sealant: String,
     /// Where packets came from.
     pub origin: Origin,
-    /// Ports that were watched; none if all were.
+    /// The watched ports; empty if all were watched.
     pub ports: Vec<u16>,
-    /// When watching began: for a file, its first packet.
+    /// When the capture began; for a file, the time of its first packet.
     pub from: Timestamp,
-    /// When it ended.
+    /// When the capture ended; for a file, the time of its last packet.
     pub to: Timestamp,
     /// Packets of these ports.
     pub packets: u64,
-    /// Packets that could not be read: of another link type, of an interface that the file does not describe, or fragments
-    /// of TCP.
+    /// Packets that could not be parsed: of an unsupported link type, of an interface that the file does not describe,
+    /// or fragments of TCP packets.
     pub skipped: u64,
-    /// The file ends within a packet.
+    /// Whether the file ends within a packet.
     pub is_cut: bool,
     /// The conclusion.
     pub verdict: Verdict,
@@ -69,7 +69,7 @@ pub struct Outcome {
     pub connections: Counts,
     /// Connections that have no row in `traffic`, because there are too many. They are counted in `connections`.
     pub left_out: u64,
-    /// What was seen: the clear first.
+    /// The connections, grouped; those in clear first.
     pub traffic: Vec<Traffic>,
 }
 
@@ -93,7 +93,7 @@ impl Outcome {
     }
 }
 
-/// What was not read may be in clear.
+/// Skipped packets may have been in clear, so with any of them the verdict is not [`Verdict::Encrypted`].
 const fn verdict(connections: &Counts, skipped: u64) -> Verdict {
     match connections {
         Counts { clear: 1.., .. } => Verdict::Clear,

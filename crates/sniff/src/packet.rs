@@ -1,5 +1,5 @@
-//! A captured packet down to its TCP segment. Headers are parsed by `etherparse`, which checks every length; a packet
-//! that was cut when it was captured is still read.
+//! Parses a captured packet down to its TCP segment. `etherparse` parses the headers and checks every length. Packets
+//! that the capture truncated are parsed too.
 //!
 //! Source of the link types: <https://www.tcpdump.org/linktypes.html>.
 
@@ -7,14 +7,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpSlice, TransportSlice};
 
-/// What a captured packet begins with.
+/// The link type: the header that a captured packet begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     /// An Ethernet header.
     Ethernet,
     /// A header of the Linux "any" device, version 1: 16 bytes.
     LinuxCooked,
-    /// The same, version 2: 20 bytes.
+    /// A header of the Linux "any" device, version 2: 20 bytes.
     LinuxCooked2,
     /// An IP header.
     Ip,
@@ -29,7 +29,7 @@ impl Link {
         match number {
             0 | 108 => Some(Self::Loopback),
             1 => Some(Self::Ethernet),
-            // 12 and 14 are what OpenBSD and others call raw IP.
+            // OpenBSD and others use 12 and 14 for raw IP.
             12 | 14 | 101 | 228 | 229 => Some(Self::Ip),
             113 => Some(Self::LinuxCooked),
             276 => Some(Self::LinuxCooked2),
@@ -41,19 +41,19 @@ impl Link {
 /// A TCP segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'p> {
-    /// Sender.
+    /// Address and port of the sender.
     pub from: SocketAddr,
-    /// Receiver.
+    /// Address and port of the receiver.
     pub to: SocketAddr,
     /// Sequence number of the first byte of the payload; with [`Self::syn`], of the SYN itself.
     pub sequence: u32,
-    /// Opens a connection.
+    /// SYN flag: opens a connection.
     pub syn: bool,
-    /// Acknowledges something: a SYN without it is the client's.
+    /// ACK flag. A SYN without it comes from the client.
     pub ack: bool,
-    /// Closes this direction.
+    /// FIN flag: closes this direction.
     pub fin: bool,
-    /// Aborts the connection.
+    /// RST flag: aborts the connection.
     pub rst: bool,
     /// The payload, as far as it was captured.
     pub payload: &'p [u8],
@@ -61,7 +61,7 @@ pub struct Segment<'p> {
     pub wire_bytes: u32,
 }
 
-/// Whether a packet is a fragment of a larger one that holds TCP. Fragments are not put together.
+/// Whether a packet is a fragment of a larger TCP packet. Fragments are not reassembled.
 #[must_use]
 pub fn is_fragment(link: Link, packet: &[u8]) -> bool {
     let sliced = slice(link, packet);
@@ -109,8 +109,8 @@ fn by_ether_type<'p>(ether_type: &[u8], rest: &'p [u8]) -> LaxSlicedPacket<'p> {
     LaxSlicedPacket::from_ether_type(EtherType(number), rest)
 }
 
-/// Bytes that the IP header declares and that were not captured. A length of 0 is written when the network card cuts
-/// the packet later.
+/// Number of bytes that the IP header declares but that were not captured. The header says 0 if the network card
+/// segments the packet later; then none are missing.
 fn missing(declared: usize, captured: &[u8]) -> usize {
     declared.saturating_sub(captured.len())
 }

@@ -1,4 +1,5 @@
-//! What listens on a port: its number alone tells who ought to be there, not what is said.
+//! The service that is expected on a port. The port number says what should listen there, not which
+//! protocol is actually spoken.
 
 use serde::{Deserialize, Serialize};
 use server::{
@@ -6,7 +7,7 @@ use server::{
     DEFAULT_STATE_TRANSFER_PORT, DEFAULT_X_PORT,
 };
 
-/// A listener of a server.
+/// A service of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Service {
@@ -16,15 +17,15 @@ pub enum Service {
     Admin,
     /// Clients, over the X Protocol.
     X,
-    /// Replication of Galera between nodes.
+    /// Galera replication between nodes.
     Galera,
     /// Incremental state transfer of Galera.
     IncrementalTransfer,
     /// State transfer of Galera.
     StateTransfer,
-    /// Group Replication between members.
+    /// Group Replication between members of a group.
     GroupCommunication,
-    /// A port that was named without saying what it is for.
+    /// A port whose service is not known.
     Other,
 }
 
@@ -45,7 +46,7 @@ impl Service {
     }
 }
 
-/// Usual ports.
+/// Default ports, with their services.
 const USUAL: [(u16, Service); 7] = [
     (DEFAULT_PORT, Service::Classic),
     (DEFAULT_ADMIN_PORT, Service::Admin),
@@ -56,7 +57,8 @@ const USUAL: [(u16, Service); 7] = [
     (DEFAULT_GROUP_PORT, Service::GroupCommunication),
 ];
 
-/// The most ports that are watched: a filter of the kernel cannot jump over more.
+/// Maximum number of ports. Limits the length of the kernel filter, which has four instructions for
+/// each.
 pub const MAX_PORTS: usize = 64;
 
 /// The ports to watch.
@@ -67,13 +69,13 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// The usual ports of the MySQL family.
+    /// The default ports of the MySQL family.
     #[must_use]
     pub fn usual() -> Self {
         Self::new(USUAL)
     }
 
-    /// These ports. A second entry for a port is ignored.
+    /// Watches these ports. A second entry for a port is ignored.
     #[must_use]
     pub fn new(ports: impl IntoIterator<Item = (u16, Service)>) -> Self {
         let mut known: Vec<(u16, Service)> = Vec::new();
@@ -85,25 +87,25 @@ impl Ports {
         Self { ports: known, any: false }
     }
 
-    /// These ports, by the service that usually listens there.
+    /// Watches these ports, each with the service that usually listens there.
     #[must_use]
     pub fn numbered(ports: impl IntoIterator<Item = u16>) -> Self {
         Self::new(ports.into_iter().map(|port| (port, usual_service(port))))
     }
 
-    /// Every port: for files, which somebody has filtered already.
+    /// Watches every port. Meant for files, which were already filtered when they were captured.
     #[must_use]
     pub fn any() -> Self {
         Self { any: true, ..Self::usual() }
     }
 
-    /// Numbers of the ports; none if every port is watched.
+    /// Numbers of the watched ports; empty if every port is watched.
     #[must_use]
     pub fn numbers(&self) -> Vec<u16> {
         if self.any { Vec::new() } else { self.ports.iter().map(|(port, _)| *port).collect() }
     }
 
-    /// What listens on this port, if it is one of those that were named.
+    /// The service on this port; `None` if the port is not listed.
     pub(crate) fn service(&self, port: u16) -> Option<Service> {
         self.ports.iter().find(|(known, _)| *known == port).map(|(_, service)| *service)
     }

@@ -1,25 +1,24 @@
-//! One direction of a connection: its first bytes in order, and how many there were.
+//! One direction of a connection: its first bytes in order, and the number of all bytes.
 
 use std::collections::BTreeMap;
 
-/// How many bytes are kept of each direction: enough for a login and the commands that begin a replication.
+/// Number of bytes kept of each direction: enough for a login and the commands that start replication.
 pub(crate) const KEPT_BYTES: usize = 8192;
 
-/// Segments that wait for an earlier one.
+/// Maximum number of segments kept while an earlier one is missing.
 const MAX_WAITING: usize = 16;
 
-/// Starts of segments that are remembered, for a connection that was joined in the middle.
+/// Maximum number of segment starts kept, for a connection whose beginning was not captured.
 const MAX_STARTS: usize = 32;
 
-/// When a connection is this far ahead, what is missing at its start will not come any more.
+/// Offset of a segment from which on missing bytes at the start are given up: they will not arrive any more.
 const HOPELESS_BYTES: u32 = 4 << 20;
 
-/// One direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     /// Sequence number of the first byte; `None` before the first segment.
     base: Option<u32>,
-    /// Whether the first byte is that of the connection.
+    /// Whether `bytes` begins with the first byte of the connection.
     from_start: bool,
     /// Sequence number after the newest byte.
     next: u32,
@@ -28,13 +27,13 @@ pub(crate) struct Stream {
     starts: Vec<usize>,
     /// Segments after a gap, by their offset.
     waiting: BTreeMap<usize, Vec<u8>>,
-    /// No further byte is kept.
+    /// Set when no further byte is kept.
     is_closed: bool,
     seen_bytes: u64,
 }
 
 impl Stream {
-    /// Begins at the sequence number after a SYN.
+    /// Starts the stream at this sequence number, the one after a SYN.
     pub(crate) fn open(&mut self, sequence: u32) {
         if self.base.is_none() {
             self.base = Some(sequence);
@@ -43,7 +42,7 @@ impl Stream {
         }
     }
 
-    /// Adds a segment. Returns how many more bytes are held than before.
+    /// Adds a segment. Returns by how many bytes the memory in use has grown.
     pub(crate) fn push(&mut self, sequence: u32, payload: &[u8], wire_bytes: u32) -> usize {
         if wire_bytes == 0 {
             return 0;
@@ -73,7 +72,7 @@ impl Stream {
         self.from_start
     }
 
-    /// Bytes on the wire, each counted once.
+    /// Number of bytes on the wire; retransmissions are not counted.
     pub(crate) const fn seen_bytes(&self) -> u64 {
         self.seen_bytes
     }
@@ -83,7 +82,7 @@ impl Stream {
         self.base
     }
 
-    /// Bytes up to the newest one: more than [`Self::seen_bytes`] if segments came out of order, or some are missing.
+    /// Number of bytes up to the newest one: more than [`Self::seen_bytes`] if segments are missing or out of order.
     pub(crate) fn reach(&self) -> u64 {
         let distance = self.base.map_or(0, |base| self.next.wrapping_sub(base));
         self.seen_bytes.max(u64::from(distance))
@@ -94,12 +93,12 @@ impl Stream {
         self.is_closed
     }
 
-    /// Bytes in memory.
+    /// Number of bytes in memory.
     pub(crate) fn held_bytes(&self) -> usize {
         self.waiting.values().map(Vec::len).fold(self.bytes.len(), usize::saturating_add)
     }
 
-    /// Forgets the bytes, and keeps no more.
+    /// Releases the bytes, and keeps no further ones.
     pub(crate) fn release(&mut self) {
         self.is_closed = true;
         self.bytes = Vec::new();
@@ -107,7 +106,7 @@ impl Stream {
         self.waiting = BTreeMap::new();
     }
 
-    /// Counts what is beyond the newest byte so far. Differences of sequence numbers are taken as RFC 9293 says.
+    /// Counts the bytes after the newest one so far. Sequence numbers are compared modulo 2^32 (RFC 9293).
     fn count(&mut self, sequence: u32, wire_bytes: u32) {
         let end = sequence.wrapping_add(wire_bytes);
         let beyond = end.wrapping_sub(self.next);

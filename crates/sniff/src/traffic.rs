@@ -1,4 +1,4 @@
-//! What was seen: connections of the same kind between the same hosts, as one row.
+//! The rows of the result: one for all connections of the same kind between the same hosts.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::classify::{Class, Entropy, Evidence, Protocol, State, Tls};
 use crate::service::Service;
 
-/// Rows that are kept. What does not fit is counted.
+/// Maximum number of rows. Connections without a row are only counted.
 const MAX_ROWS: usize = 4096;
 
 /// Connections of one kind between two hosts.
@@ -21,11 +21,11 @@ pub struct Traffic {
     pub server: SocketAddr,
     /// What the port is for.
     pub service: Service,
-    /// What was said there.
+    /// The protocol that was recognised.
     pub protocol: Protocol,
     /// Whether others can read it.
     pub state: State,
-    /// Version and suite of TLS.
+    /// Version and cipher suite of TLS, if it was recognised.
     pub tls: Option<Tls>,
     /// Number of connections.
     pub connections: u64,
@@ -37,9 +37,9 @@ pub struct Traffic {
     pub first_seen: Timestamp,
     /// When the last packet was seen.
     pub last_seen: Timestamp,
-    /// Headers that show it, of the first of these connections.
+    /// Headers that show protocol and state, from the first of these connections.
     pub evidence: Vec<Evidence>,
-    /// Entropy of what was not recognised, of the first of these connections.
+    /// Entropy of the unrecognised bytes of the first of these connections.
     pub entropy: Option<Entropy>,
 }
 
@@ -50,7 +50,7 @@ pub struct Counts {
     pub clear: u64,
     /// Not recognised.
     pub unknown: u64,
-    /// Only opened.
+    /// Only the opening was seen.
     pub opening: u64,
     /// Encrypted.
     pub encrypted: u64,
@@ -68,7 +68,7 @@ impl Counts {
     }
 }
 
-/// A connection at its end.
+/// An ended connection.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) client: IpAddr,
@@ -125,7 +125,7 @@ impl Rows {
         }
     }
 
-    /// Whether a new row fits; if there are too many, the last gives way to one that comes before it.
+    /// Whether a new row fits. If the table is full, it replaces the last row if it sorts before that one.
     fn has_room_for(&mut self, key: &Key) -> bool {
         if self.rows.len() < MAX_ROWS {
             return true;
@@ -135,7 +135,7 @@ impl Rows {
         true
     }
 
-    /// The rows, the number of connections, and how many of them have no row.
+    /// Returns the rows, the numbers of connections by state, and the number of connections without a row.
     pub(crate) fn finish(self) -> (Vec<Traffic>, Counts, u64) {
         (self.rows.into_values().collect(), self.counts, self.left_out)
     }

@@ -1,4 +1,5 @@
-//! Real servers and clients on loopback: what they say is recognised, and whether others can read it.
+//! Captures real servers and clients on the loopback interface: their protocols are recognised, and whether others can
+//! read them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use harness::{Kind, Replication, Server, ServerBuilder, require};
 use server::ProviderOptions;
 use sniff::{Outcome, Ports, Protocol, Service, State, Traffic, Verdict, watch};
 
-/// Watches these ports while `traffic` runs; `None` if this process may not.
+/// Captures packets of these ports while `traffic` runs; `None` if this process lacks the permission.
 fn seen(ports: &[u16], traffic: impl FnOnce()) -> Option<Outcome> {
     let (ports, stop) =
         (Ports::new(ports.iter().map(|port| (*port, Service::Other))), Arc::new(AtomicBool::new(false)));
@@ -27,7 +28,8 @@ fn seen(ports: &[u16], traffic: impl FnOnce()) -> Option<Outcome> {
     if has_begun.recv().is_ok() {
         traffic();
     }
-    // A server may still send after its client has ended. What the kernel has queued when the flag is set is read all the same.
+    // A server may still send after its client has ended. Packets that the kernel has queued when the flag is set are
+    // still read.
     thread::sleep(Duration::from_millis(500));
     stop.store(true, Ordering::Relaxed);
     match watcher.join().expect("no panic") {
@@ -52,7 +54,7 @@ fn rows(outcome: &Outcome, protocol: Protocol, state: State) -> Vec<&Traffic> {
     outcome.traffic.iter().filter(|row| row.protocol == protocol && row.state == state).collect()
 }
 
-/// No evidence, and nothing else in the outcome, holds these texts, as text or as hexadecimal digits.
+/// Asserts that nothing in the outcome, evidence included, contains these texts, as text or in hexadecimal.
 fn holds_none_of(outcome: &Outcome, secrets: &[&str]) {
     let text = format!("{outcome:?}");
     for secret in secrets {
@@ -172,13 +174,13 @@ fn a_session_that_was_there_before_is_recognised() {
     }
 }
 
-/// A second node joins a cluster of one with a full state transfer by this method. What was seen on the ports of both: of
-/// Galera and of the transfer.
+/// Lets a second node join a cluster of one node with a full state transfer by this method. Returns the capture of the
+/// Galera and state transfer ports of both.
 fn joined(method: &str, provider_options: &str, option_file: &str) -> Option<Outcome> {
     let account = "--wsrep-sst-auth=transfer:Transfer-1";
     let set_up = SetUp::new(Kind::MariaDb1011).method(method).option_file(option_file).options([account]);
     let mut cluster = set_up.start(0).expect("no node yet");
-    // By an option file: mariadb-backup does not know all of the options that a server has on its command line.
+    // Uses an option file, since mariadb-backup does not know all options on a server's command line.
     let mut donor = cluster.prepare_with(provider_options, ServerBuilder::by_option_file).expect("prepared");
     donor.start().and_then(|()| wait_until_synced(&donor)).expect("it starts");
     let grants = "CREATE USER transfer@localhost IDENTIFIED BY 'Transfer-1'; GRANT ALL ON *.* TO transfer@localhost";

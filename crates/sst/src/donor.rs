@@ -186,8 +186,9 @@ impl DonorRun<'_> {
         })
     }
 
-    /// Makes an atomic copy, if the file system supports it. The server takes no lock for it: what
-    /// it wrote since the position of the request, the joiner has twice or gets from the cluster.
+    /// Makes an atomic copy, if the file system supports it. The server takes no lock for it, so
+    /// the copy may contain write-sets after the position of the request. The joiner gets all
+    /// write-sets after that position from the cluster, those in the copy a second time.
     fn copy(&self, session: &mut Session<'_>) -> Result<Option<SnapshotCopy>, Error> {
         let choice = self.options.sst("sealant-snapshot").unwrap_or("auto");
         if choice == "off" {
@@ -284,7 +285,7 @@ impl DonorRun<'_> {
         let mapped = datadir.server().ok().flatten().and_then(|server| snapshot::mapped_for_writing(&server).ok());
         plan.mark_mtime_unreliable(|name, inode| match &mapped {
             Some(mapped) => mapped.contains(&(name.to_owned(), inode)),
-            // Hidden from this user.
+            // The mappings of the server are hidden from this user.
             None => innodb::server_file::is_redo(name),
         });
         Ok(plan)

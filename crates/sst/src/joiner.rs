@@ -67,7 +67,7 @@ pub fn run(
     };
     let known_by = if token.pin.is_some() { "a one-time key".to_owned() } else { format!("certificates of [{SST}]") };
     report.line(format!("listening on {}, TLS 1.3 with {known_by}", listening.address()));
-    // If the port was chosen by the system, the donor needs that one.
+    // If the system chose the port, the donor needs the chosen one.
     let reachable = address::join(&address.host, listening.address().port());
     server_pipe.ready(&token.text(), &reachable)?;
     let mut turned_away = 0_u32;

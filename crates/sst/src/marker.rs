@@ -34,7 +34,8 @@ pub(crate) fn take(datadir: &Path) -> Result<Option<GaleraState>, Error> {
         text => text.map_err(Error::file(&path, "cannot be read"))?,
     };
     let text = String::from_utf8_lossy(&text);
-    // Servers that do not rename it into place leave it empty for a moment.
+    // Servers that write the file in place, instead of renaming a complete one, leave it empty for
+    // a moment.
     if !text.contains(':') {
         return Ok(None);
     }

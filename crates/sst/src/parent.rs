@@ -16,7 +16,7 @@ use rustix::{
     process::{Pid, PidfdFlags, pidfd_open},
 };
 
-/// What shows that the server is running.
+/// The server that started this process, observed by its process and by the pipe to it.
 #[derive(Debug)]
 pub struct Parent<'p> {
     /// The server's process, if its id is known.

@@ -24,7 +24,7 @@ pub enum Error {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The system failed.
+    /// The operating system reports an error.
     #[error("{path}: {doing}: {source}")]
     Io {
         /// The file or directory.

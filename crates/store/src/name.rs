@@ -15,7 +15,7 @@ pub struct Name(String);
 pub struct InvalidName(String);
 
 impl Name {
-    /// The text.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -113,7 +113,7 @@ pub enum S3Fault {
     /// An object is locked: it cannot be deleted, and its lock cannot be shortened.
     #[error("the object is locked")]
     Locked,
-    /// Bytes arrived at the store with another hash than they were sent with.
+    /// Bytes were changed on the way to the store: it computed another hash.
     #[error("bytes were changed on their way to the store, several times")]
     Garbled,
     /// An object was replaced while it was read.

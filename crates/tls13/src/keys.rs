@@ -42,7 +42,7 @@ impl RecordKeys {
         self.sending.set_limit(limit);
     }
 
-    /// Switches to the next sending key. The other side must have been told.
+    /// Switches to the next sending key. The caller must have sent a `KeyUpdate` under the current key.
     ///
     /// # Errors
     /// Errors of the key schedule.

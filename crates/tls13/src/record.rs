@@ -101,7 +101,7 @@ impl RecordKey {
         done.map(|()| record_bytes).map_err(|_| Error::EncryptError)
     }
 
-    /// Decrypts what follows a record's header into the front of `out`, which must have at least [`opened_bytes`].
+    /// Decrypts the `body` after a record's header into the front of `out`, which must have at least [`opened_bytes`].
     /// Returns the type and length of the content. Bytes of `out` after the content are undefined.
     ///
     /// # Errors

@@ -74,7 +74,7 @@ fn measure(name: &str, file: &[u8], keys: &dyn KeySource) -> Result<(), Failure>
     Ok(())
 }
 
-/// Bytes of a payload that equal the file at the same place of a chunk: those that were not decrypted.
+/// Number of bytes of a payload that equal the file at the same offset of a chunk: those that were not decrypted.
 fn same_bytes(payload: &[u8], file: &[u8]) -> usize {
     let decrypted = payload.get(payload.len().saturating_sub(CHUNK_BYTES)..).unwrap_or_default();
     let chunks = file.chunks_exact(CHUNK_BYTES);
@@ -190,7 +190,7 @@ fn redo_logs() -> Result<Vec<Case>, Failure> {
     {
         let log = sample(&format!("redo/{name}"))?;
         let (head, body) = log.split_at(BLOCKS_HEADER_BYTES);
-        // Of MySQL's log only encrypted blocks.
+        // Only encrypted blocks of MySQL's log.
         let encrypted =
             |block: &&[u8]| block.iter().any(|byte| *byte != 0) && (name != "mysql97-mixed" || block[4] & 0x80 != 0);
         let blocks: Vec<u8> = body.chunks_exact(512).filter(encrypted).take(400).flatten().copied().collect();
@@ -203,7 +203,7 @@ fn keys_of(log: &str) -> &'static str {
     if log.starts_with("mariadb10.11") { "mariadb1011-keyfile" } else { "mariadb-redo-versions-keyfile" }
 }
 
-/// Checksums cover the bytes on disk: corrected after encryption in another mode.
+/// Corrects the checksums of a log that was encrypted again in another mode: they cover the bytes on disk.
 fn reframed(mut log: Vec<u8>) -> Vec<u8> {
     let mut at = 0;
     while let Framing::Records(records) = frame(&log[at..]) {

@@ -76,11 +76,11 @@ pub struct Checked {
     pub differences: Vec<Difference>,
 }
 
-/// Compares a directory, or else the one that contains the manifest, with a manifest that `sealant receive` left.
-/// `show` gets the number of bytes that are read, and of all.
+/// Compares a directory with a manifest that `sealant receive` wrote. Without a directory, compares the one that
+/// contains the manifest. `show` is called regularly with the number of bytes read so far and the total.
 ///
 /// # Errors
-/// As [`Manifest::open`]; what cannot be read in the directory is a difference.
+/// As [`Manifest::open`]. An entry of the directory that cannot be read is not an error but a difference.
 pub fn check_received(
     manifest: &Path,
     directory: Option<&Path>,
@@ -95,7 +95,7 @@ pub fn check_received(
     Ok(Checked { manifest, differences })
 }
 
-/// The directory of a manifest: the one that contains it, unless another is given.
+/// The directory to compare: `given`, or else the one that contains the manifest.
 fn directory_of<'p>(manifest: &'p Path, given: Option<&'p Path>) -> &'p Path {
     let beside = manifest.parent().filter(|parent| !parent.as_os_str().is_empty());
     given.or(beside).unwrap_or_else(|| Path::new("."))

@@ -181,9 +181,9 @@ pub enum Error {
     /// The pairing code is invalid.
     #[error(transparent)]
     Code(#[from] CodeFault),
-    /// With certificates, the receiver is named by its address.
+    /// With certificates, the receiver has to be given by its address.
     ///
-    /// The text is not repeated: it may be a pairing code.
+    /// The message does not repeat the text, since it may be a pairing code.
     #[error("with certificates the destination is HOST:PORT, but {0}")]
     NoAddress(AddressFault),
     /// A manifest cannot be used.
@@ -381,8 +381,8 @@ impl Error {
         matches!(self, Self::Stopped)
     }
 
-    /// Whether the lost connection may be the consequence of an error that the peer reports on
-    /// another connection.
+    /// Whether this is a lost connection, which may be the consequence of an error that the peer reports on another
+    /// connection.
     pub(crate) const fn is_connection_loss(&self) -> bool {
         matches!(self, Self::Network { .. } | Self::Disconnected { .. } | Self::Stopped)
     }

@@ -5,7 +5,7 @@ use std::io;
 /// Prefix of every code; the number is the version of the code.
 pub const PREFIX: &str = "sealant1-";
 
-/// What is wrong with a text that is not a pairing code.
+/// Why a text is not a valid pairing code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeFault {

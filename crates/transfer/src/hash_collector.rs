@@ -12,12 +12,12 @@ use crate::{
     wire::{Entry, Kind},
 };
 
-/// Chunks of a file that one connection reads in sequence; this many of each file are remembered
-/// first.
+/// Maximum number of chunks of a small file. Hashes of larger files may use only half of the
+/// memory.
 const SMALL_CHUNKS: u64 = 16;
 
-/// Filled by all connections. Files read in nearly ascending order take memory per file, not per
-/// chunk.
+/// Hashes of the chunks that all connections read. The memory used by a file does not depend on the
+/// number of its chunks if they are read in nearly ascending order.
 #[derive(Debug, Default)]
 pub(crate) struct HashCollector {
     state: Mutex<State>,
@@ -72,8 +72,8 @@ impl HashCollector {
         read.tree.add(all, chunk, hash);
         if self.more {
             read.chunks.insert(chunk);
-            // Hashes that are not remembered have to be queried, which takes as long for a small
-            // file as for much of a large one.
+            // Hashes that are not remembered have to be queried. A query takes as long for a small
+            // file as for many chunks of a large one, so small files have priority.
             let max_hashes = if all <= SMALL_CHUNKS { self.max_hashes } else { self.max_hashes / 2 };
             if state.remembered < max_hashes {
                 state.remembered += 1;

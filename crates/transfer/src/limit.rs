@@ -32,7 +32,7 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// Maximum unused time that can be caught up.
+/// Maximum unused time that later sends can make up for.
 const SLACK: Duration = Duration::from_millis(50);
 
 impl Limiter {
@@ -42,7 +42,8 @@ impl Limiter {
         Self { bytes_per_second, due: Mutex::new(Instant::now()), waiting: AtomicUsize::new(0) }
     }
 
-    /// Reserves bytes to send, for which the caller must wait.
+    /// Reserves bandwidth for `bytes`. The caller has to wait for [`Reservation::wait`] before it
+    /// sends them.
     pub(crate) fn reserve(&self, bytes: u64) -> Reservation<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         Reservation { wait: self.wait_for(bytes), limiter: self }

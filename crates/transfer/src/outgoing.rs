@@ -23,7 +23,8 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Scans the directory. With `keys`, its encrypted pages are decrypted to compress.
+    /// Scans the directory. With `keys`, encrypted pages are decrypted when they are sent, so that they can be
+    /// compressed.
     ///
     /// # Errors
     /// As [`Plan::scan`].

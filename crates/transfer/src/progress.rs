@@ -21,7 +21,7 @@ pub struct Progress {
     pub total_files: AtomicU64,
     /// Bytes of files that this side has sent, received, or found already present.
     pub bytes: AtomicU64,
-    /// Bytes of these that are left from an earlier, interrupted transfer.
+    /// The part of [`Self::bytes`] that is left from an earlier, interrupted transfer.
     pub kept_bytes: AtomicU64,
     /// Bytes of payload on the wire.
     pub wire_bytes: AtomicU64,
@@ -156,7 +156,7 @@ pub fn watched<T>(mut tick: impl FnMut() + Send, work: impl FnOnce() -> T) -> T 
     })
 }
 
-/// How much smaller the bytes were on the wire, if the difference is notable.
+/// The compression ratio on the wire as text; empty if the difference is small.
 pub(crate) fn ratio(bytes: u64, wire_bytes: u64) -> String {
     #[allow(clippy::cast_precision_loss, reason = "human-readable figures")]
     let ratio = bytes as f64 / wire_bytes.max(1) as f64;

@@ -141,7 +141,8 @@ impl<'p> SourceFile<'p> {
         let room = buffer.take(wanted.next_multiple_of(BLOCK_BYTES));
         let mut done = 0;
         while done < wanted {
-            // Not beyond the end of the file: nothing there is cached.
+            // Do not read beyond the end of the file: a short read has to mean that the rest is not
+            // cached.
             let end = (done + PIECE_BYTES).min(wanted);
             let piece = room.get_mut(done..end).unwrap_or_default();
             let cached = reader.read_cached(offset + done as u64, piece);
@@ -152,7 +153,8 @@ impl<'p> SourceFile<'p> {
             }
         }
         if done < wanted {
-            // Everything from the last whole block on, in one read.
+            // Read the rest from disk at once, from the start of the block in which the cached part
+            // ends.
             let from = done - done % BLOCK_BYTES;
             let rest = room.get_mut(from..).unwrap_or_default();
             let read = reader.read_disk(offset + from as u64, rest, 0);

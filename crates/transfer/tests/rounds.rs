@@ -113,7 +113,7 @@ fn the_copy_is_that_of_the_last_round() {
         fs::remove_file(root.join("db/goes")).expect("it was there");
         File::options().write(true).open(root.join("db/shrinks")).expect("a file").set_len(100).expect("a length");
         let first = session.round(&first_plan, None, Source::InUse).expect("a round");
-        // One chunk of the large file, one file for another, a new directory.
+        // Changes one chunk of the large file, replaces a file with another one, and creates a directory.
         let file = File::options().write(true).open(root.join("db/large")).expect("a file");
         file.write_all_at(b"changed", 4 * MIB as u64 + 3).expect("room");
         write("new", &bytes(2 * MIB, 60));

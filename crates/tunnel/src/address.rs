@@ -63,8 +63,8 @@ impl FromStr for ServerAddress {
 }
 
 impl ServerAddress {
-    /// The name that the server's certificate usually has: its host, an IPv6 address without its zone. `None` for a
-    /// socket.
+    /// The name that the server's certificate usually has: the server's host, without the zone of an IPv6 address.
+    /// `None` for a socket.
     #[must_use]
     pub fn certificate_name(&self) -> Option<&str> {
         match self {

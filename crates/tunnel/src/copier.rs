@@ -183,7 +183,7 @@ impl<'p, S: Side> Copier<'p, S> {
         }
         let mut others = Vec::new();
         let filled = self.link.poll_fill_with(cx, buffers, &mut |kind, payload| match kind {
-            // Data after the end of data goes with the other messages, which ignore it.
+            // Data after another message, such as the end of the data, is queued with it and ignored.
             Kind::Data if others.is_empty() => came.extend_from_slice(payload),
             _ => others.push(Message { kind, payload: payload.to_vec() }),
         });
@@ -211,7 +211,7 @@ impl<'p, S: Side> Copier<'p, S> {
         for message in messages {
             match self.ended {
                 false => self.take(message.kind, &message.payload),
-                // It belongs to the next session.
+                // The message belongs to the next session.
                 true => self.link.keep(message),
             }
         }

@@ -43,7 +43,7 @@ pub enum Error {
         /// The address, as it was given.
         address: String,
     },
-    /// TLS was asked for with a server that is reached by its socket.
+    /// TLS was requested for a server that is reached over its unix socket.
     #[error("--server-tls-ca goes with a server on HOST:PORT")]
     TlsToSocket,
     /// A plaintext connection to a server on another host.

@@ -18,7 +18,7 @@ const TLS: u16 = {
     let [low, high, ..] = capability::SSL.to_le_bytes();
     u16::from_le_bytes([low, high])
 };
-/// Thread id, first part of the challenge, a zero.
+/// Bytes between the server's version and the capabilities: thread id, first part of the challenge, a zero.
 const BEFORE_CAPABILITIES: usize = 4 + 8 + 1;
 
 /// Whether the server refuses the connection, for example with "Too many connections".

@@ -55,7 +55,6 @@ pub struct SocketAccess {
     pub group: Option<u32>,
 }
 
-/// A listener.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(AsyncFd<StdTcpListener>),

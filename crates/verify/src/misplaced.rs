@@ -63,7 +63,8 @@ fn is_among_logs(plan: &Plan, path: &Path) -> bool {
     })
 }
 
-/// Checks a file next to the system tablespace. `other`: it is of MySQL, and not the data dictionary.
+/// Checks a file in the directory of the system tablespace. `other`: the file is a MySQL tablespace other than the data
+/// dictionary.
 fn in_data_directory(group: &Group, index: usize, path: &Path, space: SpaceId, other: bool) -> Option<String> {
     if group.system.first() == Some(&index) && space != SpaceId(0) {
         return Some(format!("is tablespace {space}, and the system tablespace is number 0"));

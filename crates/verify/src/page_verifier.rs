@@ -24,8 +24,9 @@ use crate::{
 
 /// Verifies tablespaces whose pages the caller reads, and then all other files.
 ///
-/// 1. [`tablespace`](Self::tablespace) for every file, those of system tablespaces after all others were concluded;
-/// 2. its pages, in any order and on any thread;
+/// 1. [`tablespace`](Self::tablespace) opens every file; those of system tablespaces only after all others are
+/// concluded;
+/// 2. [`Tablespace::verify`] verifies its pages, in any order and on any thread;
 /// 3. [`conclude`](Self::conclude);
 /// 4. [`finish`](Self::finish) reads the files that are not tablespaces.
 pub struct PageVerifier<'a> {
@@ -78,8 +79,8 @@ impl<'a> PageVerifier<'a> {
         }
     }
 
-    /// Gives the result of a tablespace as a whole, after its last page. From then on its key opens copies of its pages in other
-    /// files.
+    /// Records the result for a whole tablespace, after its last page. From then on its key opens copies of its pages
+    /// in other files.
     pub fn conclude(&self, tablespace: &Tablespace<'_>) {
         self.run.conclude(&tablespace.shared);
     }

@@ -107,7 +107,7 @@ impl Plan {
         directories.filter(|directory| !self.has_files_of(directory)).collect()
     }
 
-    /// Compares given paths and resolved ones, because a file reached by two paths is listed once.
+    /// Compares both given and resolved paths, because a file that is reached by two paths is listed only once.
     fn has_files_of(&self, directory: &Path) -> bool {
         let listed = || self.files.iter().map(|file| &file.path).chain(self.failures.iter().map(|(path, _)| path));
         listed().any(|path| path.starts_with(directory))
@@ -167,7 +167,7 @@ impl Plan {
             Err(error) if is_dangling(&error) && !may_be_data => {}
             Err(error) if is_dangling(&error) => self.refuse(link, "a symbolic link whose target does not exist"),
             Err(error) => self.fail(link, &error),
-            // The target is found there itself.
+            // The search below that root finds the target itself.
             Ok((_, target)) if walk.roots.iter().any(|root| target.starts_with(root)) => {}
             Ok((metadata, target)) if walk.outward_links == Links::Followed => {
                 self.visit(&target, &metadata, false, depth, walk);

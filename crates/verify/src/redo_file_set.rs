@@ -40,7 +40,7 @@ impl RedoFileSet {
         longest(true).or_else(|| longest(false)).unwrap_or(0)
     }
 
-    /// Adds to the report of a file what only the other files show.
+    /// Adds the findings about a file that only a comparison with the other files of the log shows.
     pub(crate) fn check(&self, number: u32, bytes: u64, report: &mut FileReport) {
         let length = self.length();
         if bytes < length {

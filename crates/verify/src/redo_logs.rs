@@ -158,7 +158,7 @@ pub(crate) fn is_spare(path: &Path) -> bool {
     file_name(path).ends_with("_tmp")
 }
 
-/// Whether a file begins like one of another kind. Then its length cannot be compared with that of a log.
+/// Whether the file begins like a file of another kind. If so, its length cannot be compared with that of a log.
 fn is_of_another_kind(reader: &Reader, file_bytes: u64) -> bool {
     let mut head = vec![0; 64 << 10];
     let read = reader.read_at(0, &mut head).unwrap_or(0);

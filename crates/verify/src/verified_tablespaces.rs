@@ -7,7 +7,7 @@ use innodb::{
     verify::tablespace::{Owner, TablespaceLookup},
 };
 
-/// Written by tablespaces, read by doublewrite areas.
+/// Tablespaces are added when they are verified; the verification of doublewrite areas looks them up.
 #[derive(Debug)]
 pub(crate) struct VerifiedTablespaces {
     keys_given: bool,

@@ -16,7 +16,7 @@ pub enum KeyringLocation {
     /// No keyring, so nothing can be encrypted.
     #[default]
     None,
-    /// `component_keyring_file.keys` in the data directory, beside what it protects.
+    /// `component_keyring_file.keys` in the data directory, next to the data that it protects.
     InDatadir,
     /// `keyring` in the server's private directory, outside the data directory.
     Beside,
@@ -88,16 +88,16 @@ impl ServerBuilder {
         self
     }
 
-    /// Writes all options to the option file instead of the command line, as users do: later lines of the file override
-    /// them.
+    /// Writes all options to the option file instead of the command line, as users do. The text of
+    /// [`option_file`](Self::option_file()) comes later in the file and overrides them.
     #[must_use]
     pub fn by_option_file(mut self) -> Self {
         self.by_file = true;
         self
     }
 
-    /// Adds an option that affects the format of the data directory, such as `--innodb-page-size=4k`: used when the
-    /// directory is created and at every start.
+    /// Adds an option that affects the format of the data directory, such as `--innodb-page-size=4k`. It is used when
+    /// the directory is created, and at every start.
     #[must_use]
     pub fn init_option(mut self, option: impl Into<String>) -> Self {
         self.init_options.push(option.into());
@@ -118,7 +118,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Gives MySQL 8.0 its keyring by the plug-in `keyring_file`, as 5.7 always has it.
+    /// Gives MySQL 8.0 a keyring by the plug-in `keyring_file`, which 5.7 always uses.
     #[must_use]
     pub fn keyring_plugin(mut self, parent_directory: KeyringLocation) -> Self {
         self.keyring_plugin = true;
@@ -148,8 +148,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Creates the private directory in this one, for example on another file system. The path must be short, because
-    /// the path of the socket must be.
+    /// Creates the private directory below `base`, for example on another file system. The path must be short, because
+    /// the length of a socket path is limited.
     #[must_use]
     pub fn within(mut self, base: impl Into<PathBuf>) -> Self {
         self.base = Some(base.into());
@@ -163,23 +163,23 @@ impl ServerBuilder {
         self
     }
 
-    /// Places the data directory in this directory instead of the private one, for example on another file system. It
-    /// is not removed with the server.
+    /// Places the data directory below `directory` instead of the private directory, for example on another file
+    /// system. It is not removed with the server.
     #[must_use]
     pub fn datadir_in(mut self, directory: impl Into<PathBuf>) -> Self {
         self.parent_directory = Some(directory.into());
         self
     }
 
-    /// Runs the server as this user and group, who own its directories. The process keeps only root's right to read:
-    /// programs installed by root may be in directories that others cannot read.
+    /// Runs the server as this user and group, who own its directories. The process keeps root's right to read, but no
+    /// other privilege: programs installed by root may be in directories that others cannot read.
     #[must_use]
     pub fn user(mut self, id: u32) -> Self {
         self.user = Some(id);
         self
     }
 
-    /// A directory of programs that the server calls by name; it comes before the system's.
+    /// Sets a directory of programs that the server calls by name. It is searched before the system's directories.
     #[must_use]
     pub fn programs(mut self, directory: impl Into<PathBuf>) -> Self {
         self.programs = Some(directory.into());
@@ -202,8 +202,8 @@ impl ServerBuilder {
     /// Starts the server and waits until it answers.
     ///
     /// # Errors
-    /// [`Error::Missing`] if it is not on this machine, [`Error::NotStarted`]
-    /// with the end of its error log if it gives up or stays silent.
+    /// [`Error::Missing`] if the server is not installed, [`Error::NotStarted`] with the end of its error log if it
+    /// ends or does not answer in time.
     pub fn start(self) -> Result<Server, Error> {
         let mut server = self.assemble()?;
         self.start_on_free_ports(&mut server)?;
@@ -213,7 +213,7 @@ impl ServerBuilder {
     /// Prepares everything for [`Server::start`] without starting.
     ///
     /// # Errors
-    /// As [`Self::start`].
+    /// Those of [`Self::start`].
     pub fn prepare(self) -> Result<Server, Error> {
         let mut server = self.assemble()?;
         self.give_ports(&mut server)?;
@@ -243,7 +243,7 @@ impl ServerBuilder {
         }
         let keyring_options = self.write_keyring_config(dir.path(), &datadir)?;
 
-        // Not --no-defaults: with it MySQL ignores what SET PERSIST wrote.
+        // --no-defaults would make MySQL ignore what SET PERSIST wrote.
         let option_file = dir.path().join("my.cnf");
         write(&option_file, expand(&self.option_file, dir.path()).as_bytes())?;
         let mut fixed = vec![format!("--defaults-file={}", option_file.display())];
@@ -273,7 +273,7 @@ impl ServerBuilder {
         Ok(())
     }
 
-    /// A process outside the tests may take a port between its choice and its use.
+    /// Retries on other ports: a process outside the tests may take a port between its choice and its use.
     fn start_on_free_ports(&self, server: &mut Server) -> Result<(), Error> {
         let mut attempts = 3;
         loop {
@@ -286,8 +286,8 @@ impl ServerBuilder {
         }
     }
 
-    /// The data directory selects a keyring component: by a manifest that names it, and its configuration. A plug-in is
-    /// selected by options, which are returned.
+    /// Writes the keyring's configuration. For a component: a manifest and a configuration file in the data directory.
+    /// For a plug-in: returns the options that load it.
     fn write_keyring_config(&self, dir: &Path, datadir: &Path) -> Result<Vec<String>, Error> {
         let keys = match &self.keyring {
             KeyringLocation::None => return Ok(Vec::new()),
@@ -318,7 +318,7 @@ fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {
     fs::write(path, contents).map_err(Error::file(path))
 }
 
-/// Replaces the placeholders by directories.
+/// Replaces the placeholders with directories.
 pub(crate) fn expand(option: &str, dir: &Path) -> String {
     option.replace("{dir}", &dir.to_string_lossy()).replace("{datadir}", &dir.join("data").to_string_lossy())
 }

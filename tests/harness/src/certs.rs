@@ -1,7 +1,7 @@
 //! Certificates for tests, good and bad, made by the `openssl` command.
 //!
-//! OpenSSL is independent of the TLS code under test, and it still makes what that code refuses: SHA-1, short keys,
-//! X.509 version 1.
+//! OpenSSL is independent of the TLS code under test, and it still makes certificates that this code refuses: SHA-1,
+//! short keys, X.509 version 1.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ impl Default for Profile {
     }
 }
 
-/// A certificate authority with a directory of its own.
+/// A certificate authority with its own directory.
 #[derive(Debug)]
 pub struct Authority {
     dir: PathBuf,

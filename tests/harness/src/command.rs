@@ -11,8 +11,8 @@ use crate::{Error, limit, within};
 /// Runs `command` with `input` on stdin and returns its output.
 ///
 /// # Errors
-/// [`Error::Failed`] for a non-zero exit status, [`Error::TimedOut`] after
-/// `limit` (the program is killed then), [`Error::Spawn`] if it cannot start.
+/// [`Error::Failed`] for a non-zero exit status, [`Error::TimedOut`] if the program was killed after `limit`,
+/// [`Error::Spawn`] if it cannot start.
 pub fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Output, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
     let spawn_error = |source| Error::Spawn { program: program.clone(), source };
@@ -23,7 +23,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Outpu
     let stderr = drain(child.stderr.take());
 
     let Some(status) = wait(&mut child, limit).map_err(spawn_error)? else {
-        // The pipes may be held by grandchildren: the threads are left behind.
+        // Grandchildren may still hold the pipes, so the threads are not joined.
         let _ = child.kill();
         let _ = child.wait();
         return Err(Error::TimedOut { what: program, limit });
@@ -44,7 +44,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Outpu
 /// descriptor, and running the script would fail as "busy".
 ///
 /// # Errors
-/// As for [`run`]: the directory does not exist, or the disk is full.
+/// Those of [`run`], for example if the directory does not exist or the disk is full.
 pub fn script(path: &Path, text: &str) -> Result<(), Error> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path);
@@ -59,7 +59,7 @@ pub(crate) fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option
     }
 }
 
-/// A program may end without reading everything; that shows in its status.
+/// Writes the input. Ignores errors: a program may end without reading everything, and its exit status shows a failure.
 fn feed(child: &mut Child, input: Vec<u8>) -> JoinHandle<()> {
     let stdin = child.stdin.take();
     thread::spawn(move || {

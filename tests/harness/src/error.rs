@@ -14,7 +14,7 @@ pub enum Error {
     #[error(transparent)]
     Missing(#[from] Missing),
 
-    /// A file or directory of the harness.
+    /// An operation on a file or directory of the harness failed.
     #[error("{}: {source}", path.display())]
     File {
         /// Path of the file.
@@ -23,7 +23,7 @@ pub enum Error {
         source: io::Error,
     },
 
-    /// A program could not be started or fed.
+    /// A program could not be started, or its input could not be written.
     #[error("{program}: {source}")]
     Spawn {
         /// Name of the program.

@@ -1,4 +1,4 @@
-//! A proxy in front of an S3 server that fails as stores and networks do.
+//! A proxy in front of an S3 server. It causes the failures of real stores and networks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use crate::{Error, limit};
 
-/// What happens to a request.
+/// What the proxy does to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing: it is passed on.
+    /// No fault: the request is passed on.
     None,
-    /// The store answers with this status and code, and does nothing.
+    /// The proxy answers with this status and code; the store does not get the request.
     Answer(u16, &'static str),
-    /// The connection ends before the store has seen it.
+    /// The connection ends before the store receives the request.
     LostBefore,
     /// The store executes the request, and the answer is lost.
     LostAfter,
-    /// The answer ends in its middle.
+    /// The answer is cut off in the middle.
     Truncated,
     /// There is no answer.
     Hanging,
@@ -29,7 +29,7 @@ pub enum Fault {
 /// The properties of a request by which a test chooses a fault.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// Such as `PUT`.
+    /// Method, such as `PUT`.
     pub method: String,
     /// Path and query.
     pub target: String,
@@ -43,7 +43,7 @@ pub struct FaultyStore {
     faults: Arc<AtomicUsize>,
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Shared {
     upstream: u16,
     choose: Mutex<Box<Choice>>,
@@ -51,7 +51,7 @@ struct Shared {
 }
 
 impl FaultyStore {
-    /// Starts a proxy to this port of 127.0.0.1; `choose` is asked for each request.
+    /// Starts a proxy to this port of 127.0.0.1. Calls `choose` for each request.
     ///
     /// # Errors
     /// No port is free.
@@ -86,7 +86,7 @@ impl FaultyStore {
 }
 
 impl Shared {
-    /// Serves the requests of one connection, until it is cut.
+    /// Serves the requests of a connection, until a fault or the client closes it.
     fn serve(&self, client: &TcpStream) -> std::io::Result<()> {
         let mut reader = BufReader::new(client.try_clone()?);
         loop {
@@ -115,7 +115,7 @@ impl Shared {
                     return client.shutdown(Shutdown::Both);
                 }
                 Fault::Hanging => {
-                    // Longer than any client of a test waits.
+                    // Longer than the client of any test waits.
                     thread::sleep(limit(60).max(Duration::from_secs(60)));
                     return client.shutdown(Shutdown::Both);
                 }
@@ -123,7 +123,7 @@ impl Shared {
         }
     }
 
-    /// Reads a request's head; tells a client that asks first to go on.
+    /// Reads the head of a request. Answers `100 Continue` to a client that waits for it.
     fn head(&self, client: &TcpStream, reader: &mut impl BufRead) -> std::io::Result<Option<(Seen, String, usize)>> {
         let (mut head, mut bytes, mut asks) = (String::new(), 0, false);
         loop {
@@ -155,11 +155,11 @@ impl Shared {
         Ok(Some((seen, head, bytes)))
     }
 
-    /// The real answer.
+    /// Forwards the request, and returns the store's answer.
     fn forward(&self, head: &str, body: &[u8]) -> std::io::Result<Vec<u8>> {
         let mut upstream = TcpStream::connect(("127.0.0.1", self.upstream))?;
         upstream.write_all(head.as_bytes())?;
-        // A server that refuses may not read all of it.
+        // A server that refuses the request may not read the whole body.
         let _ = upstream.write_all(body);
         let mut answer = Vec::new();
         let read = upstream.read_to_end(&mut answer);

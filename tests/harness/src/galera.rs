@@ -124,7 +124,7 @@ impl Cluster {
         self.prepare_with(&provider_options, more)
     }
 
-    /// As [`Self::prepare`], with additional `wsrep_provider_options` for this node.
+    /// Like [`Self::prepare`], with additional `wsrep_provider_options` for this node.
     ///
     /// # Errors
     /// As [`ServerBuilder::prepare`].
@@ -193,7 +193,7 @@ pub fn stunnel() -> Result<TempDir, Error> {
     Ok(directory)
 }
 
-/// Waits until a node serves queries: it already answers on its socket before that.
+/// Waits until a node serves queries. Before that, it already answers on its socket.
 ///
 /// # Errors
 /// [`Error::TimedOut`].

@@ -42,7 +42,7 @@ impl Group {
     }
 }
 
-/// Makes a group of this server alone, and the account that others recover with.
+/// Starts a group with this server as its only member, and creates the account that other members use for recovery.
 ///
 /// # Errors
 /// Those of the server; [`Error::TimedOut`] if it does not come online.
@@ -56,8 +56,8 @@ pub fn begin(server: &Server) -> Result<(), Error> {
     wait_until_online(server)
 }
 
-/// Lets a fresh server join the group of a member, with all data; by clone, if the member's binary logs no longer have
-/// everything.
+/// Lets a fresh server join the group of `member`, and waits until it has all data. It gets the data by clone if the
+/// binary logs of the member are no longer complete.
 ///
 /// # Errors
 /// As [`begin`].
@@ -71,7 +71,7 @@ pub fn join(member: &Server, server: &mut Server) -> Result<(), Error> {
 fn joined(server: &mut Server) -> Result<(), Error> {
     server.sql("RESET BINARY LOGS AND GTIDS")?;
     recover(server)?;
-    // A clone ends with a restart, which a server without a supervisor does not do itself.
+    // A clone ends with a restart. A server without a supervisor cannot restart itself.
     let limit = limit(SECONDS);
     let online = within(limit, || match server.value(STATE) {
         Ok(state) if state == "ONLINE" => Ok(true),
@@ -98,13 +98,13 @@ fn recover(server: &Server) -> Result<(), Error> {
         .map(drop)
 }
 
-/// Whether a server is an online member; without the plug-in it is not.
+/// Whether a server is an online member of a group; false without the plug-in.
 #[must_use]
 pub fn is_online(server: &Server) -> bool {
     server.value(STATE).is_ok_and(|state| state == "ONLINE")
 }
 
-/// Waits until this member has all that the group has.
+/// Waits until this member is online, and so has all data of the group.
 ///
 /// # Errors
 /// [`Error::TimedOut`] with the state it is in.

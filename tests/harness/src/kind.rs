@@ -42,7 +42,8 @@ struct Line {
     name: &'static str,
     /// Environment variable that names a daemon to run as this kind.
     variable: Option<&'static str>,
-    /// Path of the daemon below the root that `bin/install-servers` creates; `None` if only the variable names one.
+    /// Path of the daemon below the root that `bin/install-servers` creates; `None` if only the variable can name a
+    /// daemon.
     installed: Option<&'static str>,
 }
 
@@ -76,7 +77,7 @@ pub struct Binaries {
     pub basedir: PathBuf,
     /// For `--plugin-dir`; `None` if this build has no plug-ins.
     pub plugins: Option<PathBuf>,
-    /// For `--lc-messages-dir`; MariaDB's SQL scripts are here too.
+    /// For `--lc-messages-dir`. MariaDB's SQL scripts are in this directory, too.
     pub messages: PathBuf,
     /// The version as the daemon prints it, for example `9.7.4-2`.
     pub version: String,
@@ -95,7 +96,7 @@ impl Kind {
         LINES.iter().map(|line| line.kind)
     }
 
-    /// Kinds that nothing installs: builds named by an environment variable.
+    /// Kinds that `bin/install-servers` does not install: custom builds that an environment variable names.
     pub fn custom_builds() -> impl Iterator<Item = Self> {
         Self::all().filter(|kind| kind.is_custom_build())
     }

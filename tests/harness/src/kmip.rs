@@ -17,7 +17,7 @@ const SECONDS: u64 = 60;
 /// What the service logs when it accepts connections.
 const LISTENS: &str = "Starting connection service";
 
-/// A running service; removed on drop. It keeps its keys when it is stopped and started.
+/// A running service; removed on drop. It keeps its keys when it is stopped and started again.
 #[derive(Debug)]
 pub struct Kmip {
     python: PathBuf,
@@ -61,7 +61,7 @@ impl Kmip {
         Ok(service)
     }
 
-    /// The port.
+    /// The port on 127.0.0.1.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
@@ -95,7 +95,7 @@ impl Kmip {
         self.call(&["destroy", id], b"").map(drop)
     }
 
-    /// Kills the service: nothing listens any more.
+    /// Kills the service, so that connections are refused.
     pub fn stop(&mut self) {
         self.daemon = None;
     }
@@ -115,7 +115,8 @@ impl Kmip {
         command.stdout(log.try_clone().map_err(Error::file("output"))?).stderr(log);
         let spawned = |source| Error::Spawn { program: "pykmip-server".to_owned(), source };
         self.daemon = Some(Daemon::spawn(command).map_err(spawned)?);
-        // Its log is asked: a connection to a port without a listener may take the port itself.
+        // The log shows whether the service listens. Connecting to find out is not safe: a connection to a free port
+        // can take that port itself.
         let listens = || match fs::read_to_string(self.path("server.log")) {
             Ok(log) if log.contains(LISTENS) => Ok(()),
             Ok(log) => Err(log.lines().last().unwrap_or_default().to_owned()),

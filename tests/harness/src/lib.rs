@@ -1,4 +1,4 @@
-//! Real database servers for tests; one value starts, controls and removes a server.
+//! Real database servers for tests. A value starts, controls and removes a server.
 //!
 //! A [`Server`] owns a private directory with data, socket, keys and logs, and ports on 127.0.0.1, so that any number
 //! can run at once, in any number of test processes. It ends when the value is dropped, and also when the test process
@@ -78,7 +78,8 @@ pub fn skip(why: &str) {
     print_skipped(why);
 }
 
-/// Prints on stderr what is not tested, and why, also where `CI` is set: for what is not on every machine.
+/// Prints on stderr what is not tested, and why. Also allowed where `CI` is set: for tests that need something that not
+/// every machine has.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
 pub fn print_skipped(why: &str) {
     eprintln!("SKIPPED: {why}");

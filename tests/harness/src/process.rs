@@ -1,8 +1,8 @@
 //! Server processes that cannot outlive the tests.
 //!
-//! The kernel kills a server when the thread that started it ends (`PR_SET_PDEATHSIG`, set by `setpriv`). A test's own
-//! thread may end long before a server that it shares with others, so one thread starts all servers and lives as long
-//! as the process.
+//! The kernel kills a server when the thread that started it ends (`PR_SET_PDEATHSIG`, set by `setpriv`). A test's
+//! thread may end long before a server that other tests share. Therefore one thread, which lives as long as the
+//! process, starts all servers.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -44,7 +44,7 @@ impl Daemon {
         command
     }
 
-    /// As [`Self::command`], as another user that may read everything but has no other privileges.
+    /// Like [`Self::command`], but as another user, who may read everything and has no other privileges.
     pub(crate) fn command_of(id: u32, program: &Path) -> Command {
         let mut command = Command::new("setpriv");
         command.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups"]);
@@ -80,7 +80,8 @@ impl Daemon {
         matches!(wait(&mut self.child, limit), Ok(Some(_)))
     }
 
-    /// Waits until the rest of the group has ended, too: children of a server that is gone may still write messages.
+    /// Waits until the rest of the process group has ended, too: children of a server that has ended may still write
+    /// messages.
     pub(crate) fn wait_for_group(&self, limit: Duration) {
         let _ = within(limit, || self.pid().is_none_or(|pid| test_kill_process_group(pid).is_err()));
     }
@@ -91,7 +92,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// Kills the whole group: a state transfer has child processes.
+    /// Kills the whole process group, because a state transfer has child processes.
     fn drop(&mut self) {
         if let Some(pid) = self.pid() {
             let _ = kill_process_group(pid, Signal::KILL);

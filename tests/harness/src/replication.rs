@@ -11,7 +11,7 @@ const SECONDS: u64 = 60;
 pub struct Replication {
     /// Account on the source; created there if it does not exist.
     pub user: String,
-    /// Its password.
+    /// Password of this account.
     pub password: String,
     /// Whether the link uses TLS; the certificate is not verified.
     pub tls: bool,
@@ -80,7 +80,7 @@ impl Server {
             format!("{prefix}_SSL_VERIFY_SERVER_CERT=0"),
         ];
         if prefix == MYSQL.prefix {
-            // Without TLS the password travels encrypted with the source's key.
+            // Without TLS, the client encrypts the password with the source's public key.
             clauses.push("GET_SOURCE_PUBLIC_KEY=1".to_owned());
         }
         clauses.extend(how.clauses.iter().cloned());
@@ -113,7 +113,7 @@ impl Server {
     fn dialect(&self) -> Dialect {
         match self.kind() {
             kind if kind.is_mariadb() => MARIADB,
-            // Syntax before MySQL 8.0.23, which MariaDB kept.
+            // The syntax of MySQL before 8.0.23, which MariaDB kept.
             Kind::MySql56 | Kind::MySql57 | Kind::Percona57 => MARIADB,
             Kind::MySql80 => Dialect { log_status: MARIADB.log_status, ..MYSQL },
             _ => MYSQL,

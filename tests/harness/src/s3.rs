@@ -28,7 +28,7 @@ pub struct S3Server {
     is_encrypted: bool,
 }
 
-/// Credentials of a user: an administrator, or one whom a bucket's policy restricts.
+/// Credentials of a user: of the administrator, or of a user whom a bucket's policy restricts.
 #[derive(Clone, Debug)]
 pub struct S3User {
     /// File with the access key and the secret, of mode 600, in the format of AWS's tools.
@@ -97,7 +97,7 @@ impl S3Server {
         format!("{scheme}://127.0.0.1:{}", self.port)
     }
 
-    /// Its port.
+    /// The server's port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -112,15 +112,15 @@ impl S3Server {
     /// The administrator.
     ///
     /// # Errors
-    /// Its file cannot be written.
+    /// [`Error`] if the file of the credentials cannot be written.
     pub fn root(&self) -> Result<S3User, Error> {
         self.user(ROOT.0, ROOT.1)
     }
 
-    /// Creates a user who may do what policies say.
+    /// Creates a user with the rights that policies grant.
     ///
     /// # Errors
-    /// The server refuses.
+    /// [`Error`] if the server refuses.
     pub fn create_user(&self, name: &str) -> Result<S3User, Error> {
         let secret = format!("secret-of-{name}");
         self.admin(&["create-user", "--access", name, "--secret", &secret, "--role", "user"])?;
@@ -130,7 +130,7 @@ impl S3Server {
     /// Creates a bucket, with object lock and versions or without.
     ///
     /// # Errors
-    /// The server refuses.
+    /// [`Error`] if the server refuses.
     pub fn create_bucket(&self, name: &str, is_locking: bool) -> Result<(), Error> {
         let lock = if is_locking { "--object-lock-enabled-for-bucket" } else { "--no-object-lock-enabled-for-bucket" };
         self.admin(&["create-bucket", "--owner", ROOT.0, "--bucket", name, lock])
@@ -168,15 +168,15 @@ impl S3Server {
     /// Sets the policy of a bucket.
     ///
     /// # Errors
-    /// The server refuses.
+    /// [`Error`] if the server refuses.
     pub fn put_policy(&self, bucket: &str, policy: &str) -> Result<(), Error> {
         self.curl("PUT", &format!("{bucket}?policy="), policy)
     }
 
-    /// Puts an object, whose name begins with the bucket, and replaces one that is there.
+    /// Stores an object, and replaces an existing one. The name begins with the bucket.
     ///
     /// # Errors
-    /// The server refuses.
+    /// [`Error`] if the server refuses.
     pub fn put_object(&self, name: &str, content: &str) -> Result<(), Error> {
         self.curl("PUT", name, content)
     }

@@ -20,7 +20,7 @@ use crate::{Binaries, Error, Kind, ServerBuilder, limit, within};
 const START_SECONDS: u64 = 90;
 const STOP_SECONDS: u64 = 90;
 const SQL_SECONDS: u64 = 120;
-/// Time limit for children of a server that has ended: they end when they notice.
+/// Time limit in seconds for the children of a server that has ended. They end once they notice that.
 const EXIT_MESSAGE_SECONDS: u64 = 10;
 
 /// A database server with its own directory, removed on drop.
@@ -28,7 +28,7 @@ const EXIT_MESSAGE_SECONDS: u64 = 10;
 /// Set `SEALANT_KEEP` to keep its directory for debugging.
 #[derive(Debug)]
 pub struct Server {
-    // Before `dir`: the process must end before its files are removed.
+    // Dropped before `dir`: the process must end before its files are removed.
     daemon: Option<Daemon>,
     kind: Kind,
     binaries: Binaries,
@@ -186,7 +186,7 @@ impl Server {
         command.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
         command.arg(format!("--socket={}", self.socket().display()));
         match self.kind {
-            // For DELIMITER and others, which this client refuses by default.
+            // Permits DELIMITER and other commands, which this client refuses by default.
             Kind::MySql97 => command.arg("--commands"),
             // The newer client does not support such old TLS.
             Kind::MySql56 | Kind::MySql57 => command.arg("--skip-ssl"),
@@ -205,7 +205,7 @@ impl Server {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// As [`Self::sql`], without the final line break, for a single value.
+    /// Like [`Self::sql`], for a single value: without the final line break.
     ///
     /// # Errors
     /// As [`Self::sql`].
@@ -228,7 +228,7 @@ impl Server {
     /// [`Error::Spawn`].
     pub fn launch(&mut self) -> Result<(), Error> {
         self.kill();
-        // A killed server leaves its socket, which would look alive.
+        // A killed server leaves its socket file, which would look like a running server.
         let _ = fs::remove_file(self.socket());
         self.seen = self.error_log().len();
         let daemon =
@@ -252,12 +252,12 @@ impl Server {
         log.get(self.seen..).unwrap_or(&log).to_owned()
     }
 
-    /// Sets the directory in which programs called by the server are looked up first, from its next start on.
+    /// Sets the directory that is searched first for programs that the server calls, from its next start on.
     pub fn set_programs(&mut self, directory: Option<PathBuf>) {
         self.programs = directory;
     }
 
-    /// Shuts down cleanly, adds options for this and later starts, starts again.
+    /// Shuts down cleanly, adds options for this and later starts, and starts again.
     /// Placeholders are replaced as in [`ServerBuilder::option`].
     ///
     /// # Errors
@@ -298,7 +298,7 @@ impl Server {
             command.args(&self.fixed_options).args(&self.instance_options).args(&self.options);
         }
         command.current_dir(self.dir()).stdin(Stdio::null());
-        // For output before the error log is opened and after it is closed.
+        // Receives output from before the error log is opened and after it is closed.
         let path = self.dir().join("output.log");
         let log = fs::File::options().create(true).append(true).open(&path);
         let log = log.map_err(Error::file(&path))?;
@@ -307,7 +307,7 @@ impl Server {
         Ok(command)
     }
 
-    /// State transfers run programs by name; those of the server come first.
+    /// The `PATH` of the server: state transfers call programs by name, and the server's own programs come first.
     fn path(&self) -> String {
         let rest = env::var("PATH").unwrap_or_else(|_| "/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
         let current = self.programs.iter().map(|directory| format!("{}:", directory.display())).collect::<String>();
@@ -330,7 +330,7 @@ impl Server {
         Err(Error::NotStarted { why, log_tail: self.log_tail(seen) })
     }
 
-    /// Waits for messages of children of a server that has ended.
+    /// Waits for messages that children of a server write after it has ended.
     fn wait_for_exit_message(&mut self) {
         if let Some(daemon) = &mut self.daemon
             && daemon.ended().is_some()
@@ -368,8 +368,8 @@ fn greets(socket: &Path) -> bool {
 /// Maximum length of the base path that leaves room for the socket's name in 107 bytes.
 const LONGEST_BASE_BYTES: usize = 60;
 
-/// Creates a directory in the one for temporary files. Its name has the process id and a random suffix, so that
-/// [`sweep`] can tell its owner.
+/// Creates a directory in the system's directory for temporary files. Its name contains the process id, by which
+/// [`sweep`] finds the owner, and a random suffix.
 pub(crate) fn new_directory() -> Result<TempDir, Error> {
     static SWEEP: Once = Once::new();
     let mut base = env::temp_dir();
@@ -380,7 +380,7 @@ pub(crate) fn new_directory() -> Result<TempDir, Error> {
     new_directory_in(&base)
 }
 
-/// Creates a directory in another place, which the caller removes.
+/// Creates a directory below `base`, which the caller removes.
 pub(crate) fn new_directory_in(base: &Path) -> Result<TempDir, Error> {
     let prefix = format!("sealant-{}-", std::process::id());
     tempfile::Builder::new().prefix(&prefix).tempdir_in(base).map_err(Error::file(base))

@@ -1,6 +1,6 @@
 //! Data directories that are created once and copied for every server.
 //!
-//! Creating one takes seconds, copying one a fraction of a second. Templates are kept in the cache by server version
+//! Creating a data directory takes seconds, copying it a fraction of a second. Templates are cached by server version
 //! and by the options that affect the files. They have no server UUID: each copy generates its own at its first start.
 
 use std::fs::{self, File};
@@ -65,7 +65,8 @@ fn create(kind: Kind, binaries: &Binaries, options: &[String], dir: &Path) -> Re
     if kind == Kind::MySql56 {
         return copy(&binaries.basedir.join("data/mysql"), dir);
     }
-    // A server that starts removes the temporary tables of all servers in its directory for temporary files.
+    // A directory of its own for temporary files: a starting server removes all temporary tables there, also those of
+    // other servers.
     let tmp = dir.with_extension("tmp");
     for dir in [dir, &tmp] {
         fs::create_dir_all(dir).map_err(Error::file(dir))?;
@@ -86,7 +87,7 @@ fn create(kind: Kind, binaries: &Binaries, options: &[String], dir: &Path) -> Re
 /// SQL that creates MariaDB's system tables, for `--bootstrap`.
 fn system_tables(scripts: &Path) -> Result<Vec<u8>, Error> {
     let mut sql = b"CREATE DATABASE mysql;\nCREATE DATABASE test;\nUSE mysql;\n".to_vec();
-    // Lets root log in through the socket without a password or a matching system user.
+    // Allows root to log in through the socket without a password or a system user of that name.
     sql.extend_from_slice(b"SET @auth_root_socket=NULL;\n");
     for name in SYSTEM_TABLES {
         let newer = scripts.join(format!("mariadb_{name}"));

@@ -17,7 +17,7 @@ const SECONDS: u64 = 60;
 
 /// A running Vault, unsealed, with an audit log of all requests; removed on drop.
 ///
-/// Its storage is a directory, so that it keeps its secrets when it is stopped and started.
+/// Its storage is a directory, so it keeps its secrets when it is stopped and started again.
 #[derive(Debug)]
 pub struct Vault {
     program: PathBuf,
@@ -44,7 +44,7 @@ pub fn require() -> Option<PathBuf> {
 }
 
 impl Vault {
-    /// Starts `program`, initialises and unseals it.
+    /// Starts `program`, then initialises and unseals the Vault.
     ///
     /// # Errors
     /// [`Error`].
@@ -62,7 +62,7 @@ impl Vault {
         vault.root_token = word_after(&said, "Initial Root Token:");
         vault.unseal()?;
         let log = format!("file_path={}", vault.path("audit.log").display());
-        // The audit log has paths in clear text, which the tests compare.
+        // Tests compare the paths in the audit log, so it stores them in plaintext.
         vault.run(&["audit", "enable", "file", &log])?;
         Ok(vault)
     }
@@ -94,7 +94,7 @@ impl Vault {
     /// Runs the command `vault` with these arguments as root, and returns what it prints.
     ///
     /// # Errors
-    /// [`Error`]: it fails.
+    /// [`Error`] if the command fails.
     pub fn run(&self, arguments: &[&str]) -> Result<String, Error> {
         let mut command = self.client();
         let output = run(command.args(arguments).env("VAULT_TOKEN", &self.root_token), b"", limit(SECONDS))?;
@@ -125,7 +125,7 @@ impl Vault {
     /// The requests so far, without those about tokens: the operation and the path of each.
     ///
     /// # Errors
-    /// The audit log cannot be read.
+    /// [`Error`] if the audit log cannot be read.
     pub fn requests(&self) -> Result<Vec<String>, Error> {
         let log = fs::read_to_string(self.path("audit.log")).map_err(Error::file(self.path("audit.log")))?;
         let requests = log.lines().filter(|line| line.contains(r#""type":"request""#)).filter_map(|line| {
@@ -138,7 +138,7 @@ impl Vault {
         Ok(requests.filter(|request| !request.contains(" auth/token/")).collect())
     }
 
-    /// Seals it.
+    /// Seals the Vault.
     ///
     /// # Errors
     /// [`Error`].
@@ -146,7 +146,7 @@ impl Vault {
         self.run(&["operator", "seal"]).map(drop)
     }
 
-    /// Unseals it, and waits until it answers.
+    /// Unseals the Vault, and waits until it answers.
     ///
     /// # Errors
     /// [`Error`].
@@ -155,7 +155,7 @@ impl Vault {
         self.wait_for(|said| said.contains("Sealed          false"))
     }
 
-    /// Kills the server: nothing listens any more.
+    /// Kills the server, so that connections are refused.
     pub fn stop(&mut self) {
         self.daemon = None;
     }

@@ -1,4 +1,4 @@
-//! Virtual machines for tests: Debian 12 in QEMU, for everything that needs device-mapper, a reboot or a power cut.
+//! Virtual machines for tests: Debian 12 in QEMU, for tests that need device-mapper, a reboot or a power cut.
 //!
 //! A script runs in the machine as root; its exit status is the result of the test. Status 100 requests a reboot and
 //! 101 a power cut, after which the script runs again with `BOOT` incremented. Disks are `/dev/disk0`, `/dev/disk1`, …
@@ -85,7 +85,7 @@ impl Machine {
     /// Adds a blank disk.
     ///
     /// # Errors
-    /// There is no space for it.
+    /// [`Error`] if there is no space for the disk.
     pub fn disk(mut self, mib: u64) -> Result<Self, Error> {
         let path = self.dir.path().join(format!("disk{}", self.disks.len()));
         let made = fs::File::create(&path).and_then(|file| file.set_len(mib << 20));
@@ -94,7 +94,7 @@ impl Machine {
         Ok(self)
     }
 
-    /// Adds this file as a disk; it keeps what is written.
+    /// Adds this file as a disk. Writes of the machine stay in it.
     #[must_use]
     pub fn disk_of(mut self, path: &Path) -> Self {
         self.disks.push(path.to_owned());
@@ -110,7 +110,7 @@ impl Machine {
     /// Copies `file` to the absolute path `guest_path` in the machine.
     ///
     /// # Errors
-    /// The file cannot be read, or there is no space.
+    /// [`Error`] if the file cannot be read, or there is no space.
     pub fn file(self, file: &Path, guest_path: &str) -> Result<Self, Error> {
         let target = self.guest_path(guest_path)?;
         fs::copy(file, &target).map_err(Error::file(file))?;
@@ -120,7 +120,7 @@ impl Machine {
     /// Copies a program without its debug information.
     ///
     /// # Errors
-    /// As [`Self::file`].
+    /// Those of [`Self::file`].
     pub fn program(self, file: &Path, guest_path: &str) -> Result<Self, Error> {
         let target = self.guest_path(guest_path)?;
         let mut strip = Command::new("strip");
@@ -138,7 +138,7 @@ impl Machine {
     pub fn installed(self, program: &Path) -> Result<Self, Error> {
         let listed = run(Command::new("ldd").arg(program), b"", limit(60))?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-        // `NAME => PATH (ADDRESS)`; of the interpreter, if it is not the system's, NAME is the path.
+        // Lines are `NAME => PATH (ADDRESS)`. For an interpreter other than the system's, NAME is the path.
         let named = listed.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
         let current = |path: &&str| !["/lib", "/usr/"].iter().any(|system| path.starts_with(system));
         named.filter(current).map(Path::new).chain([program]).try_fold(self, |machine, file| {
@@ -150,7 +150,7 @@ impl Machine {
     /// Copies a directory with its content.
     ///
     /// # Errors
-    /// As [`Self::file`].
+    /// Those of [`Self::file`].
     pub fn directory(self, from: &Path, guest_path: &Path) -> Result<Self, Error> {
         let target = self.guest_path(&guest_path.display().to_string())?;
         let mut copy = Command::new("cp");
@@ -168,7 +168,7 @@ impl Machine {
     /// Runs `script` to its end, with as many boots as it requests.
     ///
     /// # Errors
-    /// [`Error::TimedOut`]; [`Error::NotStarted`] if the machine ended without a result, with its console.
+    /// [`Error::TimedOut`]; [`Error::NotStarted`] with the console's output if the machine ended without a result.
     pub fn run(&self, script: &str) -> Result<Ran, Error> {
         let _turn = turn()?;
         let begin = Instant::now();
@@ -224,19 +224,20 @@ impl Machine {
             command.arg("-L").arg(root.join("root/usr/share").join(firmware));
         }
         let mode = if self.systemd { "systemd" } else { "plain" };
-        // no_timer_check: on a busy host the emulated timer misses the kernel's check of it, and the kernel panics.
+        // no_timer_check: on a busy host the emulated timer can fail the kernel's check of timers, and the kernel
+        // panics.
         let line = format!(
             "console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on mitigations=off vm.boot={boot} \
              vm.mode={mode} systemd.show_status=0 systemd.unit=multi-user.target"
         );
-        // Emulated vector instructions beyond SSE4 cost more than they save, and so does a second processor: the same
-        // tests take half the time without them.
+        // Emulating vector instructions beyond SSE4, or a second processor, costs more than it saves: without them, the
+        // same tests take half the time.
         let cpu = "Nehalem,+aes,+pclmulqdq,+rdrand,+rdseed,model-id=QEMU TCG CPU";
         command.args(["-accel", "tcg", "-M", "q35", "-cpu", cpu, "-smp", "1", "-nodefaults"]);
-        // The machine's clock counts instructions (2 ns each) while it works: on a busy host, the time limits of its own
-        // services do not expire because it was slow.
+        // While it works, the machine's clock counts instructions (2 ns each) instead of real time. On a slow, busy
+        // host, the time limits of the machine's own services therefore do not expire too early.
         command.args(["-icount", "shift=1"]);
-        // Interrupts by wire: QEMU 10 was seen to abort in its table of message-signalled ones while a guest booted.
+        // Wired interrupts instead of MSI-X: QEMU 10 was seen to abort in its MSI-X table while a guest booted.
         for device in ["virtio-blk-pci", "virtio-serial-pci", "virtio-rng-pci"] {
             command.args(["-global", &format!("{device}.vectors=0")]);
         }
@@ -286,8 +287,8 @@ impl Machine {
     }
 }
 
-/// Machines run one at a time, across all test processes: each one has as many processors as a small host. The lock is
-/// on a file of the installation, which needs no write permission, and is released with the process.
+/// Machines run one at a time, across all test processes, because a machine can keep a small host busy. The lock is on
+/// a file of the installation, needs no write permission, and is released when the process ends.
 fn turn() -> Result<fs::File, Error> {
     let path = root().join("VERSION");
     let file = fs::File::open(&path).map_err(Error::file(&path))?;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 const SCALE: &str = "SEALANT_TIME_SCALE";
 
-/// Pauses between attempts are as long as an attempt, within these bounds: cheap attempts miss no short state, and
-/// expensive ones leave the processor to the work that is awaited.
+/// Bounds of the pause between attempts, which is otherwise as long as an attempt: cheap attempts then miss no
+/// short-lived state, and expensive attempts leave processor time to the work that the test waits for.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(100);
 
@@ -71,7 +71,7 @@ pub fn wait_until<L: Look>(what: &str, limit: Duration, look: impl FnMut() -> L)
     within(limit, look).unwrap_or_else(|state| panic!("{what}: not within {} s: {state}", limit.as_secs()))
 }
 
-/// As [`wait_until`], with an error instead of a panic.
+/// Like [`wait_until`], with an error instead of a panic.
 ///
 /// # Errors
 /// The last state, after `limit`.

@@ -15,14 +15,14 @@ use crate::Error;
 pub struct Frame<'p> {
     /// Offset in the plain text of the pack.
     pub at: u64,
-    /// What it holds.
+    /// Which parts of which file the frame contains.
     pub description: Description,
     /// The unpacked bytes; decrypted pages, if the description says so.
     pub data: &'p mut [u8],
 }
 
 impl Frame<'_> {
-    /// Compares the bytes with the hash of those that were packed. Decrypted pages have to be encrypted before.
+    /// Compares the bytes with the hash in the description. Decrypted pages must be encrypted again before.
     ///
     /// # Errors
     /// [`Error::Pack`] if they differ.

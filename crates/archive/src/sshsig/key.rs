@@ -23,7 +23,7 @@ const LINE_BYTES: usize = 70;
 /// Block size for padding: that of the cipher `none`.
 const BLOCK_BYTES: usize = 8;
 
-/// A public key.
+/// An Ed25519 public key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublicKey([u8; PUBLIC_BYTES]);
 
@@ -67,7 +67,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// A private key. Wiped on drop.
+/// An Ed25519 private key. Wiped on drop.
 pub struct SigningKey {
     seed: Zeroizing<[u8; SEED_BYTES]>,
     pair: Ed25519KeyPair,
@@ -161,7 +161,7 @@ impl SigningKey {
         Ok(armored(&blob))
     }
 
-    /// The public key.
+    /// The public half of the key.
     #[must_use]
     pub const fn public(&self) -> &PublicKey {
         &self.public

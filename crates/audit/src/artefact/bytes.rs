@@ -144,7 +144,7 @@ pub(super) fn undecided(scan: &TablespaceScan) -> &'static str {
 fn state_of_redo(scan: &RedoScan) -> Option<State> {
     match scan.declared_encrypted {
         Some(true) => Some(State::Encrypted),
-        // The header may be that of another log.
+        // No block is clear, so the header may belong to another log.
         Some(false) if scan.blocks.clear == 0 && scan.blocks.unrecognised > 0 => None,
         Some(false) => Some(State::Clear),
         None => {
@@ -165,8 +165,8 @@ fn state_of_binary_log(log: &BinlogHead, events: Option<&EventScan>) -> Option<S
     (log.encryption == BinlogEncryption::Mislabelled || !unread).then_some(State::Clear)
 }
 
-/// Community Galera cannot encrypt, so a preamble without the word means clear, even where compressed values look
-/// random. Page files have no preamble, only content.
+/// Community Galera cannot encrypt, so a preamble without `enc_encrypted` means clear, even where compressed values
+/// look random. Page files have no preamble, so only their content counts.
 fn state_of_cache(cache: &CacheScan) -> Option<State> {
     let (random, clear) = (cache.content.random, cache.content.clear);
     match cache.preamble.as_ref().map(|preamble| preamble.encrypted == Some(true)) {

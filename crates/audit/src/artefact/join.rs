@@ -91,7 +91,7 @@ impl<'a> Join<'a> {
                 .or_else(|| self.only_file_of(space.space_id));
             let kind = kind_of_space(&space);
             let reported = match kind {
-                // MariaDB lists this one as clear whatever it does.
+                // MariaDB lists its temporary tablespace as clear even if it encrypts it.
                 Kind::TemporaryTablespace if sql.is_mariadb() => switched(sql, Encrypts::TemporaryTablespaces),
                 _ => Reported { state: reported_state(&space), by: "tablespaces", switch: None },
             };
@@ -308,7 +308,7 @@ impl<'a> Join<'a> {
     }
 }
 
-/// Whether the file can belong to the tablespace: another one may have taken its path.
+/// Whether the file can belong to the tablespace: the path may belong to another tablespace by now.
 fn may_hold(file: &FileFact, space_id: u32) -> bool {
     match &file.content {
         Content::Tablespace { scan } => scan.page0.space_id.0 == space_id,

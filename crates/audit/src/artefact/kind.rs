@@ -55,7 +55,7 @@ fn kind_of_tablespace_name(name: &str) -> Kind {
     }
 }
 
-/// A further file of the system tablespace, of which no page was used yet. The first file has a page 0.
+/// Whether it is a further file of the system tablespace without any used page. The first file always has a page 0.
 pub(super) fn is_unused_extension(scan: &TablespaceScan) -> bool {
     scan.kind == TablespaceKind::System && scan.complete && scan.counts.empty == scan.counts.total
 }
@@ -66,7 +66,7 @@ pub(super) fn is_table_by_name(file: &FileFact, scan: &TablespaceScan) -> bool {
     damaged && scan.kind == TablespaceKind::System && file_suffix::has(file.base_name(), file_suffix::TABLESPACE)
 }
 
-/// By the pages of a tablespace.
+/// The kind of a tablespace, by its pages.
 pub(super) fn kind_of_scan(scan: &TablespaceScan) -> Kind {
     match scan.kind {
         TablespaceKind::General => Kind::GeneralTablespace,

@@ -73,9 +73,9 @@ fn have_ssl(sql: &SqlFacts) -> Option<WithEvidence<bool>> {
 
 /// Whether accounts that do not require TLS can log in over TCP in clear text.
 ///
-/// One account's refusal applies to all only if the server is configured to refuse all: the account itself may require
-/// TLS. MariaDB answers 1045, as for a wrong password; since the same account has logged in over TLS or the socket, the
-/// transport was refused.
+/// The refusal of one account shows that all are refused only if the server is configured to do so: the account itself
+/// may require TLS. MariaDB answers 1045, as for a wrong password. The same account has logged in over TLS or the
+/// socket, so the password is right and the transport was refused.
 ///
 /// # Errors
 /// [`Unavailable`] if neither a probe nor a variable shows it.
@@ -201,8 +201,8 @@ fn without_port(host: &str) -> &str {
 /// All client connections; the server's internal threads have no connection type.
 ///
 /// # Errors
-/// [`Unavailable`] if the performance schema is disabled or not accessible: its table is then empty, which proves nothing
-/// about connections.
+/// [`Unavailable`] if the performance schema is disabled or not accessible: its table is then empty, which proves
+/// nothing about connections.
 pub fn connections(sql: &SqlFacts) -> Observed<Vec<Connection<'_>>> {
     let unseen = |why: String, remedy: String| Unavailable { what: "live connections".to_owned(), why, remedy };
     if sql.variable_or_none(variable::PERFORMANCE_SCHEMA).is_some_and(|value| !is_on(value)) {

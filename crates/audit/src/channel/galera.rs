@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(node("gcache.size = 128M; socket.ssl=no;").encrypted(), Some(false));
         assert_eq!(node("socket.ssl_cipher = ; socket.ssl = YES").encrypted(), Some(true));
         assert_eq!(node("socket.ssl=no;socket.ssl=true").encrypted(), Some(true));
-        // Galera does not know a key in another case.
+        // Names of Galera's options are case-sensitive.
         assert_eq!(node("SOCKET.SSL=true").encrypted(), Some(false));
         assert_eq!(node("socket.ssl_cert=/c.pem;socket.ssl_key=/k.pem").encrypted(), Some(true));
         assert_eq!(node("socket.ssl=0;socket.ssl_cert=/c.pem;socket.ssl_key=/k.pem").encrypted(), Some(false));

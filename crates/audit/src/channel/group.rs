@@ -44,7 +44,7 @@ pub fn members(sql: &SqlFacts) -> Observed<Option<usize>> {
 
 /// Group Replication's settings, if the plug-in is active.
 ///
-/// Without the privilege to list plug-ins its variables show it: they exist only while it is loaded.
+/// Without the privilege to list plug-ins, the plug-in's variables show this: they exist only while it is loaded.
 #[must_use]
 pub fn group(sql: &SqlFacts) -> Option<Group<'_>> {
     let mode = sql.variable_or_none(variable::GROUP_REPLICATION_SSL_MODE);

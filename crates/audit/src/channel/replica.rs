@@ -70,7 +70,7 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// The configured channels; Group Replication's own are judged with it.
+/// The configured channels, except Group Replication's own: these are judged together with the group.
 ///
 /// # Errors
 /// [`Unavailable`] if they cannot be queried, or if the table is empty because the performance schema is disabled.
@@ -89,7 +89,8 @@ pub fn channels(sql: &SqlFacts) -> Observed<Vec<Channel<'_>>> {
     Ok(rows.iter().map(Channel::from_row).filter(ours).collect())
 }
 
-/// `SHOW … STATUS` works without the performance schema.
+/// Whether an empty list means that there are no channels: it comes from `SHOW … STATUS`, which works without the
+/// performance schema, or the performance schema is enabled.
 fn empty_is_an_answer(sql: &SqlFacts) -> bool {
     let asked = |answer: &Answer| {
         matches!(answer.outcome, QueryOutcome::Rows { .. })

@@ -99,7 +99,7 @@ impl<'a> Script<'a> {
             .rev()
             .find(|entry| entry.read_by_server && entry.key == key && read(&entry.group))?;
         self.used.push(entry);
-        // The path of a private key is not secret, but a collector may omit it as one.
+        // The path of a private key is not secret, but a collector may have omitted it as if it were.
         entry.value.as_deref().or_else(|| entry.secret.then_some("set")).filter(|value| !value.is_empty())
     }
 

@@ -11,7 +11,7 @@ use super::tls;
 use crate::channel::client::offers_tls;
 use crate::facts::Facts;
 
-/// Adds to the remedy the check whose remedy must come first.
+/// Adds to a remedy the check whose remedy must come first, if there is one. `id` is the remedy's own check.
 pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {
     let first =
         [(not_loaded::CHECK.id, needs_keys(facts, &remedy)), (tls::disabled::CHECK.id, needs_tls(facts, &remedy))];

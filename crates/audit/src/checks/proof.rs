@@ -39,7 +39,7 @@ pub(super) mod made {
 
     use crate::facts::proof::{Proof, ProofStore, UnsoundFile};
 
-    /// A proof with one keyring, with that many sound encrypted files besides these.
+    /// A proof with one keyring: it has `sound` sound encrypted files, and the files in `unsound`.
     pub(in crate::checks) fn proof(sound: u64, unsound: Vec<UnsoundFile>) -> Proof {
         let mut verdicts = BTreeMap::new();
         if sound > 0 {

@@ -46,7 +46,8 @@ struct Results {
 }
 
 impl FileProofRun<'_> {
-    /// Proves every page with the server's own keys (`deep`), and a part of every file with copies of them.
+    /// Proves every page with the server's own keys if `deep`, and with copies of them as much as [`Self::enough`]
+    /// requires.
     ///
     /// Without key stores, as in a directory without its server, the copies are the only keys.
     pub(super) fn proofs(
@@ -73,7 +74,8 @@ impl FileProofRun<'_> {
         }
     }
 
-    /// How much of a file decides whether a copy of the keys opens it.
+    /// How much of each file must be read to decide whether a copy of the keys opens it: every page if a tablespace has
+    /// pages with a later key version than 1.
     fn enough(&self) -> Depth {
         let newer = |file: &FileFact| matches!(&file.content, Content::Tablespace { scan } if scan.key_versions.iter().any(|v| v.version.0 > 1));
         if self.files.iter().any(newer) { Depth::EveryPage } else { Depth::FirstPages }
@@ -219,7 +221,7 @@ impl Proof {
 }
 
 fn unsound(file: &FileFact, result: FileResult, locked: bool) -> UnsoundFile {
-    // What a server leaves in normal operation does not affect the verdict.
+    // Servers cause these findings in normal operation, so they do not explain the verdict.
     let tells = |check| !matches!(check, Check::Mixed | Check::Stale | Check::LogEnd);
     let made = u64::try_from(result.findings.len()).unwrap_or(u64::MAX).saturating_add(result.findings_left_out);
     let findings: Vec<_> =

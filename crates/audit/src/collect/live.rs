@@ -49,7 +49,7 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
     Ok(facts)
 }
 
-/// A server that has answered, and where its files are.
+/// A server that was queried: its answers, and the location of its files.
 struct LiveServer<'a> {
     options: &'a LiveOptions<'a>,
     host: &'a Host,

@@ -64,7 +64,7 @@ pub(super) fn locate(
     }
 }
 
-/// The operator gave the data directory; its UUID must not contradict.
+/// Uses the data directory that the operator gave. Its UUID must not be that of another server.
 fn given_datadir(
     given: &Path,
     wanted: &process::ServerTraits,

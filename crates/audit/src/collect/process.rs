@@ -80,8 +80,8 @@ fn pid_in(path: &Path) -> Option<i32> {
 
 /// The address of `host:port`, if it belongs to this host.
 ///
-/// Connecting a datagram socket sends nothing; the kernel chooses the address itself as source exactly if it is local,
-/// regardless of `ip_nonlocal_bind`.
+/// Connecting a datagram socket sends nothing. The kernel chooses the same address as source if and only if the address
+/// is local, regardless of `ip_nonlocal_bind`.
 pub(crate) fn local_address(host: &str, port: u16) -> Option<SocketAddr> {
     use std::net::ToSocketAddrs;
     let is_local = |address: &SocketAddr| {

@@ -31,7 +31,7 @@ pub(crate) fn without_secrets(arguments: &[String]) -> (Vec<String>, bool) {
                 found |= short_password(argument).is_some_and(|value| !is_wiped(value));
                 clean.push("-p…".to_owned());
             }
-            // `--wsrep-sst-auth user:password` as two arguments; `--password` alone asks for it.
+            // `--wsrep-sst-auth user:password` as two arguments; `--password` alone makes the client prompt for it.
             None if argument.starts_with("--") && is_secret(argument, "x") && !argument.ends_with("password") => {
                 value_follows = true;
                 clean.push(argument.clone());
@@ -42,7 +42,7 @@ pub(crate) fn without_secrets(arguments: &[String]) -> (Vec<String>, bool) {
     (clean, found)
 }
 
-/// The password in `-pPASSWORD`; `-p` alone asks for it.
+/// The password in `-pPASSWORD`; `-p` alone makes the client prompt for it.
 fn short_password(argument: &str) -> Option<&str> {
     argument.strip_prefix("-p").filter(|rest| !rest.is_empty())
 }

@@ -85,7 +85,7 @@ fn kept_rows(name: &str, rows: Rows) -> QueryOutcome {
                 if is_secret(key, value) {
                     LEFT_OUT.clone_into(value);
                 } else if has_passwords(value) {
-                    // The other settings are evidence.
+                    // Only the passwords are removed: the other settings are evidence.
                     *value = without_passwords(value);
                 }
             }

@@ -48,7 +48,7 @@ pub(super) struct LoadedStores {
 }
 
 impl KeyCopies {
-    /// Whether none is named.
+    /// Whether the operator named no copy.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.keyrings.is_empty() && self.key_files.is_empty()

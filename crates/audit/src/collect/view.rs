@@ -28,7 +28,7 @@ impl Host {
         Self { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
     }
 
-    /// The same for the description of block devices.
+    /// The same paths, for the `luks` crate to read descriptions of block devices.
     pub(crate) fn devices(&self) -> luks::device::Host {
         luks::device::Host { proc: self.proc.clone(), sys: self.sys.clone(), etc: PathBuf::from("/etc") }
     }

@@ -126,7 +126,7 @@ fn x_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
         return None;
     }
     let bound = sql.variable_or_none(variable::MYSQLX_BIND_ADDRESS).and_then(bound_host)?;
-    // By the given host if it is not this one; otherwise by its own address.
+    // Uses the given host if that is another host; otherwise the address to which the X plug-in is bound.
     let far = host.filter(|host| local_address(host, port).is_none());
     Some(Endpoint::tcp(far.unwrap_or(&bound), port))
 }

@@ -66,7 +66,7 @@ impl ChannelRow {
         Self { grade: None, unknown: 1, ..Self::new(CoverageState::Unknown, EvidenceGrade::Declared, detail) }
     }
 
-    /// From several connections: some encrypted, some clear.
+    /// The row for these numbers of encrypted and clear connections.
     fn of_many(encrypted: u64, clear: u64, grade: EvidenceGrade, detail: String) -> Self {
         let state = match (encrypted > 0, clear > 0) {
             (true, true) => CoverageState::Partly,

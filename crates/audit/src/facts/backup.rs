@@ -21,9 +21,9 @@ pub struct BackupReceipt {
     pub damaged_pages: u64,
     /// Number of pages that no key opened.
     pub unproven_pages: u64,
-    /// Fingerprints of its recipients, of data and of keys.
+    /// Fingerprints of the recipients of its data and of its keys.
     pub recipients: Vec<String>,
-    /// How many of them have never been proven to have an identity.
+    /// Number of recipients for which nobody has ever proven possession of the identity.
     pub unproven_recipients: usize,
 }
 

@@ -213,7 +213,7 @@ pub enum Content {
     },
     /// The receipt of a backup, in a repository of `sealant backup`.
     BackupReceipt {
-        /// What it says of the backup.
+        /// Facts about the backup, from the receipt.
         receipt: Box<BackupReceipt>,
     },
     /// Records of restores, as `sealant restore --record` writes them.

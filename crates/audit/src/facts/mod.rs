@@ -25,7 +25,7 @@ use crate::access;
 /// The schema that this release writes; also the newest that it reads.
 pub const SCHEMA: &str = "sealant.facts/1";
 
-/// What a gap about the listeners is called.
+/// Name of the gap for listeners that could not be probed.
 pub(crate) const WIRE_GAP: &str = "wire";
 
 /// A fact that is not available.
@@ -53,7 +53,7 @@ impl Unavailable {
     }
 }
 
-/// A fact, or why it is not available. An empty value never replaces the latter.
+/// A fact, or why it is not available. An empty value never stands for a fact that is not available.
 pub type Observed<T> = Result<T, Unavailable>;
 
 /// Sources that the audit used.
@@ -139,7 +139,7 @@ impl Facts {
         serde_json::from_value(tree).map_err(|e| not_facts(path, &e.to_string()))
     }
 
-    /// These facts as an audit without files and host collects them: what the server tells and what its ports answer.
+    /// Reduces the facts to those of an audit without files and host: results of SQL queries and of probes.
     #[must_use]
     pub fn without_files(&self) -> Self {
         let wire = self.wire.clone().map(|wire| wire::WireFacts { chain: None, ..wire });

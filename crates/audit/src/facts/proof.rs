@@ -38,7 +38,7 @@ pub struct ProofStore {
     pub path: String,
     /// Why it could not be used; `None` if it could.
     pub why: Option<String>,
-    /// Why it is not a copy although it can be used; `None` if it is, or need not be.
+    /// Why a usable key store does not count as a copy; `None` if it does, or if no copy is required.
     #[serde(default)]
     pub no_copy: Option<String>,
     /// Number of damaged entries.
@@ -46,7 +46,7 @@ pub struct ProofStore {
     pub damaged_entries: u64,
 }
 
-/// A file that is neither sound nor readable without a key.
+/// A file whose verdict is neither `ok` nor `clear`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsoundFile {
     /// Absolute path.
@@ -77,7 +77,7 @@ impl UnsoundFile {
         self.kind == Some(FileKind::Tablespace)
     }
 
-    /// The key that it needs, for people.
+    /// Human-readable name of the key that it needs.
     #[must_use]
     pub fn key_text(&self) -> String {
         self.key.as_ref().map_or_else(|| "a key that it does not name".to_owned(), ToString::to_string)

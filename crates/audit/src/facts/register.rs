@@ -43,11 +43,11 @@ pub struct RegisteredCopy {
     pub proven: Timestamp,
     /// Its current state.
     pub state: CopyState,
-    /// Why it is not a copy although it is unchanged; `None` if it is.
+    /// Why the unchanged file does not count as a copy; `None` if it does.
     pub no_copy: Option<String>,
     /// Names of the keys in it.
     pub keys: BTreeSet<String>,
-    /// Those keys that have other bytes in the server's key store now.
+    /// Names of keys in it whose bytes in the server's key store are different now.
     pub differing: BTreeSet<String>,
 }
 

@@ -25,7 +25,7 @@ pub struct Archive {
     pub receipts: Vec<BinlogReceipt>,
     /// For each receipt, whether nothing is missing before its first part.
     joins: Vec<bool>,
-    /// SHA-256 of the newest one.
+    /// SHA-256 of the newest receipt.
     pub(crate) newest: Option<Digest>,
     /// Gaps: logs that the server had removed before they were read.
     pub gaps: Vec<String>,
@@ -96,8 +96,9 @@ impl Archive {
         Self::read(repository, host, server, &stored, signers, None).map(Some)
     }
 
-    /// Reads receipts up to the first that cannot be trusted. Anyone who may write to the repository can add one, so it
-    /// must not hide those before it. What is left of `pruned` receipts is ignored.
+    /// Reads receipts up to the first untrusted one. Anyone who may write to the repository can add an untrusted
+    /// receipt, so it must not hide the receipts before it. Receipts that a prune in `pruned` has left behind are
+    /// ignored.
     fn read(
         repository: &Repository,
         host: &str,
@@ -118,7 +119,7 @@ impl Archive {
             pruned: pruned.map(|pruned| pruned.removed),
         };
         let is_left = |number: u64| pruned.is_some_and(|pruned| number <= pruned.removed.number);
-        // A host with an old state would write where nobody reads.
+        // A host with an old state would store receipts under numbers that readers ignore.
         let is_new = |put: &Timestamp| pruned.is_some_and(|pruned| *put > pruned.at);
         for (number, _) in stored.iter().filter(|(number, put)| is_left(**number) && is_new(put)) {
             let object = names::binlog_receipt(host, server, *number);
@@ -166,7 +167,7 @@ impl Archive {
         self.receipts.push(receipt);
     }
 
-    /// The server whose archive it continues.
+    /// The server whose archive this one continues.
     pub(super) fn predecessor(&self) -> Option<&Predecessor> {
         self.receipts.first()?.predecessor.as_ref()
     }
@@ -176,7 +177,7 @@ impl Archive {
         self.receipts.first().is_some_and(|receipt| receipt.gap.is_some())
     }
 
-    /// Whether it has something that is newer than all of another archive.
+    /// Whether the newest receipt of this archive was written after the newest one of another archive.
     pub(super) fn is_newer_than(&self, other: &Self) -> bool {
         let written = |archive: &Self| archive.receipts.last().map(|receipt| receipt.written);
         written(self) > written(other)

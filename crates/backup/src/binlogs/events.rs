@@ -154,8 +154,8 @@ impl Archive {
 
 /// Number of the part with which the position's log begins.
 ///
-/// After a gap the server may have other logs of the same names. The newest one counts that began before `time`, in
-/// seconds since 1970, and after a gap before it; or else the oldest.
+/// After a gap, the server may have other logs with the same names. Of the logs that began by `time`, in seconds since
+/// 1970, the newest whose preceding gap is also from before `time` is chosen, or else the oldest.
 fn begin_of(archive: &Archive, from: &LogPosition, time: i64) -> Option<usize> {
     let begins = |segment: &Segment| {
         segment.file == from.file && segment.start == FIRST_EVENT && i64::from(segment.first) <= time
@@ -167,8 +167,8 @@ fn begin_of(archive: &Archive, from: &LogPosition, time: i64) -> Option<usize> {
     live.or_else(|| found.first()).map(|(number, _)| *number)
 }
 
-/// Position at which an event begins. A server leaves out events, such as the one that starts MariaDB's encryption, so
-/// the next one begins after the end of the one before it. `limit`: the end of the part.
+/// Position at which an event begins. A server does not send some events, such as the one that starts MariaDB's
+/// encryption, so an event may begin after `expected`, the end of the event before it. `limit`: the end of the part.
 fn start_of(header: &EventHeader, expected: u64, limit: u64) -> u64 {
     let low = |position: u64| u32::try_from(position & 0xffff_ffff).unwrap_or(0);
     let named = header.end_position.wrapping_sub(header.event_bytes);
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(start_of(&header(240, 100), 100, 900), 140);
         // The statement of a large INSERT was left out.
         assert_eq!(start_of(&header(50_100, 100), 100, 60_000), 50_000);
-        // Not stated, or not in this part.
+        // The end position is not stated, or is outside of this part.
         assert_eq!(start_of(&header(0, 100), 100, 900), 100);
         assert_eq!(start_of(&header(50, 40), 100, 900), 100);
         let beyond = (1_u64 << 32) + 100;

@@ -69,9 +69,9 @@ pub(super) struct Gtids {
     pub(super) is_on: bool,
 }
 
-/// Finds the newest of the logs before which there are only transactions that are in the former archive.
+/// Finds the newest log before which there are only transactions of the former archive.
 ///
-/// `gtids`: of the new server; `before`: reads those before a log.
+/// `gtids`: GTIDs of the new server; `before`: reads the GTIDs before a log.
 pub(super) fn take_over(
     former: &PreviousArchive,
     gtids: &Gtids,
@@ -181,7 +181,7 @@ mod tests {
             Ok(ArchiveStart::Lost(gap)) => gap.reason,
             other => panic!("{other:?}"),
         };
-        // It was copied at 1-12, or does not log what it replicates.
+        // It was copied at 1-12, or does not log transactions that it replicates.
         let copied = Gtids { executed: set("1-20"), purged: set("1-12"), is_on: true };
         assert!(reason(&copied).contains("in no log of the new server") && reason(&copied).contains(":11-12"));
         assert!(reason(&Gtids { is_on: false, ..copied }).contains("without GTIDs"));

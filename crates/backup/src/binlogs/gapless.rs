@@ -1,4 +1,4 @@
-//! Stretches of archived logs in which nothing is missing, and when their events are from.
+//! Sequences of archived logs in which nothing is missing, and the times of their events.
 
 use archive::names;
 use innodb::binlog::FIRST_EVENT;
@@ -50,8 +50,8 @@ impl Archive {
 }
 
 impl History {
-    /// The logs of all its archives, divided at gaps. Only a backup of the first server can be replayed on with them:
-    /// those behind a gap in the logs of a later server have no beginning.
+    /// The logs of all its archives, divided at gaps. A replay with them can only start from a backup of the first
+    /// server: logs behind a gap in a later server's archive have no `begin`.
     pub(crate) fn gapless(&self) -> Vec<GaplessLogs> {
         let mut archives = self.archives();
         let mut found = archives.next().map(Archive::gapless).unwrap_or_default();

@@ -16,13 +16,13 @@ use super::{
 };
 use crate::{Error, Repository};
 
-/// A sequence of archives, each the continuation of the one before it. The first is that of the server that was backed
-/// up.
+/// A sequence of archives, each of which continues the one before it. The first is the archive of the server that was
+/// backed up.
 #[derive(Debug)]
 pub struct History {
     first: Archive,
     later: Vec<Successor>,
-    /// Why no further archive can be added, although there are some.
+    /// Why no further archive can be added, although the host has more.
     fork: Option<String>,
 }
 
@@ -35,7 +35,7 @@ struct Successor {
 }
 
 impl History {
-    /// Adds to an archive those of `others` that continue it.
+    /// Starts with an archive, and adds the archives of `others` that continue it.
     pub(crate) fn new(first: Archive, mut others: Vec<Archive>) -> Self {
         let mut history = Self { first, later: Vec::new(), fork: None };
         loop {
@@ -58,14 +58,14 @@ impl History {
         }
     }
 
-    /// Only the archive of the server that was backed up, although the host has `others`.
+    /// A history of one archive, that of the server that was backed up, although the host has `others`.
     pub(crate) fn of_one(first: Archive, others: &[Archive]) -> Self {
         let mut history = Self { first, later: Vec::new(), fork: None };
         history.fork = history.newer(others);
         history
     }
 
-    /// Why the end of the newest archive is not the end: another one has newer transactions.
+    /// Why the newest archive does not have the newest transactions: another archive has newer ones.
     fn newer(&self, others: &[Archive]) -> Option<String> {
         let last = self.last();
         let has: Option<GtidSet> = last.gtid().parse().ok().filter(|set: &GtidSet| !set.is_empty());
@@ -90,7 +90,7 @@ impl History {
         std::iter::once(&self.first).chain(self.later.iter().map(|successor| &successor.archive))
     }
 
-    /// Why the end of the newest archive is not the end of what was archived.
+    /// Why the newest archive does not end with the newest archived transactions; `None` if it does.
     pub(crate) fn fork(&self) -> Option<&str> {
         self.fork.as_deref()
     }
@@ -124,12 +124,13 @@ impl History {
         server == self.first.server && file == from.file && start < from.offset
     }
 
-    /// Whether the transaction is of a server that took over, and has no GTID that would tell whether it is repeated.
+    /// Whether the transaction is from a server that took over and has no GTID, so that nothing shows whether it is
+    /// repeated.
     pub(super) fn is_unidentified(&self, transaction: &Transaction) -> bool {
         transaction.gtid.is_empty() && transaction.server != self.first.server
     }
 
-    /// Whether an archive before that of its server has the transaction, too.
+    /// Whether an archive earlier in the history also has the transaction.
     pub(super) fn is_repeated(&self, transaction: &Transaction) -> bool {
         let of_server = |successor: &&Successor| successor.archive.server == transaction.server;
         self.later.iter().find(of_server).is_some_and(|successor| {
@@ -150,7 +151,7 @@ fn fork(last: &Archive, has: &GtidSet, next: &Archive, other: Option<&Archive>) 
     if taken.is_some_and(|taken| taken == *has) {
         return None;
     }
-    // The first server is the source again, and has what the other one executed meanwhile.
+    // The first server is the source again, and has the transactions that the other server executed meanwhile.
     if next.gtid().parse::<GtidSet>().is_ok_and(|of_next| of_next.is_subset_of(has)) {
         return Some(None);
     }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A host stores a part first, then its receipt, and records both in its state. After an interruption it continues
-//! where its last part ended. While the store cannot be reached, parts wait on this host, encrypted, up to a limit. What
-//! is beyond it stays on the server, as long as that keeps its logs.
+//! where its last part ended. While the store cannot be reached, parts wait on this host, encrypted, up to a limit.
+//! Events beyond the limit stay on the server for as long as it keeps its logs.
 
 mod archiver;
 mod chain;

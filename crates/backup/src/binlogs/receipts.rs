@@ -16,7 +16,7 @@ use crate::{
     repository::read,
 };
 
-/// Receipts that are read at once.
+/// Number of receipts that are read in parallel.
 pub(super) const READERS: usize = 16;
 
 /// Receipts of binary logs of a server in a repository: number, and time when it was put.
@@ -43,7 +43,7 @@ pub(super) fn pruned(
     Ok(declared.remove(host).unwrap_or_default().binlogs)
 }
 
-/// Reads receipts and verifies their signatures, all at once: a store far away answers each request late.
+/// Reads receipts and verifies their signatures in parallel, because each request to a distant store takes long.
 pub(super) fn judged_receipts(
     repository: &Repository,
     host: &str,

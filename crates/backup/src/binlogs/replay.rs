@@ -34,7 +34,8 @@ use crate::{
     prove::{Prover, memory, options, program::version},
 };
 
-/// MariaDB takes a transaction of one statement as that only. This one does nothing, and gets into the binary log.
+/// Replaces a statement that must not be replayed. MariaDB accepts exactly one statement under the GTID of a single
+/// statement. This one changes nothing, but is written to the binary log.
 const NOTHING: &[u8] = b"DROP TABLE IF EXISTS mysql.sealant_left_out";
 
 /// What to replay, and on which directory.
@@ -71,7 +72,7 @@ pub struct Replayed {
     pub rotations: u64,
     /// MySQL: scheduled events that were defined or altered, which its applier disables; quoted.
     pub disabled_events: BTreeSet<String>,
-    /// MariaDB: scheduled events that were changed. That was left out: a server that nobody can reach cannot do it.
+    /// MariaDB: scheduled events whose changes were not replayed, because the private server cannot execute them.
     pub skipped_events: BTreeSet<String>,
 }
 
@@ -122,7 +123,7 @@ struct Replay<'r> {
     replayed: Replayed,
     /// Whether a server was started.
     is_applied: bool,
-    /// GTIDs that it has executed, with those that it has as a replica.
+    /// GTIDs that the server has executed, including those applied as a replica.
     executed: String,
 }
 
@@ -155,7 +156,8 @@ impl<'r> Replay<'r> {
         })
     }
 
-    /// Adds an event, and applies what is in memory when it is enough. Ends with the last transaction of the target.
+    /// Adds an event, and applies the collected events when they fill a portion. Breaks after the last transaction of
+    /// the target.
     fn take(&mut self, event: &LogEvent<'_>) -> Result<ControlFlow<()>, Error> {
         let (history, from) = (self.history, self.replayer.from);
         self.portion.add(event, history.is_before(event.server, event.file, event.start, from));
@@ -163,7 +165,7 @@ impl<'r> Replay<'r> {
             return Ok(ControlFlow::Continue(()));
         };
         let is_before = history.is_before(&transaction.server, &transaction.file, transaction.start, from);
-        // The applier leaves out repeated ones by their GTIDs.
+        // The applier skips repeated transactions by their GTIDs.
         let is_new = !is_before && !history.is_repeated(&transaction);
         self.portion.end_transaction(is_new);
         if is_new {
@@ -194,7 +196,7 @@ impl<'r> Replay<'r> {
         Ok(())
     }
 
-    /// Applies the rest. At the end, a server says what the directory has, even if there was nothing to replay.
+    /// Applies the rest. If no portion was applied, a server starts anyway, to report the GTIDs of the directory.
     fn apply_last(&mut self) -> Result<(), Error> {
         let rest = self.portion.take();
         match rest.transactions {

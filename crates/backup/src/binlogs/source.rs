@@ -1,7 +1,7 @@
 //! The server whose binary log is archived: who it is, and which logs it has.
 //!
-//! An address may lead to one server now and to another one a moment later. So a server is asked on each connection on
-//! which it is to send its log.
+//! An address may lead to different servers at different times. So every connection that will receive a log first asks
+//! the server who it is.
 
 use innodb::binlog::{FIRST_EVENT, LogPosition};
 use replication::status::ChannelStatus;
@@ -60,14 +60,14 @@ impl Source {
         if now.id == self.id { Ok((connection, now)) } else { Err(self.is_other(now.id)) }
     }
 
-    /// Whether it applies what another server sends or has sent.
+    /// Whether a replication applier runs on the server.
     pub(super) fn applies(&self, connection: &mut Connection) -> Result<bool, Error> {
         let status = connection.query(statement::replica_status(&self.version));
         let status = status.map_err(|error| Error::Binlog(::binlog::Error::of_account(error)))?;
         Ok(ChannelStatus::all(&self.version, &status).iter().any(|channel| channel.applier_runs))
     }
 
-    /// The error that another server answers.
+    /// The error for a connection on which another server answers.
     pub(super) fn is_other(&self, now: String) -> Error {
         Error::OtherServer { before: self.id.clone(), now }
     }

@@ -1,8 +1,8 @@
 //! Parts of binary logs that wait on this host because the store cannot be reached: `spool-SERVER` in the state
 //! directory, one age file for each.
 //!
-//! A part is encrypted before it is written. The state names the parts in order; a file that it does not name is of an
-//! interrupted run, and is removed.
+//! A part is encrypted before it is written. The state names the parts in order; a file that the state does not name
+//! was left by an interrupted run, and is removed.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::state::StateFile;
 use crate::{Config, Error, Repository, state::make_directory};
 
-/// Beginning of the name of the directory, before that of the server.
+/// Beginning of the directory's name; the server's name follows.
 const PREFIX: &str = "spool-";
 
 /// Space to leave on the file system, for the state and for other programs.
@@ -44,7 +44,7 @@ pub(super) struct Checkpoint {
     pub(super) gtid: String,
 }
 
-/// What waits on this host for the store.
+/// Parts of binary logs that wait on this host for the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpoolStatus {
     /// The server whose logs they are.
@@ -67,7 +67,7 @@ impl SpoolStatus {
         }
     }
 
-    /// What waits on this host, of each server.
+    /// Reads what waits on this host, for each server.
     ///
     /// # Errors
     /// [`Error::Io`].

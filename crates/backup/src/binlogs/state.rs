@@ -35,10 +35,10 @@ pub(super) struct ArchiveState {
     pub(super) previous: Option<Digest>,
     /// Parts that are stored but in no receipt yet.
     pub(super) pending: Vec<Segment>,
-    /// Parts after them that are not stored yet.
+    /// Parts after the pending ones that are not stored yet.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub(super) spool: Vec<SpooledPart>,
-    /// End of the last transaction that is stored whole, if there are others in the spool.
+    /// End of the last transaction that is stored completely, if the spool has further parts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) stored: Option<Checkpoint>,
     /// For the first receipt: the server whose archive this one continues.
@@ -47,7 +47,7 @@ pub(super) struct ArchiveState {
     /// Version of the server, when it was last asked.
     #[serde(default)]
     pub(super) version: String,
-    /// The gap before the first of them.
+    /// The gap before the first part that is in no receipt yet.
     pub(super) gap: Option<Gap>,
     /// Position at which the next part begins.
     pub(super) end: LogPosition,
@@ -77,8 +77,8 @@ impl ArchiveState {
         (std::mem::replace(&mut self.pending, rest), at)
     }
 
-    /// Continues after the last transaction that is stored or spooled, if parts of the spool from the one with this
-    /// index on are lost.
+    /// Drops the parts of the spool from `index` on, which are lost, and continues after the last complete transaction
+    /// that is still stored or spooled.
     pub(super) fn forget_spool_from(&mut self, index: usize) {
         let stored = self.stored_end();
         self.spool.truncate(index);

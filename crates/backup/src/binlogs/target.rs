@@ -37,7 +37,7 @@ pub struct ReplayRange {
     pub backup: Number,
     /// The position of the backup.
     pub from: LogPosition,
-    /// The same in GTIDs; empty if it is not known.
+    /// GTIDs of this position; empty if they are not known.
     pub gtid: String,
     /// Time of the backup's copy.
     pub time: Timestamp,
@@ -111,7 +111,7 @@ impl ReplayRange {
         Error::NewerBackup { number: self.backup, reason }
     }
 
-    /// Handles a transaction that the backup has.
+    /// Handles a transaction that the backup already contains.
     fn passed(&self, transaction: &Transaction) -> Result<ControlFlow<()>, Error> {
         match &self.until {
             Until::Gtid(gtid) | Until::BeforeGtid(gtid) if is_same(gtid, &transaction.gtid) => {
@@ -131,7 +131,7 @@ impl ReplayRange {
     }
 }
 
-/// Number of transactions that are read after the first later one, to see whether the clock is to blame.
+/// Number of transactions that are read after the first one later than the target, to detect a wrong clock.
 const LOOKAHEAD: u64 = 100;
 
 /// The search for the last transaction to replay.
@@ -200,8 +200,8 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// Refuses a time if most of the transactions after the first later one are not later: a client has set its time to
-    /// the future (`SET timestamp`), or the clock went back.
+    /// Refuses a time if most transactions after the first later one are at or before the time. Then a client has set
+    /// its time to the future (`SET timestamp`), or the clock was set back.
     fn check_clock(&self) -> Result<(), Error> {
         let Some(next) = self.reach.next.as_ref().filter(|_| self.earlier.saturating_mul(2) > self.ahead) else {
             return Ok(());
@@ -220,7 +220,7 @@ fn is_same(one: &str, other: &str) -> bool {
     !one.is_empty() && one.eq_ignore_ascii_case(other)
 }
 
-/// Whether a transaction is among those of a position of MySQL or MariaDB. What cannot be parsed is not.
+/// Whether a position of MySQL or MariaDB includes a transaction; `false` if either cannot be parsed.
 fn has_gtid(position: &str, gtid: &str) -> bool {
     let (Ok(executed), Ok(gtid)) = (position.parse::<Executed>(), gtid.parse::<Executed>()) else { return false };
     !gtid.is_empty() && executed.includes(&gtid)

@@ -192,7 +192,7 @@ fn gtid(event: &Event<'_>) -> Option<String> {
 
 fn committed(event: &Event<'_>) -> Option<Timestamp> {
     let exact = match &event.body {
-        // On the server where it was committed first: a replica commits it later, and gives it another time.
+        // The time of the commit on the original server: a replica commits later, at another time.
         Body::Gtid(found) => found.original_commit.and_then(|time| i64::try_from(time).ok()),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! What the receipts of a host name: its backups and its archives of binary logs.
+//! The objects that the receipts of a host name, for its backups and its archives of binary logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +69,7 @@ impl Named {
         self.archives.iter().flat_map(Archive::parts).map(|part| (part.object.clone(), part)).collect()
     }
 
-    /// Which of the objects in a listing no receipt names, and are no receipts or signatures.
+    /// The objects of a listing that no receipt names, except receipts and their signatures.
     pub(super) fn unnamed(&self, host: &str, listed: impl Iterator<Item = String>) -> Vec<String> {
         let of_binlogs: BTreeSet<String> = self.archives.iter().flat_map(Archive::names).collect();
         let listed: Vec<String> = listed.collect();
@@ -88,7 +88,7 @@ impl Named {
         listed.into_iter().filter(|object| !is_expected(object)).collect()
     }
 
-    /// Whether it is a signature that a prune leaves.
+    /// Whether an object is a signature that a prune has left.
     fn is_left_signature(&self, host: &str, object: &str) -> bool {
         names::binlog_signature_number(host, object).is_some_and(|(server, number)| {
             let is_pruned = self.pruned.get(server).is_some_and(|pruned| number <= pruned.removed.number);

@@ -1,4 +1,4 @@
-//! A check as it is asked for, which continues where the last one ended.
+//! A requested check, which continues where the last one ended.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct CheckRequest<'r> {
     pub backups: Selection,
     /// Whether to compute the SHA-256 of every object.
     pub objects: bool,
-    /// Percentage of the packs to decrypt and unpack, 1 to 100, if that is asked for.
+    /// Percentage of the packs to decrypt and unpack, 1 to 100, if requested.
     pub read_data: Option<u8>,
     /// File of age identities that decrypt the packs.
     pub identity: Option<&'r Path>,

@@ -53,7 +53,7 @@ impl CheckState {
         Ok(Self { path: path.to_owned(), hosts })
     }
 
-    /// The state after a check that read the packs of a host up to one.
+    /// The state after a check that read the packs of a host up to `pack`.
     #[cfg(test)]
     pub(super) fn of_part(host: &str, pack: &str) -> Self {
         let record = HostRecord { number: 3, sha256: Digest::compute(b""), read_until: Some(pack.to_owned()) };

@@ -128,7 +128,7 @@ impl Config {
         read_with(path, Self::parse)
     }
 
-    /// Has calls of the store end early, for a run that goes on reading while the store fails.
+    /// Shortens the retries of store calls, for a run that keeps reading the server while the store fails.
     pub fn end_calls_early(&mut self) {
         self.repository.end_calls_early();
     }

@@ -1,4 +1,4 @@
-//! The sections of the configuration file, and what is valid in them.
+//! The sections of the configuration file, and their valid values.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::location::{BucketOptions, Location};
 const STATE: &str = "/var/lib/sealant/backup";
 const STREAMS: u16 = 4;
 const SEGMENT_EVERY: Duration = Duration::from_secs(10);
-/// How long a new source may take, by default and at most, to apply what it received from the one before.
+/// Time in which a new source has to apply the transactions it received from the former source: default and maximum.
 const TAKEOVER_WAIT: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(86_400)];
 /// How much may wait on this host, by default, while the store cannot be reached.
 const SPOOL_BYTES: u64 = 1 << 30;

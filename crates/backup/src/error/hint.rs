@@ -125,7 +125,7 @@ impl Error {
         }))
     }
 
-    /// What the error that this one contains says.
+    /// The hint of the error that this one contains.
     fn hint_of_cause(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Object { object, .. } if names::is_manifest(object) => Some(SALVAGE.into()),

@@ -47,7 +47,7 @@ pub enum Error {
         /// The part, in percent.
         percent: u8,
     },
-    /// A part of a streamed backup was asked for, or a change to it.
+    /// An option asks for a part of a streamed backup, or for a change to it.
     #[error(
         "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include, --exclude and \
          keys have no meaning"
@@ -182,7 +182,7 @@ pub enum Error {
         /// The key that is needed, if known.
         needed: String,
     },
-    /// The keys of the files cannot be wrapped with those of another keyring.
+    /// The keys of the files cannot be wrapped with the master keys of another keyring.
     #[error("the keys of the files cannot be wrapped again: {0}")]
     Rekey(RekeyFault),
     /// The server is MariaDB, which has no master key to wrap the keys of files.
@@ -241,7 +241,7 @@ pub enum Error {
     /// The snapshot is not consistent.
     #[error("the snapshot is not valid: {0}")]
     Void(String),
-    /// The run took so long that a prune may have removed what it stored first.
+    /// The run took so long that a prune may have removed the packs that it stored first.
     #[error("the run took more than {hours} hours, so a prune may have removed the packs that it stored first")]
     TooLong {
         /// The limit.
@@ -370,9 +370,9 @@ pub enum Error {
     /// Binary logs, which have rows in the clear, cannot be kept in memory for a replay.
     #[error("{}: binary logs cannot be replayed from memory: {reason}", path.display())]
     Memory {
-        /// Where a file system in memory has to be.
+        /// Directory in which a file system in memory is expected.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why this file system cannot be used.
         reason: String,
     },
     /// The server of a replay has made keys, which were lost with it.

@@ -58,7 +58,8 @@ fn newest_of(base: &str, index: &str, names: &[String]) -> Option<String> {
     Some(listed.unwrap_or(newest).to_owned())
 }
 
-/// When a binary log was begun, as far as that is not encrypted; `None` for a relay log.
+/// Time at which a binary log was begun: 0 if its first event is damaged, the maximum if it is encrypted; `None` for a
+/// relay log.
 fn written(head: &[u8], base: &str) -> Option<u32> {
     match head.strip_prefix(MAGIC_CLEAR).map(EventHeader::parse) {
         Some(Ok(first)) => (!first.is_of_relay_log()).then_some(first.timestamp),

@@ -7,9 +7,9 @@ use rustix::fs::{Access, access, statfs};
 
 use crate::Error;
 
-/// Where it is.
+/// Directory of the file system in memory.
 pub(crate) const DIRECTORY: &str = "/dev/shm";
-/// What a replay needs at least.
+/// Minimum free space for a replay, in bytes.
 const MIN_FREE: u64 = 16 << 20;
 /// Types of file systems in memory: tmpfs, and ramfs, which has no limit.
 const TMPFS: i64 = 0x0102_1994;

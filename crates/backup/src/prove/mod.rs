@@ -44,13 +44,13 @@ pub struct Prover {
 }
 
 impl Prover {
-    /// Options that the files of a directory demand.
+    /// Server options that the files of a directory require.
     pub(crate) fn options_for(&self, datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, Error> {
         options::for_directory(datadir, report, flavor, !self.stores.key_files.is_empty())
     }
 }
 
-/// What is known of the directory to prove.
+/// The directory to prove, and facts that are known about it.
 #[derive(Debug)]
 pub(crate) struct Subject<'s> {
     /// Path of the directory.

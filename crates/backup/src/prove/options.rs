@@ -1,7 +1,7 @@
 //! Derives the options that a server needs from the files of a data directory.
 //!
-//! Encryption is the most important: what is encrypted in the directory must stay so after recovery, and a server with
-//! default options would write clear logs.
+//! Encryption is the most important: data that is encrypted in the directory must stay encrypted after recovery, and a
+//! server with default options would write clear logs.
 
 use std::{
     fs,
@@ -24,12 +24,12 @@ use crate::Error;
 
 /// Bytes that hold page 0 of any tablespace.
 const HEAD_BYTES: u64 = 64 << 10;
-/// The server's default.
+/// Default page size of the server, in bytes.
 const PAGE_BYTES: u32 = 16 << 10;
 /// MariaDB: encrypts tables that do not say whether they are encrypted.
 pub(crate) const ENCRYPT_TABLES: &str = "--innodb-encrypt-tables=ON";
 
-/// The options. `has_key_file` says whether MariaDB gets keys: without any it refuses to encrypt.
+/// Derives the options. `has_key_file`: whether MariaDB gets keys; without keys it refuses to encrypt.
 pub(crate) fn for_directory(
     datadir: &Path,
     report: &Report,
@@ -52,15 +52,15 @@ pub(crate) fn for_directory(
     options.extend((!undo.is_empty() && encrypted(&|name| server_file::is_undo(name))).then(|| undo.to_owned()));
     options.extend(encrypted(&|name| server_file::log_base(name).is_some()).then(|| binary_logs.to_owned()));
     options.push(match binary_log::find(datadir)? {
-        // Transactions that were prepared are committed or rolled back by what the newest binary log says.
+        // The newest binary log decides whether prepared transactions are committed or rolled back.
         Some(log) => option("log-bin", &log.base),
         None => "--skip-log-bin".to_owned(),
     });
     Ok(options)
 }
 
-/// What MariaDB encrypts by settings alone: tables without an option of their own, Aria's tables, and copies of rows
-/// in temporary files and tables.
+/// Options for data that MariaDB encrypts by settings alone: tables without an option of their own, Aria's tables, and
+/// copies of rows in temporary files and tables.
 fn of_mariadb_tables(report: &Report) -> Vec<&'static str> {
     let is_aria = |file: &&FileResult| matches!(file.kind, Some(FileKind::AriaIndex | FileKind::AriaData));
     let is_encrypted = |file: &&FileResult| file.units.encrypted > 0;
@@ -77,8 +77,8 @@ fn of_mariadb_tables(report: &Report) -> Vec<&'static str> {
     options
 }
 
-/// Whether the pages of a table are encrypted only while the server's default says so. Its first page says that before
-/// any page is encrypted. If it is not written yet, only the redo log tells, and the table may be such a one.
+/// Whether the pages of a table are encrypted only because of the server's default. Page 0 states this before any page
+/// is encrypted. If page 0 is not written yet, only the redo log could tell, so the answer is `true`.
 fn follows_default(path: &Path) -> bool {
     if !file_suffix::has(path, file_suffix::TABLESPACE) {
         return false;

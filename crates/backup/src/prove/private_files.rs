@@ -17,8 +17,8 @@ const PREFIX: &str = "sealant-prove-";
 /// Name of the socket. Short, since the path of a socket has at most 107 bytes.
 const SOCKET: &str = "s";
 
-/// The directories of a server, removed on drop. So is the file of its identity if that was not there before: a second
-/// server with the same UUID must not start from the data directory.
+/// The directories of a server, removed on drop. The file with the server's UUID is removed, too, unless it existed
+/// before: a second server with the same UUID must not start from the data directory.
 pub(super) struct PrivateDirectories {
     /// Directory of its program, its settings and its socket.
     pub(super) own: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct PrivateDirectories {
 }
 
 impl PrivateDirectories {
-    /// Directories of a server whose rows, outside of its data directory, may be on disk.
+    /// Creates directories for a server that may write rows outside of its data directory to disk.
     pub(super) fn create(datadir: &Path) -> Result<Self, Error> {
         let mut directories = Self::without_secrets(datadir)?;
         directories.secrets =
@@ -39,7 +39,7 @@ impl PrivateDirectories {
         Ok(directories)
     }
 
-    /// Directories of a server whose rows have to be in memory.
+    /// Creates directories for a server that must keep all rows outside of its data directory in memory.
     pub(super) fn in_memory(datadir: &Path) -> Result<Self, Error> {
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let mut directories = Self::without_secrets(datadir)?;
@@ -65,7 +65,7 @@ impl PrivateDirectories {
         }
     }
 
-    /// Gives everything to the server's user, and the server the UUID of the one that was backed up.
+    /// Gives everything to the server's user, and gives the server the UUID of the server that was backed up.
     pub(super) fn give(&self, user: (u32, u32), server_uuid: Option<&str>) -> Result<(), Error> {
         give(&self.secrets, user)?;
         give(&self.own, user)?;

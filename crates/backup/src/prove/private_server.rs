@@ -46,7 +46,7 @@ const OPTIONS: [&str; 13] = [
     "--slow-query-log=OFF",
 ];
 
-/// What a private server is started on, and with what.
+/// The directory on which a private server starts, and its settings.
 pub(crate) struct Start<'s> {
     pub(crate) datadir: &'s Path,
     /// The program's version.
@@ -78,8 +78,9 @@ impl Start<'_> {
         PrivateServer::start(self, directories, program, options)
     }
 
-    /// The same, for a server that reads and writes rows outside of its data directory: they, its temporary files and
-    /// its log are in a directory in memory. What `options` writes there is given to the server's user.
+    /// Like [`Self::on_disk`], for a server that reads and writes rows outside of its data directory: these rows, its
+    /// temporary files and its log are in a directory in memory. Files that `options` writes there are given to the
+    /// server's user.
     pub(crate) fn in_memory<T>(
         &self,
         options: impl FnOnce(&Path) -> Result<(Vec<String>, T), Error>,
@@ -158,7 +159,7 @@ impl PrivateServer {
         self.value(gtid::logged(flavor))
     }
 
-    /// The GTIDs that it has executed, with those that MariaDB has as a replica.
+    /// The server's executed GTIDs; for MariaDB, including those that it has applied as a replica.
     pub(crate) fn executed(&mut self, flavor: Flavor) -> Result<String, Error> {
         self.value(gtid::executed(flavor))
     }
@@ -203,12 +204,12 @@ impl PrivateServer {
         }
     }
 
-    /// Whether it has written into its copy of the keyring. New keys go with the copy.
+    /// Whether the server has changed its copy of the keyring. New keys are lost with the copy.
     pub(crate) fn has_new_keys(&self) -> bool {
         keyring_digest(&self.directories.secrets) != self.keyring
     }
 
-    /// Stops it in order.
+    /// Shuts the server down cleanly.
     pub(crate) fn stop(mut self) -> Result<(), Error> {
         self.connection = None;
         match self.process.stop(STOP_LIMIT) {
@@ -218,8 +219,8 @@ impl PrivateServer {
         }
     }
 
-    /// What a server that runs has refused. Its log may have errors that are no reason, such as those on channels of
-    /// the restored server whose relay logs are not here.
+    /// The error after a server refused a statement. Its log is the reason only if the server has ended: the log of a
+    /// running server may have unrelated errors, such as those of channels whose relay logs were not restored.
     pub(crate) fn refused(&mut self, reason: &str) -> Error {
         if self.process.has_ended() {
             return self.failed(reason);
@@ -227,14 +228,14 @@ impl PrivateServer {
         Error::Prove { program: self.program.clone(), reason: reason.to_owned() }
     }
 
-    /// The first error of its log is the reason; if there is none, `otherwise`.
+    /// The error whose reason is the first error in the server's log, or `otherwise` if the log has none.
     pub(crate) fn failed(&self, otherwise: &str) -> Error {
         let reason = self.process.first_error().unwrap_or_else(|| otherwise.to_owned());
         Error::Prove { program: self.program.clone(), reason }
     }
 }
 
-/// Whether recovered GTIDs are those of a position. Texts that are no GTIDs are not.
+/// Whether recovered GTIDs match those of a position; `false` if either text cannot be parsed.
 fn is_whole(recovered: &str, expected: &str) -> bool {
     let positions = (recovered.parse::<Executed>(), expected.parse::<Executed>());
     matches!(positions, (Ok(recovered), Ok(expected)) if recovered.is_recovery_of(&expected))
@@ -244,8 +245,9 @@ fn keyring_digest(secrets: &Path) -> Option<Digest> {
     keyring::read_file(&secrets.join(KEYRING)).ok().map(|bytes| Digest::compute(&bytes))
 }
 
-/// The program, run as this user, and killed when this process ends. A host without `setpriv` can still prove its
-/// backups; only if this process is killed itself, its server runs on, which nobody but its user can reach.
+/// The program, run as this user and killed when this process ends. A host without `setpriv` can still prove its
+/// backups. On such a host, the server keeps running if this process is killed, but nobody except its user can reach
+/// it.
 fn guarded(program: &Path, (uid, gid): (u32, u32)) -> Program<'static> {
     let program = Program::at(program).ended_with_parent(EndSignal::Kill, Unguarded::Run).with_children();
     let program = program.env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");

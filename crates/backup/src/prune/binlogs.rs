@@ -24,11 +24,11 @@ use crate::{
     declarations::HostDeclarations,
 };
 
-/// How much longer than the oldest kept backup logs are kept: the clocks of a server and of its host may differ.
+/// Logs from this long before the oldest kept backup are kept, too: the clocks of a server and of its host may differ.
 const MARGIN: SignedDuration = SignedDuration::from_hours(24);
 
-/// How much later than a part a receipt has to be put, if the part is to be known as one that no later receipt names:
-/// the clocks of a store's machines may differ.
+/// No later receipt names a part if a receipt was put at least this long after it. The margin is needed because the
+/// clocks of a store's machines may differ.
 const RECEIPT_MARGIN: SignedDuration = SignedDuration::from_hours(24);
 
 /// The parts of one server's archive that a prune removes.
@@ -82,9 +82,9 @@ impl BinlogPlan {
     }
 }
 
-/// Plans what to remove of the archives of a host, and which parts no receipt names. `oldest`: when the oldest kept
-/// backup began; `servers_of_backups`: UUIDs of the servers that kept backups are of; `orphans`: parts that are old
-/// enough to go if no receipt names them.
+/// Plans what to remove from the archives of a host, and finds parts that no receipt names. `oldest`: when the oldest
+/// kept backup began; `servers_of_backups`: UUIDs of the servers of kept backups; `orphans`: parts that are old enough
+/// to be removed if no receipt names them.
 pub(super) fn plan(
     repository: &Repository,
     host: &str,
@@ -120,12 +120,12 @@ pub(super) fn plan(
     Ok((plans, unnamed))
 }
 
-/// What the repository has of a server's archive.
+/// The archive of one server, as stored in the repository.
 struct StoredArchive<'h> {
     host: &'h str,
     server: String,
     removable: RemovableReceipts,
-    /// Whether more receipts can be removable.
+    /// Whether later receipts may be removable, too.
     goes_on: bool,
     /// Names of the parts that receipts name.
     named: BTreeSet<String>,
@@ -143,8 +143,8 @@ impl<'h> StoredArchive<'h> {
     /// Takes the next receipt, with its hash and the time when it was put; `None` if it cannot be trusted.
     fn take(&mut self, number: Number, found: Option<((BinlogReceipt, Digest), Timestamp)>) {
         let Some(((receipt, sha256), put)) = found else {
-            // Anyone may put an object with the name of a receipt that was removed. Another one that cannot be
-            // trusted stays, with those after it: `check` names it.
+            // Anyone may put an object with the name of a removed receipt. Any other untrusted receipt stays, with all
+            // receipts after it; `check` reports it.
             let is_left = self.removable.is_left(number);
             (self.is_known, self.goes_on) = (self.is_known && is_left, self.goes_on && is_left);
             return;
@@ -154,8 +154,8 @@ impl<'h> StoredArchive<'h> {
         self.goes_on = self.goes_on && self.removable.take(receipt, sha256, put);
     }
 
-    /// Which of these parts no receipt names or will name. An archiver, even one that was interrupted, has put no
-    /// receipt after the parts that its next one names.
+    /// The given parts that no receipt names or will name. An archiver, even an interrupted one, names in its next
+    /// receipt only parts that were put after its newest receipt.
     fn unnamed(&self, parts: &[&Listed]) -> Objects {
         let Some(newest) = self.newest.filter(|_| self.is_known) else { return Objects::new() };
         let is_passed = |part: &&&Listed| newest.duration_since(part.modified) > RECEIPT_MARGIN;

@@ -128,7 +128,7 @@ impl Removal<'_> {
         for link in &host.removed {
             let number = link.receipt.number;
             if self.delete(&names::receipt(&host.host, number), 0)? == Deletion::Locked {
-                // While its receipt exists, the backup has to restore.
+                // While its receipt exists, the backup must stay restorable.
                 live.extend(link.receipt.objects().map(|(object, _)| object));
                 continue;
             }
@@ -141,8 +141,8 @@ impl Removal<'_> {
         host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))
     }
 
-    /// Removes receipts of binary logs, each after what it names: as long as it is there, the next prune finds the
-    /// rest.
+    /// Removes receipts of binary logs, each after its parts: while a receipt exists, the next prune finds its
+    /// remaining parts.
     fn logs(&mut self, host: &str, logs: &BinlogPlan) -> Result<(), Error> {
         for receipt in &logs.removed {
             let mut is_locked = false;
@@ -179,7 +179,8 @@ mod tests {
     use super::*;
     use crate::repository::{Attempt, put_signed};
 
-    /// A host with an old state, or with a copy of another's, may not read what it has put.
+    /// A host with an old state, or with a copy of another host's state, may have no permission to read. Then only a
+    /// refused put shows that a number was used.
     #[test]
     fn a_number_that_a_prune_has_removed_is_soon_found_taken() {
         let directory = tempfile::tempdir().unwrap();

@@ -42,7 +42,7 @@ pub struct Plan {
     pub hosts: Vec<HostPlan>,
 }
 
-/// What a prune keeps and removes of one host.
+/// What a prune keeps and removes for one host.
 #[derive(Debug)]
 pub struct HostPlan {
     /// Name of the host.
@@ -153,8 +153,8 @@ impl Planning<'_> {
         let mut unneeded = self.unneeded(&host, &listed, &live, &declared.numbers);
         let began =
             |link: &Link| put.get(&link.receipt.number).map_or(link.receipt.began, |put| link.receipt.began.min(*put));
-        // Also those that are removed now: a lock of the bucket may keep them, and until then a restore of them must
-        // work.
+        // Includes backups that are removed now: a lock of the bucket may keep them, and as long as they exist, they
+        // must stay restorable.
         let links = || kept.iter().map(|kept| &kept.link).chain(&removed);
         let uuids = links().filter_map(|link| link.receipt.server_uuid.as_deref()).collect();
         let parts: Vec<&Listed> = listed.iter().filter(|listed| self.is_old(listed)).collect();

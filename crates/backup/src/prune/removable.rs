@@ -1,4 +1,4 @@
-//! Which receipts of binary logs can be removed, because no restore needs what they name.
+//! Finds the receipts of binary logs that can be removed, because no restore needs the parts that they name.
 
 use archive::{Digest, binlog::BinlogReceipt, names::Number};
 use innodb::binlog::FIRST_EVENT;
@@ -19,10 +19,10 @@ pub(super) struct RemovedReceipt {
 /// Finds the receipts before the log that was the newest at a time.
 pub(super) struct RemovableReceipts {
     time: Timestamp,
-    /// What an earlier prune has declared; what is left of it goes, too.
+    /// The declaration of an earlier prune. Receipts that this prune has left are removed, too.
     declared: Option<DeclaredRemoval>,
     receipts: Vec<(BinlogReceipt, Digest)>,
-    /// How many of the receipts are before that log.
+    /// Number of receipts before that log.
     count: usize,
     /// SHA-256 of the receipt before the next one.
     previous: Option<Digest>,
@@ -41,11 +41,11 @@ impl RemovableReceipts {
         self.declared.is_some_and(|declared| number <= declared.removed.number)
     }
 
-    /// Takes the next receipt; returns whether more of them can be removable. `put`: when it was put, by the store's
-    /// clock, which nobody who writes receipts can set back.
+    /// Takes the next receipt; returns whether later receipts may be removable. `put`: when the receipt was put, by the
+    /// store's clock, which a writer of receipts cannot set back.
     pub(super) fn take(&mut self, receipt: BinlogReceipt, sha256: Digest, put: Timestamp) -> bool {
         if self.is_left(receipt.number) {
-            // A later one is of a host with an old state, as `check` says.
+            // A receipt put after the declaration is from a host with an old state; `check` reports it.
             if self.declared.is_some_and(|declared| put <= declared.at) {
                 self.receipts.push((receipt, sha256));
                 self.count = self.receipts.len();
@@ -69,8 +69,8 @@ impl RemovableReceipts {
         !is_later
     }
 
-    /// Records that the archive has ended, because another server's continues it. Its last log is as removable as those
-    /// before it, if nothing of it is from after the time.
+    /// Records that the archive has ended, because another server's archive continues it. Its last log can then be
+    /// removed like earlier logs, unless it has events from after the time.
     pub(super) fn end_archive(&mut self) {
         if !self.is_later {
             self.count = self.receipts.len();

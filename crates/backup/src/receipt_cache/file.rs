@@ -1,8 +1,8 @@
 //! A file with cached objects.
 //!
-//! It begins with [`HEAD`]. A record follows for each object: the length of its content (u32, little-endian), its identity
-//! and the SHA-256 of the content (32 bytes each), and the content. Records are appended. A record that is not whole, or
-//! does not have its hash, counts as absent, and so does everything after an unreadable head of a record.
+//! It begins with [`HEAD`]. A record follows for each object: the length of its content (u32, little-endian), its
+//! identity and the SHA-256 of the content (32 bytes each), and the content. Records are appended. A record that is
+//! incomplete or does not match its hash counts as absent. So does everything after an unreadable record head.
 
 use std::{
     collections::HashMap,
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-/// The file, as far as it can be read. Whoever has its lock may also write it.
+/// The readable part of the file. Only the holder of the lock may write it.
 pub(super) struct CacheFile {
     path: PathBuf,
     file: Option<File>,
@@ -45,7 +45,7 @@ pub(super) struct CacheFile {
     /// Length up to which it may grow.
     max_bytes: u64,
     lock: Option<File>,
-    /// Whether what no listing has is gone: the listings of this run have everything that the file may have.
+    /// Whether unlisted objects may be dropped: the listings of this run cover all objects that the file may have.
     pub(super) may_drop: bool,
 }
 
@@ -61,8 +61,8 @@ struct Place {
 }
 
 impl CacheFile {
-    /// Opens the file `name`, or creates it. All files of the directory may have `max_bytes` bytes together. A file that
-    /// cannot be used is like an empty one.
+    /// Opens the file `name`, or creates it. `max_bytes` limits the total length of all files of the directory. An
+    /// unusable file counts as empty.
     pub(super) fn open(directory: &Path, name: &str, max_bytes: u64) -> Self {
         let path = directory.join(name);
         // Without the directory, opening the file fails.
@@ -135,7 +135,7 @@ impl CacheFile {
         Some(())
     }
 
-    /// Writes the file anew without what no listing has, if that is more than half of it.
+    /// Rewrites the file without unlisted objects, if they take more than half of it.
     fn compact(&self) -> io::Result<()> {
         let (Some(file), Some(_), true) = (&self.file, &self.lock, self.may_drop) else { return Ok(()) };
         let listed = self.records.values().filter(|place| place.is_listed);
@@ -155,7 +155,7 @@ impl CacheFile {
 
 impl Drop for CacheFile {
     fn drop(&mut self) {
-        // The file stays as it is, only larger than it has to be.
+        // On failure, the file is only larger than necessary.
         let _ = self.compact();
     }
 }

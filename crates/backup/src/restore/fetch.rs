@@ -118,7 +118,7 @@ impl<'f> Fetch<'f> {
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Copies what the existing directory has. Returns what is still missing.
+    /// Copies the parts that the existing directory has. Returns the parts that are still missing.
     fn missing_in_base(
         &self,
         stored: &StoredFile,

@@ -68,7 +68,7 @@ pub enum Event<'e> {
     Replaying(u64),
     /// The logs are replayed.
     Replayed(&'e ReplayResult),
-    /// What the server does for its proof.
+    /// The current step of the server's proof.
     Proving(&'e str),
     /// The server has checked the tables.
     Proven {
@@ -155,7 +155,7 @@ impl<'j> Job<'j> {
         (watch.restoring)(progress, &|| self.found.restore(&options, progress))
     }
 
-    /// The server. If the files' keys were rewrapped, it needs the new keyring alone.
+    /// The server's settings. If the keys of files were rewrapped, the server gets only the new keyring.
     fn server(&self) -> Option<Prover> {
         let server = self.server.clone()?;
         let Some(keyring) = self.rekey else { return Some(server) };

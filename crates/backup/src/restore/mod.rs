@@ -122,7 +122,7 @@ pub struct Restored {
 }
 
 impl Restored {
-    /// Binary logs of MySQL that are whole, and with which a server may not start.
+    /// Complete binary logs of MySQL whose order of events may keep a server from starting.
     pub fn logs_out_of_order(&self) -> impl Iterator<Item = &Path> {
         let files = self.report.iter().flat_map(|report| &report.files);
         files.filter(|file| judge::classify(file) == FileVerdict::OutOfOrder).map(|file| file.path.as_path())
@@ -240,7 +240,7 @@ fn restore(
     })
 }
 
-/// The verification of staged files, which are in their directory now: whoever reads it opens them there.
+/// Changes the paths in the report on staged files to the target directory, where the files are now.
 fn in_place(mut report: verify::Report, staged: &Path, into: &Path) -> verify::Report {
     let paths = report.files.iter_mut().map(|file| &mut file.path);
     for path in paths.chain(report.errors.iter_mut().map(|unread| &mut unread.path)) {
@@ -251,7 +251,7 @@ fn in_place(mut report: verify::Report, staged: &Path, into: &Path) -> verify::R
     report
 }
 
-/// The manifest. If it is to be salvaged from the packs, also what is lost.
+/// Reads the manifest. If it has to be salvaged from the packs, also returns what is lost.
 fn manifest(
     repository: &Repository,
     opened: &Opened,

@@ -39,7 +39,7 @@ impl PointInTime {
     /// if logs are missing, or if the target is not in the archive. [`Error::NewerBackup`],
     /// [`Error::Memory`].
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, Error> {
-        // Before anything is restored in vain.
+        // Fail now rather than after the restore.
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
         let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
         let position = position.filter(|position| !position.log.file.is_empty()).unwrap_or_default();
@@ -58,8 +58,7 @@ impl PointInTime {
         Ok(point)
     }
 
-    /// Compares the newest receipt of the archive with the one that the host wrote last, if that is known. Returns
-    /// whether it is.
+    /// Compares the newest receipt of the archive with `expected`, if given. Returns whether it was given.
     ///
     /// # Errors
     /// [`Error::Untrusted`] if it is another one: newer receipts are hidden.
@@ -82,7 +81,7 @@ impl PointInTime {
         self.planned.as_ref()
     }
 
-    /// Adds what is wrong with the archive, which may be why the target is not in it.
+    /// Appends the faults of the archive to `reason`: they may explain why the target is not in it.
     fn with_breaks(&self, reason: String) -> String {
         let breaks = self.history.breaks().map(|(object, what)| format!("; {object}: {what}"));
         let fork = self.history.fork().map(|fork| format!("; {fork}"));
@@ -137,8 +136,8 @@ impl PointInTime {
     }
 }
 
-/// The archive of the server that a backup is of, and those that continue it. MariaDB has no UUID: if the host has
-/// archives of several servers, it is the one that has the backup's log.
+/// The archive of the backup's server, and the archives that continue it. A MariaDB backup has no server UUID: if the
+/// host has archives of several servers, the one with the backup's log is used.
 fn history_of(found: &Found, target: &ReplayRange, signers: Option<&AllowedSigners>) -> Result<History, Error> {
     let (repository, host) = (&found.repository, found.opened.host());
     let none = || Error::unreachable(format!("no binary logs of the server of {host} are archived"));

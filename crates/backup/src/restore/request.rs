@@ -101,7 +101,8 @@ impl Request<'_> {
         let (numbers, _) = newest.repository.numbers(&host)?;
         let mut oldest = None;
         for number in numbers.into_iter().rev() {
-            // At the end of the archive it matters whether the newest is the newest.
+            // A replay to the end of the archive must report whether this backup is known to be the newest, so keep
+            // that result.
             let is_newest = *until == Until::End && number == newest.opened.number();
             let found = if is_newest { newest.clone() } else { numbered(number, &newest, signers.as_ref())? };
             if !found.opened.is_good() {

@@ -98,8 +98,8 @@ impl Commit<'_> {
         Ok((receipt, Digest::compute(&bytes)))
     }
 
-    /// Records that the number is in use by a backup that this host does not know. It cannot ask which is the newest, so
-    /// it must not go on to a number that is free.
+    /// Returns `put`. If it failed because a backup that this host does not know uses the number, records that. A host
+    /// that may not read the repository cannot find the newest backup, so it must not continue with a free number.
     fn noted<T>(&self, state: &State, put: Result<T, Error>) -> Result<T, Error> {
         if matches!(put, Err(Error::OtherMachine { .. })) && !self.repository.may_read() {
             state.mark_overtaken(self.number)?;
@@ -258,7 +258,7 @@ fn renumber(files: &mut [StoredFile], packs: &[Object], old: usize) -> (Vec<Obje
     (kept, used)
 }
 
-/// A value by which the manifest alone proves whether a key file has this key.
+/// A value with which the manifest alone proves whether a key file has this key.
 pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
     let key = keys.mariadb(id, KeyVersion(version))?;
     let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();

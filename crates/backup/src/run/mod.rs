@@ -126,7 +126,7 @@ pub fn run(
     })
 }
 
-/// Fingerprints of the recipients of which nobody has proven to hold the identity.
+/// Fingerprints of the recipients for whom nobody has proven possession of the identity.
 fn unproven_recipients(config: &Config, state: &State) -> Result<Vec<String>, Error> {
     let recipients = state.recipients()?;
     Ok(recipients.unproven(&config.all_recipients()).into_iter().map(fingerprint).collect())

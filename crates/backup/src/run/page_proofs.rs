@@ -112,7 +112,8 @@ impl PageProofs {
     }
 }
 
-/// The finding on a binary log with which a server may not start. The backup is as good as the server: it has every byte.
+/// The finding on a binary log whose order of events may keep a server from starting. The backup has every byte of the
+/// server's log.
 fn out_of_order(file: &FileResult, plan: &Plan) -> Finding {
     let text = format!(
         "{}: the server wrote a GTID before Previous_gtids, and may not start with this log once it is stopped: FLUSH \

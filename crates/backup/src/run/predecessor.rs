@@ -98,8 +98,8 @@ impl Predecessor {
     }
 }
 
-/// Refuses a state that is older than the repository, if this host cannot read what is newer: the packs of its last
-/// backup may be gone, and its last receipt may not be the one with this number.
+/// Refuses a state that is older than the repository, if this host may not read the newer backups: packs of the state's
+/// last backup may be gone, and the repository may have another receipt with its number.
 pub(super) fn check_state(repository: &Repository, host: &str, state: &State) -> Result<(), Error> {
     match state.overtaken()? {
         Some(number) if !repository.may_read() => {
@@ -109,7 +109,7 @@ pub(super) fn check_state(repository: &Repository, host: &str, state: &State) ->
     }
 }
 
-/// Whether all packs to be reused of a backup exist with the right length.
+/// Whether all packs of a backup that may be reused exist with the right length.
 fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, Error> {
     let lengths = repository.lengths(&receipt.host)?;
     let has = |pack: &Pack| lengths.get(&archive::names::pack(&receipt.host, &pack.sha256)) == Some(&pack.bytes);

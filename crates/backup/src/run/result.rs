@@ -1,4 +1,4 @@
-//! What a run reports: the backup, how long the server waited, and what took the time.
+//! Result of a run: the backup, the time that the server waited, and the duration of each step.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// The verdict on its pages. Those that no key opened count only if the backup has to be complete.
+    /// The verdict on the backup's pages. Pages that no key decrypts count only if the backup has to be complete.
     #[must_use]
     pub const fn outcome(&self, require_complete: bool) -> Outcome {
         outcome(self.receipt.pages, require_complete)
@@ -94,8 +94,8 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// The step with the longest time. `total` is the time of all threads; of it they waited for `reading` and
-    /// `storing`.
+    /// The step with the longest time. `total` is the time of all threads; `reading` and `storing` are the parts of it
+    /// in which they waited for files and for the store.
     pub(super) fn longest(total: Duration, reading: Duration, storing: Duration) -> Self {
         let computing = total.saturating_sub(reading).saturating_sub(storing);
         let all = [(computing, Self::Processor), (reading, Self::Reading), (storing, Self::Storing)];

@@ -36,7 +36,8 @@ struct Bad {
 }
 
 impl Scope {
-    /// The scope for a host: `full` is everything, a report of a check adds what it found damaged, else the changes.
+    /// The scope for a host: everything if `full`; otherwise the changes, plus the packs that the report of a check
+    /// names as missing or damaged.
     ///
     /// # Errors
     /// [`Error::Io`] if the report cannot be read, or is not one of a check of this host.

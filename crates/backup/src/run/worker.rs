@@ -243,7 +243,7 @@ impl<'r, 'j> Worker<'r, 'j> {
     }
 }
 
-/// Records the former location of a unit if all of it is stored there; returns whether it is.
+/// Records the former location of a unit, if the unit is stored there completely; returns whether it is.
 fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool {
     let end = at.saturating_add(bytes);
     let mut index = runs.partition_point(|run| run.end() <= at);

@@ -22,12 +22,13 @@ pub fn copy_by_peer<'a>(name: impl Into<String>, job: CopyJob<'a>, peer: &'stati
     }
 }
 
-/// Each copy is compared with the source, byte by byte.
+/// An arm that compares each copy with the source, byte by byte.
 fn arm<'a>(name: String, job: CopyJob<'a>, copy: impl Fn(&CopyJob<'a>) -> Result<f64, Error> + 'a) -> Arm<'a> {
     checked(name, job, job.tree, copy, |copy| job.tree.difference(copy))
 }
 
-/// Copies into an empty directory, with the source in the page cache. `fault` compares and describes a difference.
+/// Copies into an empty directory, with the source in the page cache. `fault` compares the copy and describes a
+/// difference.
 fn checked<'a>(
     name: String,
     job: CopyJob<'a>,

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::{Arm, Work, fio};
 
-/// Reads the files sequentially with `fio`, one after the other, by direct reads of 1 MiB, `depth` of them at once. The
-/// time is the one that `fio` reports, without its start.
+/// Reads the files one after the other with `fio`, sequentially, by direct reads of 1 MiB, `depth` of them at once. The
+/// time is what `fio` reports; its start is not included.
 pub fn fio<'a>(name: impl Into<String>, program: &'a Path, files: &'a [PathBuf], depth: u32) -> Arm<'a> {
     Arm::self_timed(name, move || {
         let engine = if depth > 1 { "libaio" } else { "psync" };

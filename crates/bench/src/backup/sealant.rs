@@ -18,9 +18,9 @@ use crate::{Error, Peak, peak_memory, program};
 pub(crate) struct Sealant<'a> {
     /// The binary.
     pub(crate) program: PathBuf,
-    /// Keys of the pages.
+    /// Stores of the keys for encrypted pages.
     pub(crate) stores: &'a KeyStores,
-    /// Options that name them.
+    /// Options of `sealant` that name these stores.
     pub(crate) key_options: &'a [OsString],
     /// Recipient and identity of the backups.
     pub(crate) key: AgeKey,

@@ -25,7 +25,7 @@ pub struct CopyJob<'a> {
     pub without_aes: bool,
 }
 
-/// `OPENSSL_ia32cap` without AES and carry-less multiplication; after the colon their vector variants.
+/// `OPENSSL_ia32cap` that hides AES and carry-less multiplication; after the colon, their vector variants.
 const WITHOUT_AES: &str = "~0x200000200000000:~0x60000000000";
 
 impl CopyJob<'_> {
@@ -54,7 +54,7 @@ impl CopyJob<'_> {
         command
     }
 
-    /// A port that was free a moment ago; in a namespace, any.
+    /// A port that was free on this host a moment ago. In a namespace of the link, every port is free.
     pub(crate) fn port(&self) -> Result<u16, Error> {
         let bound = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         bound.map(|address| address.port()).map_err(|error| Error::Link { reason: error.to_string() })

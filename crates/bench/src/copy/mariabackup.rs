@@ -24,18 +24,18 @@ pub struct RunningServer {
     pub socket: PathBuf,
     /// Account of the backup.
     pub user: String,
-    /// The only option file that `mariabackup` reads; without it, none.
+    /// The only option file that `mariabackup` reads; with `None` it reads none.
     pub defaults_file: Option<PathBuf>,
     /// Files of the data directory.
     pub tree: Tree,
 }
 
-/// Maximum relative difference of tablespace sizes, 1/50: those of a snapshot are a little older.
+/// Maximum relative difference of total tablespace sizes, as 1/50: a snapshot is a little older than the server.
 const TOLERANCE: u64 = 50;
 
 impl RunningServer {
-    /// Why times of this server are not comparable with those of `directory`: tablespaces that only one of them has, or
-    /// different sizes.
+    /// Why a backup of this server is not comparable with a copy of `directory`: a tablespace exists in only one of
+    /// them, or the sizes differ.
     #[must_use]
     pub fn difference(&self, directory: &Tree) -> Option<String> {
         let (here, there) = (directory.tablespaces(), self.tree.tablespaces());
@@ -53,7 +53,8 @@ impl RunningServer {
         differ.then(|| format!("tablespaces of the server take {there} bytes, those of the directory {here}"))
     }
 
-    /// Describes what a backup lacks. Its bytes may differ from the server's: it is complete only after it is prepared.
+    /// Describes which data a backup lacks. Bytes are not compared, because a backup is complete only after it is
+    /// prepared.
     pub(crate) fn missing_data(&self, backup: &Tree) -> Option<String> {
         let arrived = backup.tablespaces();
         let whole = |name: &Path, bytes: u64| arrived.get(name).is_some_and(|length| *length >= bytes);
@@ -85,7 +86,7 @@ impl RunningServer {
     }
 }
 
-/// Through TLS of OpenSSL.
+/// Copies through OpenSSL's TLS.
 pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     const NAME: &str = server::program::MARIADB_BACKUP[0];
     let failed = |reason: &str| Error::Program { program: NAME.to_owned(), reason: reason.to_owned() };

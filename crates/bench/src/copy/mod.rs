@@ -116,7 +116,7 @@ pub(crate) fn programs(all: impl IntoIterator<Item = &'static str>) -> Vec<Progr
     names.into_iter().map(|name| Program { name: name.to_owned(), version: version(name) }).collect()
 }
 
-/// The name under which the program is in `PATH`: older releases of MariaDB's backup program have another one.
+/// The name under which the program is in `PATH`. Older releases of MariaDB's backup program use another name.
 pub(crate) fn name_in_path(program: &'static str) -> Option<&'static str> {
     let names: &[&str] = if program == MARIADB_BACKUP[0] { &MARIADB_BACKUP } else { &[program] };
     names.iter().copied().find(|name| ::process::find(name).is_some())
@@ -133,7 +133,7 @@ fn version(program: &'static str) -> Option<String> {
         _ => "--version",
     };
     let output = ::process::Program::at(::process::find(program)?).arg(option).limit(VERSION_LIMIT).output().ok()??;
-    // mariadb-backup prints it to stderr.
+    // mariadb-backup prints its version to stderr.
     let message = if output.stdout.is_empty() { output.error_output() } else { output.stdout };
     Some(peer::version(&message).to_owned()).filter(|version| !version.is_empty())
 }

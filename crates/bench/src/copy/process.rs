@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::Error;
 
-/// Programs connected by pipes. Those that still run are killed on drop.
+/// Programs connected by pipes. Programs that still run are killed on drop.
 pub(crate) struct Pipeline {
     stages: Vec<Stage>,
 }
@@ -56,8 +56,8 @@ impl Pipeline {
     /// Waits until all programs have ended.
     ///
     /// # Errors
-    /// [`Error::Program`] about the last one that failed: its failure makes the programs before it fail, too, because
-    /// they cannot write any more.
+    /// [`Error::Program`] for the last program that failed: when it fails, the programs before it fail as well, because
+    /// they can no longer write.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         for stage in &mut self.stages {
             stage.wait()?;
@@ -97,7 +97,7 @@ impl Pipeline {
 }
 
 /// Waits for both sides of a copy. The far side's error takes precedence, because the near side sees only a closed
-/// connection; unless the connecting program succeeded and the one that feeds it failed.
+/// connection. Exception: the near side's last program succeeded, and a program before it failed.
 pub(crate) fn finish_both(near: &mut Pipeline, far: &mut Pipeline) -> Result<(), Error> {
     if let Err(error) = near.finish() {
         let cause = if near.last_succeeded() { None } else { far.failure() };
@@ -116,8 +116,8 @@ impl Drop for Pipeline {
 }
 
 impl Stage {
-    /// Drops the command at the end, and with it this process's end of the pipe: a program whose reader has ended must
-    /// see that.
+    /// Starts the command and drops it, which closes this process's end of the pipe: a program must notice when the
+    /// program that reads its output has ended.
     fn start(mut command: Command, input: Stdio, output: Stdio) -> Result<Self, Error> {
         let program = name_of(&command);
         let errors = memfd_create("errors", MemfdFlags::CLOEXEC).map(File::from);

@@ -8,17 +8,17 @@ use super::{
 };
 use crate::{Error, program};
 
-/// In clear text.
+/// Copies in plaintext.
 pub(super) fn clear(job: &CopyJob<'_>) -> Result<f64, Error> {
     stream(job, &Transport::Clear, None)
 }
 
-/// Through OpenSSL's TLS.
+/// Copies through OpenSSL's TLS.
 pub(super) fn tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     stream(job, &Transport::tls(job)?, None)
 }
 
-/// Compressed with two threads, then through OpenSSL's TLS.
+/// Copies compressed with two threads, through OpenSSL's TLS.
 pub(super) fn zstd_tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     let (mut pack, mut unpack) = (job.on_sender("zstd"), job.on_receiver("zstd"));
     pack.args(["-1", "-T2", "-cq"]);
@@ -26,7 +26,7 @@ pub(super) fn zstd_tls(job: &CopyJob<'_>) -> Result<f64, Error> {
     stream(job, &Transport::tls(job)?, Some(Filter { pack, unpack }))
 }
 
-/// Encrypted by `age`, for a key generated for this copy.
+/// Copies encrypted by `age`, with a key generated for this copy.
 pub(super) fn age(job: &CopyJob<'_>) -> Result<f64, Error> {
     let key = job.scratch.path().join("age.key");
     if !key.exists() {
@@ -40,7 +40,7 @@ pub(super) fn age(job: &CopyJob<'_>) -> Result<f64, Error> {
     stream(job, &Transport::Clear, Some(Filter { pack, unpack }))
 }
 
-/// The filter programs on either side.
+/// The filter programs on both sides.
 struct Filter {
     pack: Command,
     unpack: Command,
@@ -90,7 +90,7 @@ fn stream(job: &CopyJob<'_>, transport: &Transport, filter: Option<Filter>) -> R
     pipe(job, transport, near, far, |_| Ok(()))
 }
 
-/// Pipes the output of `near` to `far`. `whole` can still reject the copy after all programs have succeeded.
+/// Pipes the output of `near` to `far`. After all programs have succeeded, `whole` can still reject the copy.
 pub(super) fn pipe(
     job: &CopyJob<'_>,
     transport: &Transport,

@@ -49,7 +49,7 @@ impl TemporaryDirectory {
         self.directory.join("copy")
     }
 
-    /// Removes the previous copy, and waits until the file system has written that.
+    /// Removes the previous copy, and waits until the file system has written the removal.
     pub(crate) fn empty(&self) -> Result<(), Error> {
         let target = self.target();
         match fs::remove_dir_all(&target) {

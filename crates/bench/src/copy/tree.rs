@@ -101,7 +101,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// Describes the first tablespace that is missing in a copy, or has other bytes there.
+    /// Describes the first tablespace that is missing in a copy or has different bytes there.
     ///
     /// # Errors
     /// [`Error::File`].

@@ -1,4 +1,4 @@
-//! What the measured costs mean for a choice.
+//! Advice that follows from the measured costs.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Advice {
     pub evidence: String,
 }
 
-/// A layer that costs less than this, in percent of the throughput, is advised without reserve.
+/// A layer that costs less than this, in percent of the throughput, is recommended without reservation.
 const CHEAP_PERCENT: f64 = 5.0;
 
 const NO_REASON: &str = "no reason not to encrypt";
@@ -72,7 +72,7 @@ fn new_connections(layers: &[Layer]) -> Option<Advice> {
     Some(Advice { text, evidence: tls.experiment.clone() })
 }
 
-/// What a larger key costs.
+/// Compares the costs of keys of different sizes.
 fn keys(layers: &[Layer]) -> Option<Advice> {
     let seconds = |name: &str| layers.iter().find(|layer| layer.layer.ends_with(name)).and_then(|layer| layer.seconds);
     let (small, large) = (seconds("ECDSA")?, seconds("RSA-4096")?);
@@ -85,7 +85,7 @@ fn keys(layers: &[Layer]) -> Option<Advice> {
     })
 }
 
-/// How much of a processor the default cipher needs.
+/// How much processor time the default cipher needs.
 fn disk(parts: &[PartRecord]) -> Option<Advice> {
     let record = &parts.iter().find(|part| part.part == Part::Disk)?.record;
     let reading = |experiment: &&ExperimentRecord| experiment.name.starts_with("decrypt");

@@ -1,4 +1,4 @@
-//! Two reports side by side: of two machines, versions or dates.
+//! Compares two reports: of two machines, versions or dates.
 
 use std::{fs, path::Path};
 
@@ -19,32 +19,32 @@ pub struct Comparison {
     pub before: Environment,
     /// The machine of the second report.
     pub after: Environment,
-    /// The servers of both.
+    /// The server versions of both reports.
     pub servers: [String; 2],
-    /// Layers that are in both.
+    /// Layers that both reports have.
     pub layers: Vec<LayerComparison>,
-    /// Arms that are in both.
+    /// Arms that both reports have.
     pub arms: Vec<ArmComparison>,
-    /// Number of layers and arms that only one of them has.
+    /// Number of layers and arms that only one report has.
     pub unmatched: usize,
 }
 
-/// What a layer costs in both.
+/// The cost of a layer in both reports.
 #[derive(Clone, Debug, Serialize)]
 pub struct LayerComparison {
     /// What is encrypted.
     pub layer: String,
     /// The part in which it was measured.
     pub part: Part,
-    /// Rate with the layer in units of the rate without it.
+    /// Rate with the layer, in units of the rate without it, in the first report.
     pub before: Interval,
     /// The same in the second report.
     pub after: Interval,
-    /// Whether they differ.
+    /// Whether the rates differ.
     pub shift: MedianDifference,
 }
 
-/// Rate of an arm in both.
+/// The rate of an arm in both reports.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArmComparison {
     /// The part in which it was measured.
@@ -57,9 +57,9 @@ pub struct ArmComparison {
     pub unit: Unit,
     /// Rate in the first report.
     pub before: Interval,
-    /// Rate in the second one.
+    /// Rate in the second report.
     pub after: Interval,
-    /// Whether they differ.
+    /// Whether the rates differ.
     pub shift: MedianDifference,
 }
 
@@ -76,7 +76,7 @@ pub enum MedianDifference {
 }
 
 impl MedianDifference {
-    /// Compares two 95 % intervals. That these do not overlap is a stricter test than that of their difference.
+    /// Compares two 95 % intervals. Requiring that they do not overlap is stricter than testing their difference.
     #[must_use]
     pub fn between(before: &Interval, after: &Interval) -> Self {
         if after.low > before.high {
@@ -104,7 +104,7 @@ impl CostRecord {
         Ok(record)
     }
 
-    /// Compares the figures that are in both.
+    /// Compares the figures that both reports have.
     #[must_use]
     pub fn compare(&self, after: &Self) -> Comparison {
         let layers: Vec<LayerComparison> = self
@@ -141,7 +141,7 @@ impl CostRecord {
         }
     }
 
-    /// All arms, compared with themselves.
+    /// All arms, each compared with itself.
     fn arms(&self) -> impl Iterator<Item = ArmComparison> {
         self.parts.iter().flat_map(|part| {
             part.record.experiments.iter().flat_map(|experiment| {

@@ -16,22 +16,22 @@ use crate::{
 pub struct Layer {
     /// What is encrypted.
     pub layer: String,
-    /// The part whose figures these are.
+    /// The part that measured it.
     pub part: Part,
     /// Name of the experiment.
     pub experiment: String,
     /// Rate with the layer, in units of the rate without it.
     pub throughput: RatioRecord,
-    /// 95th percentile of the latency of a transaction.
+    /// 95th percentile of the latency of a transaction, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p95_seconds: Option<Change>,
-    /// CPU time of the server for a transaction.
+    /// CPU time of the server for a transaction, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_seconds: Option<Change>,
     /// Bytes written to the disk for a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<Change>,
-    /// Time for one connection or query.
+    /// Time for one connection or query, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<Change>,
 }
@@ -45,7 +45,8 @@ pub struct Change {
     pub with: f64,
 }
 
-/// Arms that stand for a layer: what is encrypted, the end of the experiment's name, the arm, and its baseline.
+/// A baseline arm and an arm with the layer: what is encrypted, how the experiment's name ends, the arm, and its
+/// baseline.
 struct Comparison {
     layer: &'static str,
     experiment: &'static str,
@@ -127,7 +128,7 @@ fn operations(without: &ArmRecord, with: &ArmRecord, figure: impl Fn(&Operations
 }
 
 impl Change {
-    /// How much more it is with the layer, in percent; `None` if there is nothing without it.
+    /// The increase with the layer, in percent; `None` if the figure without it is zero.
     #[must_use]
     pub fn percent(&self) -> Option<f64> {
         (self.without > 0.0).then(|| (self.with / self.without - 1.0) * 100.0)
@@ -141,7 +142,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{Difference, Environment, Record, SCHEMA, Stop, Subject, Unit};
 
-    /// A part with one experiment and two arms, of which the first is the baseline; rates in units a second.
+    /// A part with one experiment and two arms, the baseline first. Rates are units per second.
     pub(in crate::cost) fn part(part: Part, name: &str, rates: [(&str, f64); 2]) -> PartRecord {
         let exactly = |estimate: f64| Interval { estimate, low: estimate * 0.99, high: estimate * 1.01 };
         let arms = rates.map(|(name, rate)| ArmRecord {

@@ -1,7 +1,7 @@
 //! What encryption costs on this machine: experiments on several layers within a time limit, in one report.
 //!
-//! A [`Part`] is a suite with its settings. Results of each part are kept until the last one is done, so that the same
-//! command resumes after an interruption. [`Layer`]s compare what is encrypted with what is not, in the same terms for
+//! A [`Part`] is a suite with its settings. The results of each part are kept until all parts are done, so that the
+//! same command resumes after an interruption. [`Layer`]s compare encrypted and unencrypted arms in the same terms for
 //! every part.
 
 mod advice;
@@ -38,7 +38,7 @@ pub struct CostSuite<'a> {
     pub program: PathBuf,
     /// The server program; by default the first of `families` that is found.
     pub server: Option<&'a Path>,
-    /// Names of server programs.
+    /// Names of server programs to look for.
     pub families: &'a [&'static str],
     /// Directory below which servers live, and results are kept until all parts are done.
     pub directory: &'a Path,
@@ -108,7 +108,8 @@ impl CostSuite<'_> {
     /// Runs all parts that an earlier run has not measured.
     ///
     /// # Errors
-    /// [`Error`]: a server could not be started or used, or it was interrupted. Parts that are done are kept.
+    /// [`Error`]: a server could not be started or used, or the measurement was interrupted. Results of completed parts
+    /// are kept.
     pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
         let ReadySuite { server, mut saved } = ready;
@@ -117,7 +118,7 @@ impl CostSuite<'_> {
         let mut missing = self.missing(&saved);
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
-            // An earlier part may have taken longer than planned: then this one has the least time that it needs.
+            // If an earlier part has taken longer than planned, this part gets the least time that it needs.
             let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least(part));
             let outcome = part.run(self, &server, limits, &|text| watch(&format!("{part}: {text}")));
             if self.stopped.load(Ordering::Relaxed) {
@@ -146,7 +147,7 @@ impl CostSuite<'_> {
         self.parts.iter().copied().filter(|part| !done.contains(part)).collect()
     }
 
-    /// Removes the state from which an interrupted run would resume; called when the report is written.
+    /// Removes the results from which an interrupted run would resume. Call it once the report is written.
     ///
     /// # Errors
     /// [`Error::File`].

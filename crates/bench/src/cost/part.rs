@@ -37,7 +37,7 @@ pub(super) struct Limits {
 }
 
 const MAX_SPAN: Duration = Duration::from_secs(60);
-/// Rounds that an interval needs, and one to warm up.
+/// Rounds that an interval needs, plus a round to warm up.
 const ROUNDS: u32 = 6;
 /// Number of tables of every preset.
 const TABLES: u32 = 5;
@@ -75,7 +75,7 @@ impl Part {
         }
     }
 
-    /// Number of arms of all experiments, and of the experiments.
+    /// Number of arms of all experiments together, and number of experiments.
     const fn runs(self) -> (u32, u32) {
         match self {
             Self::InMemory | Self::LargerThanMemory | Self::Commits => (8, 3),
@@ -84,7 +84,7 @@ impl Part {
         }
     }
 
-    /// Time before the first run: servers are started and tables filled, about 40,000 rows a second.
+    /// Time before the first run: servers are started, and tables are filled with about 40,000 rows per second.
     fn preparation(self, rows: u32) -> Duration {
         let tables = Duration::from_millis(u64::from(rows.saturating_mul(TABLES) / 40));
         match self {
@@ -94,12 +94,11 @@ impl Part {
         }
     }
 
-    /// Whether the part measures transactions.
     const fn is_of_transactions(self) -> bool {
         matches!(self, Self::InMemory | Self::LargerThanMemory | Self::Commits)
     }
 
-    /// Shortest run that gives a rate, and time between two runs: there, a server writes its changed pages.
+    /// Shortest run that gives a rate, and the pause between two runs, in which a server writes its changed pages.
     const fn least_span(self) -> (Duration, Duration) {
         match self.is_of_transactions() {
             true => (Duration::from_millis(200), Duration::from_millis(300)),
@@ -113,7 +112,7 @@ impl Part {
         self.preparation(rows) + (span + between) * self.runs().0 * ROUNDS
     }
 
-    /// How long runs and experiments take in this time; `None` if it does not suffice for intervals.
+    /// Splits this time into runs and experiments; `None` if it does not suffice for intervals.
     pub(super) fn limits(self, time: Duration, rows: u32) -> Option<Limits> {
         let measured = time.checked_sub(self.preparation(rows))?;
         let (arms, experiments) = self.runs();

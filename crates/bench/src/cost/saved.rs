@@ -1,4 +1,4 @@
-//! Results of parts that are done, kept until the report is written.
+//! Results of completed parts, kept until the report is written.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::{Error, Record, Sample, suite::Outcome};
 /// Directory of the results, below the directory of the measurement.
 const DIRECTORY: &str = "sealant-cost";
 
-/// Results of an earlier run with the same program, server and data, and of this one.
+/// Results of this run, and of an earlier run with the same program, server and data.
 #[derive(Debug)]
 pub(super) struct Saved {
     directory: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Saved {
     results: Vec<(Part, Document)>,
 }
 
-/// What results depend on; others are not taken.
+/// The conditions that results depend on. Results saved under other conditions are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Conditions {
     version: String,
@@ -40,7 +40,8 @@ struct Document {
 }
 
 impl Saved {
-    /// Reads what is there of these parts. What cannot be read, or is of other conditions, is measured again.
+    /// Reads the saved results of these parts. Ignores a result that cannot be read or has other conditions, so that
+    /// the part is measured again.
     pub(super) fn read(parent: &Path, server: &str, rows: u32, parts: &[Part]) -> Result<Self, Error> {
         let parent = fs::canonicalize(parent).map_err(Error::file(parent))?;
         let conditions = Conditions {
@@ -105,7 +106,7 @@ pub(super) fn remove(parent: &Path) -> Result<(), Error> {
         }
     }
     match fs::remove_dir(&directory) {
-        // Somebody put other files there.
+        // A directory with other files is left alone.
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
             Err(Error::file(directory)(error))
         }

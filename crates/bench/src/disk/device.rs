@@ -72,7 +72,7 @@ pub fn device_mapper() -> bool {
     misc.lines().any(|line| line.trim().ends_with(" device-mapper"))
 }
 
-/// Loads a module if it exists and is not loaded. Errors are ignored; the user of the module reports them.
+/// Loads a module if it exists and is not loaded. Errors are ignored, because they show again where the module is used.
 fn load(module: &str) {
     let modprobe = process::find_admin("modprobe").unwrap_or_else(|| PathBuf::from("modprobe"));
     let _ = program::finish(Command::new(modprobe).args(["--quiet", module]));

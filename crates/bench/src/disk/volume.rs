@@ -96,7 +96,7 @@ impl OpenVolume<'_> {
 
 impl Drop for OpenVolume<'_> {
     fn drop(&mut self) {
-        // If it fails, the run has already reported an error that this one would hide.
+        // If this fails, the run has already reported an error, which this error would hide.
         let _ = self.cryptsetup.unmap(self.name);
     }
 }
@@ -119,7 +119,7 @@ impl Refusal {
 /// One line of cryptsetup's message, preceded by the known cause.
 fn reason(set: &CipherSet, text: &str) -> String {
     const MAX_CHARS: usize = 120;
-    // The lines after it only say that the kernel rejected the request.
+    // Further lines only say that the kernel rejected the request.
     let is_noise =
         |line: &&str| line.contains("device-mapper") || line.starts_with("Failed to setup dm-crypt key mapping");
     let line = text.split("; ").find(|line| !is_noise(line));

@@ -93,7 +93,7 @@ pub enum Error {
         /// The option that names it.
         option: &'static str,
     },
-    /// No loopback port is available.
+    /// No port of the loopback interface is available.
     #[error("a port of the loopback interface: {0}")]
     Port(io::Error),
     /// Certificates for a measurement cannot be made.

@@ -47,15 +47,14 @@ impl ServerArm {
         }
     }
 
-    /// Whether tables are encrypted.
     pub(crate) const fn encrypts_tables(self) -> bool {
         !matches!(self, Self::Clear)
     }
 
-    /// Variables to enable; a server has some of them.
+    /// Variables that this arm enables. A server has only some of them.
     pub(crate) fn switches(self) -> Vec<&'static str> {
         match self {
-            // Only the tables are encrypted, each by a statement.
+            // `Tables` encrypts tables by statements, not by variables.
             Self::Clear | Self::Tables => Vec::new(),
             Self::Everything => encryption::switches_of_everything().collect(),
         }
@@ -83,7 +82,7 @@ impl Arms {
         ServerArm::ALL.map(ServerArm::as_str).into_iter().chain(WireArm::ALL.map(WireArm::as_str))
     }
 
-    /// The arms with these names, and those that they are compared with; all arms if there are no names.
+    /// The arms with these names, and the arms that they are compared with; all arms if there are no names.
     #[must_use]
     pub fn named(names: &[String]) -> Self {
         let wanted = |name: &str| names.is_empty() || names.iter().any(|one| one == name);

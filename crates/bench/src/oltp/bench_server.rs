@@ -27,12 +27,12 @@ use crate::{
     tls::{ADMINISTRATOR, Address, Client, KeyPairFiles, OLTP_DATABASE, Security, StartOptions, TemporaryServer, USER},
 };
 
-/// Size of the redo log: no checkpoint is forced within a run of some seconds.
+/// Size of the redo log: large enough that a run of some seconds forces no checkpoint.
 pub(crate) const REDO_BYTES: u64 = 512 << 20;
 /// Maximum time until a server has encrypted its tablespaces, or written its pages.
 const SETTLE_LIMIT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of dirty pages of a server at rest, which keeps writing some itself.
+/// Maximum number of dirty pages of a server at rest. An idle server keeps writing a few pages itself.
 const FEW_PAGES: u64 = 64;
 /// Maximum history list length of a server at rest.
 const SHORT_HISTORY: u64 = 256;
@@ -66,8 +66,8 @@ pub(crate) struct BenchServer<'a> {
 }
 
 impl<'a> BenchServer<'a> {
-    /// Starts a server, fills its tables, and verifies that exactly the intended data is encrypted. `name` is that of
-    /// its directory; it must be short, because the path of its socket is limited.
+    /// Starts a server, fills its tables, and verifies that exactly the intended data is encrypted. `name` is the name
+    /// of its directory; it must be short, because the length of a socket path is limited.
     pub(crate) fn start(setup: &'a ServerSetup<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
         let directory = setup.directory.join(name);
         for path in [&directory, &directory.join("tmp")] {
@@ -127,8 +127,8 @@ impl<'a> BenchServer<'a> {
         Wire { address: Address::Tcp(self.daemon.address()), security }
     }
 
-    /// An arm that runs a load on this server. A run ends when the server has written all changes, so that it disturbs
-    /// no other arm and all writes are counted.
+    /// An arm that runs a load on this server. A run ends when the server has written all changes, so that no later arm
+    /// is disturbed and all writes are counted.
     pub(crate) fn arm<'s>(&'s self, name: &str, wire: Wire, load: Load<'s>) -> Arm<'s> {
         let seed = Cell::new(0);
         Arm::self_timed(name, move || {
@@ -179,7 +179,7 @@ impl<'a> BenchServer<'a> {
         });
         let panicked = || Err(self.failed("a client panicked"));
         filled.into_iter().try_for_each(|one| one.unwrap_or_else(|_| panicked()))?;
-        // Every server gets statistics of the whole table.
+        // ANALYZE gives every server statistics of the whole table.
         tables.iter().try_for_each(|table| self.ask(&format!("ANALYZE TABLE {OLTP_DATABASE}.sbtest{table}")).map(drop))
     }
 
@@ -212,7 +212,7 @@ impl<'a> BenchServer<'a> {
             let ours = name.starts_with(&format!("{OLTP_DATABASE}/"));
             let wanted = match self.arm {
                 ServerArm::Everything => ours || !matches!(kind, "Single" | "Temporary"),
-                // The server decides about InnoDB's own tablespaces.
+                // InnoDB's own tablespaces are not checked: the server decides about them.
                 _ if ours => self.arm.encrypts_tables(),
                 _ => continue,
             };

@@ -1,4 +1,4 @@
-//! Keys for a server with encryption: generated for it, and removed with its directory.
+//! Keys for a server with encryption: generated for it, and removed together with its directory.
 //!
 //! MySQL loads its keyring component by a manifest beside its program, and the component finds its configuration beside
 //! the plug-ins. A measurement must not write to either, so the server runs from a link to its program, with links to
@@ -74,7 +74,8 @@ fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<StartOpt
     })
 }
 
-/// Makes the program available in another directory, by a hard link if possible: its path selects the manifest.
+/// Makes the program available in another directory, by a hard link if possible, because the program's path selects the
+/// manifest.
 fn copy_of(server: &Path, directory: &Path) -> Result<PathBuf, Error> {
     let server = fs::canonicalize(server).map_err(Error::file(server))?;
     let copy = directory.join("mysqld");

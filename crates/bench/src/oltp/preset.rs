@@ -79,7 +79,7 @@ impl Preset {
 }
 
 impl Scale {
-    /// These values with some replaced.
+    /// These values, with some of them replaced.
     #[must_use]
     pub fn with(self, changes: &Changes) -> Self {
         Self {

@@ -12,7 +12,7 @@ use crate::stats::Random;
 pub struct TableSet {
     /// Number of tables.
     pub tables: u32,
-    /// Rows in each.
+    /// Rows in each table.
     pub rows: u32,
     /// Whether all rows are accessed equally often. Otherwise, as in sysbench by default, most accesses go to one
     /// percent of the rows.

@@ -9,7 +9,7 @@ use crate::{Error, processor::TICKS};
 pub(super) struct Usage {
     /// CPU time in seconds.
     pub(super) cpu_seconds: f64,
-    /// The part of it in the kernel.
+    /// Part of the CPU time that was spent in the kernel, in seconds.
     pub(super) kernel_seconds: f64,
     /// Bytes read from the disk.
     pub(super) read_bytes: u64,
@@ -43,7 +43,8 @@ impl Usage {
     }
 }
 
-/// CPU time and its part in the kernel: the 14th and 15th field. The name of the program may contain blanks.
+/// CPU time and its part in the kernel: fields 14 and 15 of `/proc/PID/stat`. The program's name, field 2, may contain
+/// blanks.
 fn cpu(stat: &str) -> Option<(f64, f64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let user: f64 = fields.next()?.parse().ok()?;

@@ -181,8 +181,8 @@ impl Session {
     }
 }
 
-/// A row from 1 to `rows`. By default, as in sysbench, a quarter of the accesses are bell-shaped around the middle, and
-/// the others go to one row in a hundred there.
+/// A row number from 1 to `rows`. Unless `uniform`, as in sysbench by default: a quarter of the accesses follow a bell
+/// curve around the middle, and the others go to one percent of the rows there.
 pub(super) fn row(random: &mut Random, rows: u32, uniform: bool) -> u32 {
     const REST: u64 = 4;
     const BELL: u32 = 12;

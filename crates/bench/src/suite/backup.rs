@@ -25,7 +25,8 @@ use crate::{
     error::NEEDS_SERVER,
 };
 
-/// A repository for each tool, two in use at the same time, and a restored directory.
+/// Space for one repository of each tool, two in use at the same time, and a restored directory, in sizes of the
+/// source.
 const COPIES: u64 = 6;
 const SEALANT: &str = "sealant";
 const SEALANT_AS_IS: &str = "sealant, pages as-is";
@@ -37,15 +38,15 @@ pub struct BackupSuite<'a> {
     pub program: PathBuf,
     /// The data directory, which must not change meanwhile.
     pub source: &'a Path,
-    /// An older copy of it, the base of an incremental backup.
+    /// An older copy of `source`, the base of an incremental backup.
     pub before: Option<&'a Path>,
     /// Directory below which repositories and restored copies are made and removed.
     pub into: &'a Path,
     /// Measure only this program.
     pub no_peers: bool,
-    /// Keys of the pages.
+    /// Stores of the keys for encrypted pages.
     pub stores: &'a KeyStores,
-    /// Options of this program that name them.
+    /// Options of this program that name these stores.
     pub key_options: Vec<OsString>,
     /// Rounds and time budget.
     pub settings: Settings,
@@ -60,7 +61,7 @@ struct Contender<'a> {
     incremental: bool,
 }
 
-/// Stored bytes of each contender in each experiment, of the last round.
+/// Stored bytes of each contender in each experiment, as of the last round.
 type StoredBytes = Mutex<BTreeMap<(&'static str, &'static str), u64>>;
 
 const FULL: &str = "full backup";
@@ -230,7 +231,7 @@ impl<'b> Bench<'b> {
         Experiment::new(RESTORE).arms(contenders.iter().map(arm))
     }
 
-    /// Duration up to the sync of the disk; the source is in the page cache before.
+    /// Measures until the disk is synced. The source is read into the page cache first.
     fn timed(
         self,
         contender: &Contender<'_>,

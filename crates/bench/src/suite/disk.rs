@@ -1,4 +1,4 @@
-//! The cost of cipher sets for encrypted disks: of the processor, and of the disk.
+//! The cost of cipher sets for encrypted disks: processor time, and throughput of a disk.
 
 mod finding;
 mod free_disk;
@@ -36,13 +36,13 @@ pub fn find_cryptsetup(free_disk: Option<&FreeDisk>) -> Result<Option<Cryptsetup
 pub struct DiskSuite<'a> {
     /// Cipher sets, each once.
     pub sets: Vec<CipherSet>,
-    /// Bytes of encryption sectors.
+    /// Sizes of encryption sectors, in bytes.
     pub sector_bytes: &'a [u32],
     /// A disk or image to measure on as well; its content is lost.
     pub free_disk: Option<FreeDisk>,
     /// Loads for the disk.
     pub patterns: Vec<Pattern>,
-    /// Volumes without work queues.
+    /// Whether volumes bypass the work queues of dm-crypt.
     pub no_queues: bool,
     /// Duration of each run of the processor experiments.
     pub span: Duration,
@@ -55,13 +55,13 @@ pub struct DiskSuite<'a> {
 }
 
 impl DiskSuite<'_> {
-    /// The disk, if anything is written to it.
+    /// The disk that the measurement writes to, if any.
     #[must_use]
     pub fn written(&self) -> Option<&FreeDisk> {
         self.free_disk.as_ref().filter(|free_disk| free_disk.has_device_mapper)
     }
 
-    /// Description of the planned writes to the disk, if `rounds` are run; `None` if nothing is written.
+    /// Describes the planned writes to the disk for `rounds` rounds; `None` if nothing is written.
     #[must_use]
     pub fn plan(&self, rounds: Option<NonZeroU32>) -> Option<String> {
         let free_disk = self.written()?;
@@ -116,8 +116,8 @@ impl DiskSuite<'_> {
         Ok(())
     }
 
-    /// Sets that our own implementation supports, with a key of zeros, which costs the same as any key; and why the
-    /// others are not supported.
+    /// The sets that our own implementation supports, each with a key of zeros, which costs the same as any key; and
+    /// reasons why the other sets are not supported.
     fn ciphers(&self) -> (Vec<(&CipherSet, SectorCipher)>, Vec<String>) {
         let (mut ciphers, mut left_out) = (Vec::new(), Vec::new());
         for set in &self.sets {

@@ -59,13 +59,13 @@ impl Collected {
         Ok(())
     }
 
-    /// Takes the last experiment, of two equal arms, as the resolution of those that follow.
+    /// The resolution of later experiments: how much two equal arms differed in the last experiment.
     fn resolution(&self) -> Option<f64> {
         let equal = self.experiments.last()?.ratios.first()?;
         (equal.difference != Difference::TooFewRounds).then(|| equal.ratio.spread_percent())
     }
 
-    /// Judges the last experiment by how much two equal arms differ.
+    /// Judges the differences of the last experiment again, by the resolution.
     fn resolve(&mut self, resolution_percent: Option<f64>) {
         if let (Some(last), Some(percent)) = (self.experiments.last_mut(), resolution_percent) {
             last.resolve(percent);
@@ -114,7 +114,8 @@ pub(crate) fn server_program(named: Option<&Path>, names: &[&str]) -> Result<Pat
     found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
 }
 
-/// Creates an authority in the directory of a measurement; returns its certificate, and itself.
+/// Creates a certificate authority in the directory of a measurement. Returns the path of its certificate, and the
+/// authority.
 fn authority(directory: &Path) -> Result<(PathBuf, Authority), Error> {
     let files = Authority::create(directory, None, KeyType::EcdsaP256, 2, false)?;
     Ok((files.certificate, Authority::open(directory)?))

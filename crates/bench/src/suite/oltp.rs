@@ -17,11 +17,11 @@ use crate::{
     tls::version_of,
 };
 
-/// Experiment with encryption at rest, in its name.
+/// Part of the names of experiments with encryption at rest.
 pub(crate) const AT_REST: &str = "encrypted at rest";
-/// Experiment with encryption on the wire, in its name.
+/// Part of the names of experiments with encryption on the wire.
 pub(crate) const ON_THE_WIRE: &str = "connections, open all the time";
-/// The second of two equal servers.
+/// Name of the second of two equal servers.
 const CLEAR_AGAIN: &str = "clear again";
 /// Parameters of the measurement.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl OltpSuite<'_> {
     /// [`Error`]: a server could not be started or used, or it was interrupted.
     pub fn run(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let outcome = self.measure(program, watch);
-        // After the signal that ends this program, errors are only its consequences.
+        // After the signal that ends this program, every error is only a consequence of it.
         if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { outcome }
     }
 
@@ -109,7 +109,8 @@ impl OltpSuite<'_> {
         Ok(())
     }
 
-    /// Compares the servers with encryption to the one without; returns whether there is one with encryption.
+    /// Compares the servers with encryption to the server without it. Returns false if there is no server with
+    /// encryption.
     fn at_rest<'p>(
         &self,
         setup: &'p ServerSetup<'p>,
@@ -160,7 +161,7 @@ impl OltpSuite<'_> {
         let experiment = self.experiment(ON_THE_WIRE).arms(arms);
         let mut compared = pairs(names, WireArm::Socket.as_str());
         if [WireArm::Tcp, WireArm::Tls].iter().all(|arm| self.arms.wires.contains(arm)) {
-            // What TLS costs is hidden in the comparison of the socket with TCP.
+            // A comparison of the socket with TLS would mix the cost of TLS with that of TCP.
             compared.extend(pairs([WireArm::Tls.as_str()], WireArm::Tcp.as_str()));
         }
         collected.run(experiment, &self.settings, &compared, watch)

@@ -12,7 +12,7 @@ use crate::{Error, RunningServer, Tree};
 pub struct ServerAccount<'a> {
     /// Socket of the server.
     pub socket: &'a Path,
-    /// The account; by default that of the option file, or the user who runs this.
+    /// The account; by default that of the option file, or the user who runs this program.
     pub user: Option<&'a str>,
     /// The only option file to read.
     pub option_file: Option<&'a Path>,
@@ -28,12 +28,12 @@ pub struct Served {
 }
 
 impl ServerAccount<'_> {
-    /// Asks the server what it is, and compares it with the directory that the others copy. `warn` gets the warnings
-    /// about the option file.
+    /// Asks the server for its version and directory, and compares it with the directory that the other programs copy.
+    /// Passes warnings about the option file to `warn`.
     ///
     /// # Errors
-    /// [`Error`]: no account is named, the server cannot be asked, it is no MariaDB, works in that directory, or has
-    /// other data.
+    /// [`Error`]: no account is named, the server cannot be asked, it is not MariaDB, it uses that directory itself, or
+    /// it has other data.
     pub fn serve(&self, directory: &Tree, warn: &dyn Fn(&Warning)) -> Result<Served, Error> {
         let defaults = self.option_file.map(ClientOptions::from_file).transpose().map_err(Error::option_file)?;
         let defaults = defaults.unwrap_or_default();
@@ -42,14 +42,14 @@ impl ServerAccount<'_> {
         let endpoint = Endpoint::Socket(self.socket.to_owned());
         let target = Target { endpoint, user: user.ok_or(Error::NoAccount)? };
         let identity = ask(&target, &Options { password: defaults.password, ..Options::default() })?;
-        // mariabackup changes its directory before it connects again.
+        // An absolute path, because mariabackup changes its working directory before it connects again.
         let defaults_file = self.option_file.map(absolute).transpose()?;
         Served::from_identity(&identity, absolute(self.socket)?, target.user, defaults_file, directory)
     }
 }
 
 impl Served {
-    /// The server, if it has the same data as the directory that the others copy.
+    /// Accepts the server if it has the same data as the directory that the other programs copy.
     fn from_identity(
         identity: &Identity,
         socket: PathBuf,

@@ -24,7 +24,7 @@ pub struct SstSuite<'a> {
     pub program_name: &'static str,
     /// The data directory of a stopped MariaDB; copies of it are used.
     pub datadir: &'a Path,
-    /// Working directories, each on another file system.
+    /// Working directories, each on a different file system.
     pub into: &'a [PathBuf],
     /// Path of the server program.
     pub mariadbd: &'a Path,
@@ -41,7 +41,7 @@ pub struct SstSuite<'a> {
 /// A method of state transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Blocks the donor for the copy; in clear text.
+    /// rsync: blocks the donor during the copy; in plaintext.
     Rsync,
     /// Through `socat` with TLS, both sides verified by an authority.
     Mariabackup,
@@ -63,7 +63,7 @@ impl SstSuite<'_> {
     /// Checks the parameters before anything is copied.
     ///
     /// # Errors
-    /// [`Error`]: a server runs on the data, or a file or directory is not there.
+    /// [`Error`]: a server runs on the data, or a file or directory does not exist.
     pub fn check(&self) -> Result<(), Error> {
         let datadir = DataDir::at(self.datadir)?;
         if let Some(server) = datadir.server()? {
@@ -116,8 +116,8 @@ impl SstSuite<'_> {
         Ok(collected.finish(environment, Subject { files, bytes: tree.bytes(), ..Subject::default() }))
     }
 
-    /// Order of the methods: forwards in one round, backwards in the next, so that none always follows the same other
-    /// one.
+    /// Order of the methods: forwards in one round, backwards in the next, so that a method does not always follow the
+    /// same other method.
     fn order(&self, round: u32) -> Vec<Method> {
         let methods = self.methods.iter().copied();
         if round.is_multiple_of(2) { methods.collect() } else { methods.rev().collect() }

@@ -17,9 +17,9 @@ use crate::{
     TemporaryDirectory, TemporaryServer, Unit,
 };
 
-/// Experiment with new connections, in its name.
+/// Part of the names of experiments with new connections.
 pub(crate) const CONNECTING: &str = "connections, one after the other";
-/// Experiment with queries, in its name.
+/// Part of the names of experiments with queries.
 pub(crate) const QUERYING: &str = "SELECT 1 on an open connection";
 const KEYS: [(&str, KeyType); 3] =
     [("ECDSA", KeyType::EcdsaP256), ("RSA-2048", KeyType::Rsa2048), ("RSA-4096", KeyType::Rsa4096)];
@@ -31,7 +31,7 @@ const PUBLISHED: &str = "published in 2013, on another machine, one client, conn
 pub struct TlsSuite<'a> {
     /// This program.
     pub program: PathBuf,
-    /// The server program; by default `mariadbd` or `mysqld`, from `PATH` or `/usr/sbin`.
+    /// The server program; by default `mariadbd` or `mysqld` from `PATH` or `/usr/sbin`.
     pub server: Option<&'a Path>,
     /// Round trips to measure at, in milliseconds.
     pub round_trips: &'a [u16],
@@ -140,7 +140,7 @@ impl<'a> TestBed<'a> {
     }
 }
 
-/// Pairs the tunnel with every other route, and every other route with clear connections.
+/// Pairs the tunnel with every other route, and every other route with plaintext connections.
 fn pairs(names: &[String]) -> Vec<(String, String)> {
     let others = || names.iter().filter(|name| *name != TUNNEL);
     let tunnel = others().map(|other| (TUNNEL.to_owned(), other.clone()));

@@ -40,7 +40,7 @@ impl VerifySuite<'_> {
     /// Runs the measurement.
     ///
     /// # Errors
-    /// [`Error`]: a file cannot be read, there is none, a program is missing or fails.
+    /// [`Error`]: a file cannot be read, there is no file, or a program is missing or fails.
     pub fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.paths.first().map_or_else(|| Path::new("."), PathBuf::as_path));
         let plan = Plan::scan(self.paths);

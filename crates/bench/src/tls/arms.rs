@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// Before an arm is timed, it runs for this fraction of its time: an application that connects often finds caches,
-/// tickets and pooled connections filled.
+/// An arm is warmed up for this fraction of its time: an application that connects often finds caches, tickets and
+/// pooled connections already filled.
 const WARM_UP: u32 = 4;
 
 /// One path to the server.
@@ -73,7 +73,7 @@ pub fn results<'a>(route: Route<'a>, span: Duration, bytes: u64) -> Arm<'a> {
     query_arm(route, span, sql, |answer| answer)
 }
 
-/// `count` converts the length of an answer to an amount.
+/// An arm that runs a query repeatedly. `count` converts the length of an answer to an amount of work.
 fn query_arm<'a>(route: Route<'a>, span: Duration, sql: String, count: fn(u64) -> u64) -> Arm<'a> {
     let arm_name = route.name.clone();
     let mut expected = None;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 const TABLES: u32 = 4;
-/// Together about 9 MB, so they stay in memory.
+/// Rows in each table: the tables take about 9 MB together, so they stay in memory.
 const ROWS: u32 = 10_000;
 
 /// sysbench with a number of clients.
@@ -26,14 +26,14 @@ pub struct Oltp {
 
 impl Oltp {
     /// # Errors
-    /// [`Error::Program`] if sysbench is not there.
+    /// [`Error::Program`] if sysbench is not installed.
     pub fn new(clients: u32) -> Result<Self, Error> {
         let program = process::find("sysbench");
         let not_installed = || Error::Program { program: "sysbench".to_owned(), reason: "not in PATH".to_owned() };
         Ok(Self { program: program.ok_or_else(not_installed)?, clients })
     }
 
-    /// Creates its tables.
+    /// Creates sysbench's tables.
     ///
     /// # Errors
     /// [`Error::Program`] with sysbench's error.
@@ -60,7 +60,7 @@ impl Oltp {
 
     fn run(&self, server: SocketAddr, more: &[String]) -> Result<String, Error> {
         let mut command = Command::new(&self.program);
-        // An installation moved from its build path finds its scripts relative to itself.
+        // If an installation was moved from its build path, its scripts are found relative to the program.
         let scripts = self.program.ancestors().nth(2).map(|base| base.join("share/sysbench"));
         let script = scripts.map(|scripts| (scripts.join("oltp_read_write.lua"), scripts.join("?.lua;")));
         match script.filter(|(script, _)| script.is_file()) {

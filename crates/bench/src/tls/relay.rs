@@ -1,9 +1,10 @@
 //! A proxy that simulates the round-trip time of a network, where the kernel cannot delay packets.
 //!
-//! Bytes arrive half a round trip after they were sent, in either direction, at any rate. A connection to the proxy
-//! opens at once, while over a network it takes a round trip, and the server sees it after half of one. So the client's
-//! first bytes are delayed as if they had been sent after that, and the server is connected to when it would have seen
-//! the connection: its greeting arrives two round trips after the client began to connect, as over a network.
+//! In each direction, bytes arrive half a round trip after they were sent, at any rate. A connection to the proxy opens
+//! at once, while over a network this takes a round trip for the client, and half a round trip more until the server
+//! accepts. The proxy therefore connects to the server one and a half round trips after the client has connected, and
+//! delivers the client's first bytes then at the earliest. As over a network, the greeting arrives two round trips
+//! after the client began to connect.
 
 use std::{
     io::{self, Read, Write},

@@ -1,4 +1,4 @@
-//! A temporary server to measure on: empty, on the loopback interface, in a directory of its own.
+//! A temporary server to measure on: empty, on the loopback interface, in its own directory.
 //!
 //! Its only account has no password. It may read one table of generated data, write in an empty database, and reload
 //! certificates; the administrator's account is removed.
@@ -36,11 +36,11 @@ const STOP_LIMIT: Duration = Duration::from_secs(20);
 pub(crate) struct StartOptions {
     /// A copy of the program to run instead, for a server that needs files beside it.
     pub(crate) program: Option<PathBuf>,
-    /// Options for creating its system tables and for running it.
+    /// Options for creating the system tables and for running the server.
     pub(crate) installation: Vec<String>,
-    /// Options for running it; without any, it has no binary log.
+    /// Options for running the server. Without any, it has no binary log.
     pub(crate) options: Vec<String>,
-    /// A directory with system tables to copy, made by the first server that is started with it.
+    /// A directory of system tables to copy. The first server that is started with it creates the tables.
     pub(crate) seed: Option<PathBuf>,
     /// Whether to create the account [`ADMINISTRATOR`](super::ADMINISTRATOR) for connections through the socket.
     pub(crate) administrator: bool,
@@ -75,7 +75,7 @@ impl TemporaryServer {
         Self::start_with(server, directory, ca, pair, &StartOptions::default())
     }
 
-    /// As [`Self::start`].
+    /// Like [`Self::start`], with additional settings.
     pub(crate) fn start_with(
         server: &Path,
         directory: &Path,
@@ -166,7 +166,8 @@ impl TemporaryServer {
         match self.process.connect(START_LIMIT, open) {
             Some(client) => client.quit(),
             None => {
-                // The last line is the reason only of a server that has ended; one that runs may write anything.
+                // The last line of the log is the reason only if the server has ended; a running server may log
+                // anything.
                 let has_ended = self.process.has_ended();
                 let last_line = || self.process.last_line().filter(|_| has_ended);
                 let reason = self.process.first_error().or_else(last_line);

@@ -75,7 +75,7 @@ pub struct GtidEvent {
     pub original_version: Option<u32>,
 }
 
-/// Set in a time or version if that of the first server follows.
+/// Bit that is set in a commit time or version if the one of the first server follows.
 const COMMIT_TIME_FOLLOWS: u64 = 1 << 55;
 const VERSION_FOLLOWS: u32 = 1 << 31;
 /// Bytes of a commit time.

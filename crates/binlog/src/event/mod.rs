@@ -54,7 +54,7 @@ use crate::EventHeader;
 pub struct Event<'e> {
     /// Type, length, position and origin.
     pub header: EventHeader,
-    /// What the event says, by its type.
+    /// Content of the event, by its type.
     pub body: Body<'e>,
 }
 

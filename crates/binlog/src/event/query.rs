@@ -50,8 +50,8 @@ impl<'e> Query<'e> {
         StatusVariables::parse(self.status)
     }
 
-    /// Builds the event of another statement from the event of a statement, with the right length and checksum. `event`
-    /// is as in its log.
+    /// Replaces the statement in a query event, and updates its length and checksum. `event` has the bytes from the
+    /// log.
     ///
     /// # Errors
     /// [`Fault`] if it is not the event of a statement.

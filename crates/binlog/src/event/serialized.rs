@@ -1,8 +1,8 @@
 //! Messages of MySQL's serialization library, used since 8.3.
 //!
 //! Source: `libs/mysql/serialization/readme.md` of MySQL. A message has its version, its length, the number of the last
-//! field that must not be ignored, and fields with their numbers. In a number, the low 1 bits of the first byte give
-//! the number of bytes that follow.
+//! field that must not be ignored, and fields with their numbers. A number begins with as many 1 bits, from the lowest
+//! bit of its first byte, as further bytes follow.
 
 use crate::{Fault, bytes::Bytes};
 

@@ -66,7 +66,7 @@ impl Replica {
         Self::start(Connection::open(target, options)?, start, settings)
     }
 
-    /// The same on an open connection, whose server the caller may have asked who it is.
+    /// Like [`Self::connect`], on an open connection, on which the caller may have asked for the server's identity.
     ///
     /// # Errors
     /// [`Error`].
@@ -116,7 +116,7 @@ impl Replica {
         &self.progress
     }
 
-    /// The connection's observations.
+    /// The connection to the server.
     #[must_use]
     pub const fn connection(&self) -> &Connection {
         self.packets.connection()

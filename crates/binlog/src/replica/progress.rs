@@ -68,8 +68,8 @@ impl Progress {
         self.transaction(&event.body);
     }
 
-    /// Whether no transaction is half delivered, so that what was delivered can be kept. Unlike [`Self::boundary`],
-    /// that includes events between transactions, such as those at the beginning of a log.
+    /// Whether the stream is between transactions, so that the delivered events can be kept. Unlike [`Self::boundary`],
+    /// this includes events between transactions, such as those at the beginning of a log.
     #[must_use]
     pub const fn is_between_transactions(&self) -> bool {
         !self.open

@@ -1,4 +1,5 @@
-//! Binary logs in clear text, and logs with which MySQL does not start: the run starts a new log and purges the old ones.
+//! Binary logs in clear text, and logs that prevent MySQL from starting: the run starts a new log and purges the old
+//! ones.
 
 use innodb::binlog::prevents_start_as_second_event;
 use server::{
@@ -11,7 +12,7 @@ use server::{
 use super::Action;
 use crate::{Error, Outcome, Session, Step};
 
-/// A newest log of that size is read again in a moment when the server starts.
+/// Largest size of the newest log for which no new log is started: a starting server reads so few bytes in a moment.
 const SHORT_BYTES: u64 = 1 << 24;
 
 /// The binary logs that the server lists, the oldest first.
@@ -30,7 +31,7 @@ impl Log {
 }
 
 impl BinaryLogs {
-    /// The server's list; none if it writes no binary log.
+    /// The server's list of binary logs; `None` if it writes none.
     fn rows(session: &mut Session<'_>) -> Result<Option<Rows>, Error> {
         match session.logical("binary_logs") {
             Err(Error::Server(server::Error::Server { code: NO_BINARY_LOGGING, .. })) => Ok(None),
@@ -61,13 +62,13 @@ impl BinaryLogs {
         self.0.last().filter(|log| log.is_unwanted())
     }
 
-    /// The names of the logs with which the server does not start, joined.
+    /// Names of the logs that prevent a start, separated by commas; `None` if there are none.
     fn preventing_start(&self) -> Option<String> {
         let names: Vec<&str> = self.0.iter().filter(|log| log.prevents_start).map(|log| log.name.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// The log after the newest one that is to be purged.
+    /// The log after the newest unwanted one: the first log that a purge keeps.
     fn first_kept(&self) -> Option<&str> {
         let last = self.0.iter().rposition(Log::is_unwanted)?;
         self.0.get(last.checked_add(1)?).map(|log| log.name.as_str())
@@ -83,7 +84,8 @@ fn starts_encrypted(session: &mut Session<'_>, log: &str) -> Result<bool, Error>
     Ok((0..events.rows.len()).any(is_start))
 }
 
-/// Whether the server does not start again with a log, by its second event. False if the account may not read the log.
+/// Whether a log prevents the next start of the server, judged by its second event. False if the account may not read
+/// the log.
 fn prevents_start(session: &mut Session<'_>, log: &str) -> Result<bool, Error> {
     if !session.can(Capability::EncryptGeneral) {
         return Ok(false);
@@ -97,9 +99,10 @@ fn prevents_start(session: &mut Session<'_>, log: &str) -> Result<bool, Error> {
 
 /// Starts a new binary log if the newest is long.
 ///
-/// The server reads the newest log when it starts after a crash, before it writes the head of the next. The longer that
-/// takes, the likelier it completes an interrupted `ALTER TABLESPACE` first, and logs that where it must not: see
-/// [`prevents_start_as_second_event`]. An account without the privileges for this may encrypt all the same.
+/// After a crash, the starting server reads the newest log before it writes the head of the next one. The longer this
+/// takes, the likelier it first completes an interrupted `ALTER TABLESPACE` and logs the statement in the wrong place,
+/// which prevents the next start: see [`prevents_start_as_second_event`]. If the account lacks the privileges for a new
+/// log, the run continues without one.
 pub(super) fn rotate_long(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<(), Error> {
     let newest = match BinaryLogs::rows(session) {
         Err(Error::Server(server::Error::Server { .. })) => 0,
@@ -120,13 +123,14 @@ fn newest_bytes(logs: &Rows) -> u64 {
     newest.and_then(|size| size.parse().ok()).unwrap_or(0)
 }
 
-/// The steps for logs that must not stay: a new log if the newest is one of them and the run `may_rotate`, then their
-/// removal if it `may_purge`, or else a report of those that prevent a start.
+/// The steps for unwanted logs, which are in clear text or prevent a start. If the newest log is unwanted and the run
+/// `may_rotate`, a new log is started. Then unwanted logs are purged if the run `may_purge`; otherwise those that
+/// prevent a start are reported.
 ///
 /// A server that was killed while the setting changed can continue a log in clear text although encryption is on.
 pub(super) fn steps(session: &mut Session<'_>, may_rotate: bool, may_purge: bool) -> Result<Vec<Step<Action>>, Error> {
     let logs = match BinaryLogs::list(session) {
-        // An account that may not list the logs lacks the report alone.
+        // Without the privilege to list the logs, only the report is missing.
         Err(Error::Server(server::Error::Server { .. })) if !may_rotate && !may_purge => return Ok(Vec::new()),
         logs => logs?,
     };
@@ -165,7 +169,7 @@ fn removal(preventing_start: Option<String>, has_group: bool) -> Step<Action> {
     Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)
 }
 
-/// Reports the logs with which the server does not start.
+/// Reports the logs that prevent a start of the server.
 pub(super) fn check(session: &mut Session<'_>) -> Result<Outcome, Error> {
     Ok(match BinaryLogs::list(session)?.preventing_start() {
         Some(names) => Outcome::Failed {

@@ -14,7 +14,7 @@ pub(super) struct ClearTable {
     pub(super) table: String,
     /// Bytes of all its tablespaces.
     pub(super) bytes: u64,
-    /// Whether it is in the system tablespace, which it must leave.
+    /// Whether the table is in the system tablespace, from which it must be moved.
     pub(super) in_system: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct Records<'r> {
 /// returned in addition to it.
 ///
 /// # Errors
-/// [`Error`] if no plan can be made. Next to the plan: why a run would be refused.
+/// [`Error`] if no plan can be made. The reason to refuse a run is returned next to the plan.
 pub fn preview(
     access: &ServerAccess,
     options: &Options,

@@ -115,7 +115,7 @@ fn is_mariadb(version: &ServerVersion) -> bool {
     version.flavor == Flavor::MariaDb
 }
 
-/// Whether the server can encrypt what the check found in clear text.
+/// Whether the server can encrypt the data that the check found in clear text.
 fn can_encrypt(version: &ServerVersion, check: &str) -> bool {
     let needed = NEEDED.iter().find(|(known, _)| *known == check).map_or(Capability::EncryptTables, |(_, what)| *what);
     is_mariadb(version) || version.can(needed)

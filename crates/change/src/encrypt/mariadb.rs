@@ -49,7 +49,8 @@ const fn setting(name: &'static str, wanted: &'static str, dynamic: bool, logs: 
     Setting { name, wanted, dynamic, logs, what }
 }
 
-/// Source: MariaDB knowledge base, "Encryption System Variables"; which are dynamic, seen on 10.11 and 11.8.
+/// Source: MariaDB knowledge base, "Encryption System Variables". Which variables can be set at run time was seen on
+/// 10.11 and 11.8.
 const SETTINGS: [Setting; 9] = [
     setting(
         variable::MARIADB_TABLESPACES,
@@ -196,7 +197,7 @@ fn says_no(options: &str) -> bool {
     bare.to_ascii_lowercase().split_whitespace().any(|option| option == "encrypted=no")
 }
 
-/// Steps for Aria tables, each of which is encrypted as a whole, or not, when it is created.
+/// Steps for Aria tables. An Aria table is created either encrypted or in clear text, and stays so until it is rebuilt.
 fn aria(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>>, Error> {
     let tables = session.query(
         "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes \

@@ -1,5 +1,5 @@
-//! `sealant encrypt`: encrypts what a running server keeps in clear text, in a safe order. The bytes on disk decide
-//! what is encrypted.
+//! `sealant encrypt`: encrypts the clear-text data of a running server, in a safe order. Whether data is encrypted is
+//! judged by the bytes on disk.
 
 mod action;
 mod binlogs;

@@ -192,7 +192,7 @@ pub(super) fn not_kept(session: &Session<'_>, options: &Options, scan: &Scan) ->
     lines(session, options, scan).into_iter().map(leftover).collect()
 }
 
-/// Steps that rewrite what still has clear text.
+/// Steps that rewrite the remaining clear-text data.
 pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
     let resizes = redo::capacity(session)?.is_some();
     let can = |action: &Action| match action {

@@ -1,4 +1,4 @@
-//! Which steps encrypt what a server keeps in clear text.
+//! Determines the steps that encrypt the clear-text data of a server.
 
 use std::path::Path;
 

@@ -13,9 +13,9 @@ use crate::{
 
 /// Minimum capacity of the log.
 const SMALL_BYTES: u64 = 8 << 20;
-/// For MySQL 8.0: several times `innodb_log_buffer_size`, and twice what is written meanwhile. With 8 MiB, 8.0.33
-/// stopped permanently in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was
-/// increased.
+/// For MySQL 8.0: several times `innodb_log_buffer_size`, and twice the amount that is written meanwhile. With 8 MiB,
+/// 8.0.33 stopped permanently in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity
+/// was increased.
 const SMALL_BYTES_OF_80: u64 = 64 << 20;
 
 pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {

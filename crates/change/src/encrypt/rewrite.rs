@@ -1,4 +1,4 @@
-//! Rewrites what still holds clear text after all steps, until no page does.
+//! Rewrites the clear-text data that remains after all steps, until no page is in clear text.
 
 use std::{
     thread::sleep,
@@ -20,7 +20,7 @@ const MAX_REWRITES_WITH_CLEAR_LOGS: u32 = 2;
 const RELAY_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Run<'_> {
-    /// Reads every page, and rewrites what still has clear text.
+    /// Reads every page, and rewrites the remaining clear-text data.
     pub(super) fn rescan_and_rewrite(&mut self) -> Result<Scan, Error> {
         self.wait_for_relay_logs()?;
         let mut scan = Scan::deep(self.access, self.options, self.progress)?;

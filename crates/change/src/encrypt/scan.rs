@@ -78,9 +78,10 @@ impl Scan {
         self.findings.iter().filter(move |finding| finding.id == check && finding.status == Status::Fail)
     }
 
-    /// Whether each failing doublewrite file has as many clear-text pages as before, one of them in the same slot. Some
-    /// slots are used only when the buffer pool is too small for what is read, which no statement here can cause: on
-    /// MySQL 9.7.4 with 2 GiB of data in a pool of 1 GiB, seven slots remained over six attempts.
+    /// Whether each failing doublewrite file has as many clear-text pages as before, one of them in the same slot. The
+    /// server uses some slots only when the buffer pool is too small for the data that is read, and no statement of a
+    /// run can cause that: on MySQL 9.7.4 with 2 GiB of data in a pool of 1 GiB, seven slots remained over six
+    /// attempts.
     pub(super) fn same_doublewrite_slots(&self, before: &Self) -> bool {
         let same = |now: &Finding, then: &Finding| {
             now.message == then.message && now.evidence.iter().any(|slot| then.evidence.contains(slot))
@@ -94,7 +95,7 @@ impl Scan {
         leftovers::from_findings(&self.findings, self.version.as_ref())
     }
 
-    /// Steps that rewrite what still has clear text.
+    /// Steps that rewrite the remaining clear-text data.
     pub(super) fn renewals(&self) -> Vec<Step<Action>> {
         if self.version.as_ref().is_some_and(|version| version.flavor == Flavor::MariaDb) {
             return self.free_pages().or_else(|| self.doublewrite_area()).into_iter().collect();
@@ -136,8 +137,8 @@ impl Scan {
         any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
     }
 
-    /// A step for MariaDB's area in the system tablespace. It keeps clear copies until as many pages are written at
-    /// once, which may never happen after a crash.
+    /// A step for MariaDB's doublewrite area in the system tablespace. The area keeps clear-text copies of pages until
+    /// the server writes enough pages at once to overwrite them, which may never happen after a crash.
     fn doublewrite_area(&self) -> Option<Step<Action>> {
         let what = "overwrite the doublewrite area, which holds pages in clear text";
         let step = || Step::quiet("renew doublewrite", what, Action::UseFreePages);

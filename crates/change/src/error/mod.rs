@@ -225,7 +225,7 @@ pub enum Error {
     /// Files could not be read, so nothing is proven.
     #[error("{}: {reason}", path.display())]
     Unread {
-        /// The first of them.
+        /// Path of the first such file.
         path: PathBuf,
         /// The reason.
         reason: String,
@@ -469,7 +469,7 @@ pub enum Error {
     KeyringDamaged {
         /// The keyring.
         keyring: String,
-        /// Number of those entries.
+        /// Number of invalid entries.
         entries: usize,
     },
     /// The Vault no longer has keys of the source of a migration.
@@ -502,7 +502,7 @@ pub enum Error {
         /// The server's process.
         pid: u32,
     },
-    /// The target of a migration has other keys of the same names.
+    /// The target of a migration has different keys under the same names.
     #[error("{keyring}: holds another key of the same name: {}", keys.join(", "))]
     OtherKeys {
         /// The target.
@@ -526,7 +526,7 @@ pub enum Error {
         /// Name of the key.
         key: String,
     },
-    /// The source of a migration got a key during the migration.
+    /// A key was created in the source during the migration.
     #[error("{keyring}: got the key {key} meanwhile, which the target does not have")]
     KeyMadeMeanwhile {
         /// The source.

@@ -31,8 +31,9 @@ impl Error {
         self.has_code(&[error_code::TABLESPACE_MISSING, error_code::CANNOT_FIND_MASTER_KEY])
     }
 
-    /// The outcome for such a table. If MySQL 9.7.4 was killed during a copy, and the table's name has characters other
-    /// than letters, digits and `_`, it finds the file or key again after a clean restart.
+    /// The outcome for a table whose file or key the server does not find. If MySQL 9.7.4 was killed during a copy, and
+    /// the table's name has characters other than letters, digits and `_`, the server finds the file or key again after
+    /// a clean restart.
     pub(crate) fn lost_in_a_crash(&self) -> Outcome {
         let next = "if it was killed before, stop the server cleanly, start it, and run this again: its file is whole";
         Outcome::Failed { reason: format!("{self}; {next}") }

@@ -194,8 +194,8 @@ impl Checker<'_, '_> {
         self.add("place", state, &detail, "move it: a copy of the data directory includes the keys");
     }
 
-    /// Only the server's user may read the keys and write their directory, by the rules of the audit. Read permission
-    /// for the owner's private group is mentioned, but does not fail.
+    /// Checks that only the server's user may read the keys and write their directory, by the rules of the audit. If
+    /// the owner's private group may read them, this is mentioned, but the check passes.
     fn modes(&mut self, store: &KeyStore) {
         let owner = fs::metadata(&self.datadir).map(|metadata| metadata.uid()).ok();
         let mut paths = vec![store.path().to_owned()];

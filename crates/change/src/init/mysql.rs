@@ -84,7 +84,7 @@ fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, WriteMethod), Error
     Err(Error::KeysExist { path: keyring.to_owned() })
 }
 
-/// A file with this JSON text; the values in it must be those of an existing file, too.
+/// A file with this JSON text. An existing file is kept if it contains the same values, and refused otherwise.
 fn file(
     path: PathBuf,
     what: &str,

@@ -6,7 +6,7 @@ use keyring::{KeyLocation, KeyName, MysqlKeyring, StoredKey, WithdrawnKey};
 
 use crate::Error;
 
-/// The keys of the source, of which the Vault has withdrawn none: files may need it, in backups too.
+/// The keys of the source. Fails if the Vault has withdrawn any of them, because files and backups may still need it.
 pub(super) fn keys_of(from: &KeyLocation) -> Result<MysqlKeyring, Error> {
     let keys = whole(from, from.keys())?;
     match keys.withdrawn() {
@@ -23,7 +23,8 @@ fn described(withdrawn: &WithdrawnKey) -> String {
     format!("{}{owner} ({}) is {}", withdrawn.name, withdrawn.path, withdrawn.how)
 }
 
-/// The keys of the source that the target lacks. A key of the same name that is another one is an error.
+/// The keys of the source that the target lacks. Fails if they must not be added: the target has a different key under
+/// the same name, has withdrawn a key of that name, or has a newer master key.
 pub(super) fn missing(keys: &[StoredKey], to: &KeyLocation) -> Result<Vec<StoredKey>, Error> {
     let there = whole(to, to.keys_so_far())?;
     if let Some(gone) = withdrawn_of(keys, there.withdrawn()) {
@@ -45,7 +46,7 @@ pub(super) fn missing(keys: &[StoredKey], to: &KeyLocation) -> Result<Vec<Stored
     Ok(keys.iter().filter(|key| named(key).is_none()).cloned().collect())
 }
 
-/// One of the keys that the target's Vault has withdrawn, so that its name cannot be used again.
+/// The first of these keys that the target's Vault has withdrawn; its name cannot be used again.
 fn withdrawn_of<'w>(keys: &[StoredKey], withdrawn: &'w [WithdrawnKey]) -> Option<&'w WithdrawnKey> {
     withdrawn.iter().find(|gone| keys.iter().any(|key| (&key.name, &key.user) == (&gone.name, &gone.user)))
 }
@@ -73,7 +74,7 @@ fn master_key(key: &StoredKey) -> Option<((&'static str, String), u32)> {
     }
 }
 
-/// A keyring of which no entry is damaged: one that is would be lost in silence.
+/// Fails if an entry of the keyring is damaged: a migration would lose the entry silently.
 fn whole(location: &KeyLocation, keys: Result<MysqlKeyring, keyring::Error>) -> Result<MysqlKeyring, Error> {
     let keys = keys.map_err(of_store(location))?;
     match keys.damage().len() {
@@ -93,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// Keys of `(user, name)`.
+    /// Keys with these users and names.
     fn stored(keys: &[(&str, &str)]) -> Vec<StoredKey> {
         let element = |(user, name): &(&str, &str)| {
             let data = "01".repeat(32);

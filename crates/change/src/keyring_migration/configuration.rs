@@ -1,4 +1,4 @@
-//! What makes a server use another keyring: lines of its configuration and a restart.
+//! The steps that make a server use another keyring: lines of its configuration and a restart.
 //!
 //! Source: MySQL manual, "Keyring Component Installation", "Migrating Keys Between Keyring Keystores"; Percona Server's
 //! documentation, "Use the keyring vault component" and "… plug-in".
@@ -9,7 +9,7 @@ use findings::{Remedy, Step};
 use keyring::{COMPONENT_MANIFEST, KMIP_COMPONENT, KeyLocation, LoadedBy, StoreKind, VAULT_COMPONENT, component};
 use server::dialect::key_store::{KEYRING_PLUGIN_FILE, KEYRING_PLUGIN_LIBRARY, VAULT_CONFIGURATION};
 
-/// What loads a keyring.
+/// The component or plug-in that loads a keyring.
 #[derive(Clone, Copy)]
 struct Loader {
     /// Component, or library of a plug-in.

@@ -1,8 +1,9 @@
 //! Servers of this host that use a keyring.
 //!
-//! A server keeps its keys in memory and does not hold the keyring open, so its process is asked for its data directory,
-//! its working directory, and for the configurations that it reads there and beside its components. All paths are read
-//! below the root directory of the process, which is another one in a container.
+//! A server keeps its keys in memory and does not hold the keyring open. So the keyring is found through the server's
+//! process: its command line and working directory, which is the data directory, lead to the configurations that the
+//! server reads there and beside its components. All paths are resolved below the root directory of the process, which
+//! differs from ours if the server runs in a container.
 
 use std::{
     fs,
@@ -37,7 +38,7 @@ pub(super) fn server_with(keyring: &KeyLocation) -> Result<Option<u32>, Error> {
     Ok(None)
 }
 
-/// A running server. Paths are as this process reaches them.
+/// A running server. All paths are valid for our process, even if the server runs in a container.
 struct Server {
     /// Root directory of the process.
     root: PathBuf,

@@ -1,8 +1,9 @@
 //! `sealant keyring migrate`: copies all keys of a MySQL server from one keyring to another, between files and a Vault.
 //!
-//! The source must open the data directory. Keys are only added to the target; one that has the same name there must be
-//! the same key. Afterwards every key is read from the target and compared, and the target alone must open the data
-//! directory. The source is never changed, so that running the command again completes an interrupted run.
+//! The source must open the data directory. Keys are only added to the target. If the target already has a key of the
+//! same name, it must be the same key. Afterwards every key is read from the target and compared, and the target alone
+//! must open the data directory. The source is never changed, so that running the command again completes an
+//! interrupted run.
 
 mod comparison;
 mod configuration;
@@ -32,7 +33,8 @@ pub const SCHEMA: &str = "sealant.keyring-migrate/1";
 pub struct MigrationRequest {
     /// The keyring file, or the configuration of a component or plug-in, that has the keys.
     pub from: PathBuf,
-    /// The same for the keyring that shall get them; a file may not exist yet.
+    /// The keyring file, or the configuration of a component or plug-in, that receives the keys. A keyring file need
+    /// not exist yet.
     pub to: PathBuf,
     /// The data directory that both must open.
     pub datadir: PathBuf,
@@ -48,12 +50,12 @@ pub struct KeyringMigration {
     missing: Vec<StoredKey>,
     new_file: LoadedBy,
     target_is_new_file: bool,
-    /// Secrets beside the source's keys that are none.
+    /// Secrets stored beside the source's keys that are not keys.
     other_secrets: Vec<String>,
     proof: Proof,
 }
 
-/// What a keyring opened.
+/// Result of proving a keyring.
 #[derive(Clone, Debug)]
 struct Proof {
     encrypted_files: u64,
@@ -174,7 +176,8 @@ impl KeyringMigration {
         if let Some(first) = new.first() {
             return Err(Error::KeyMadeMeanwhile { keyring: self.from.to_string(), key: first.name.clone() });
         }
-        // One that started meanwhile read the target without the new keys, and may write it without them.
+        // A server that started meanwhile has read the target without the new keys, and may overwrite the target
+        // without them.
         if !self.is_complete() {
             refuse_in_use(&self.to)?;
         }

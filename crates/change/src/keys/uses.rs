@@ -89,8 +89,8 @@ impl KeyNeeds {
         Ok(Self::by_files(&Plan::scan_server(locations), available, relay.as_deref()))
     }
 
-    /// From the files of a backup directory. A directory without such files is an error: it may be the wrong one or not
-    /// mounted, and must not count as a backup that needs no key.
+    /// Keys that the files of a backup directory need. A directory without such files is an error: it may be the wrong
+    /// one or not mounted, and must not count as a backup that needs no key.
     pub(super) fn by_backup(directory: &Path, available: &AvailableKeys) -> Result<Self, Error> {
         let listed = std::fs::read_dir(directory);
         listed.map_err(|error| Error::Unread { path: directory.to_owned(), reason: error.to_string() })?;
@@ -134,7 +134,7 @@ impl KeyNeeds {
         uses
     }
 
-    /// Copies of pages are encrypted with the keys of their tablespaces.
+    /// Adds the keys that doublewrite files need: a copy of a page is encrypted with the key of its tablespace.
     fn add_doublewrite(&mut self, files: &[&FileResult], spaces: &BTreeMap<SpaceId, String>) {
         for file in files {
             let Ok(reader) = Reader::open(&file.path) else { continue };

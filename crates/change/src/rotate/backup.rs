@@ -142,8 +142,10 @@ pub(super) fn password_of(backup: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The unfinished run that a run with this backup file resumes. An existing file that belongs to no such run is not
-/// touched.
+/// The unfinished run to resume: the one with this backup file.
+///
+/// # Errors
+/// [`Error::BackupExists`] if the file exists but belongs to no unfinished run.
 pub(super) fn resumed(unfinished: Option<&Unfinished>, file: &Path) -> Result<Option<Unfinished>, Error> {
     match unfinished.filter(|run| run.file == file) {
         None if file.symlink_metadata().is_ok() => Err(Error::BackupExists { path: file.to_owned() }),

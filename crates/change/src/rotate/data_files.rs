@@ -63,8 +63,9 @@ fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
     }
 }
 
-/// Checks that a data directory is that of this MariaDB. It does not name its server, so each tablespace must have the
-/// space id that the server reports. Files that are created or dropped meanwhile may be missing.
+/// Checks that a data directory belongs to this MariaDB server. The directory does not name its server, so each
+/// tablespace must have the space id that the server reports. Files that are created or dropped meanwhile may be
+/// missing.
 fn is_of_mariadb(datadir: &Path, home: &Path, files: &Rows) -> Result<(), Error> {
     let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
     fs::read_dir(datadir).map_err(|error| refuse(error.to_string()))?;

@@ -1,8 +1,8 @@
 //! Recognises the keys of tablespaces without decrypting them.
 //!
 //! Page 0 has the wrapped key and, in clear text, the CRC-32C of key and initialisation vector, which are 64 random
-//! bytes. It does not change when a master key is rotated, and differs for another key with a probability of 1 - 2^-32;
-//! otherwise a new key is taken for the old one. The same applies to the header of the redo log.
+//! bytes. The CRC does not change when a master key is rotated. A new key has the same CRC with a probability of 2^-32;
+//! it is then taken for the old key. The same applies to the header of the redo log.
 //! Source: formats, "Encryption info on page 0"; seen on MySQL 9.7: a rebuild changes it, a rotation does not.
 
 use std::{

@@ -23,9 +23,9 @@ use super::{
 };
 use crate::Session;
 
-/// How often a file is read again that the server may be writing.
+/// Number of times that a file is read again if the server may be writing it.
 const REREADS: usize = 8;
-/// Interval between looks at files that do not use the new keys yet.
+/// Polling interval for files that do not use the new keys yet.
 const SETTLE_POLL: Duration = Duration::from_millis(250);
 
 /// Result of proving a copy of a keyring.
@@ -137,7 +137,8 @@ impl FileScan {
         Ok(())
     }
 
-    /// Where a file is reported. The redo log is one log in several files, of which the newest names the key.
+    /// Path under which a file is reported. For a file of the redo log this is the directory: the log consists of
+    /// several files, of which only the newest names the key.
     fn location_of(&self, path: &Path) -> PathBuf {
         let redo = self.files.get(path).is_some_and(|file| file.kind == Some(FileKind::Redo));
         let directory = path.parent().filter(|directory| directory.ends_with(REDO_DIRECTORY));
@@ -152,7 +153,7 @@ impl FileScan {
         self.encrypted().filter(|file| is_shut(file))
     }
 
-    /// Numbers of files.
+    /// Counts the files: examined, encrypted, and not yet on disk.
     pub(super) fn proof(&self) -> Proof {
         Proof {
             files: self.files.len() as u64,

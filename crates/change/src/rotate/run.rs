@@ -158,7 +158,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
     }
 
-    /// Rebuilds a table. If it is locked or gone, the others continue.
+    /// Rebuilds a table. If the table is locked or gone, the run continues with the others.
     fn rebuild(&mut self, action: &Action, table: &Table) -> StepResult {
         if self.request.mariadb_key().is_none() && self.is_rebuilt(&table.files) {
             return Ok(Outcome::Skipped { reason: "the interrupted run has done it".to_owned() });

@@ -32,7 +32,7 @@ const SYSTEM_REMEDY: &str =
     "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
 const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
 
-/// Why something still needs older versions of a key of which there is a new one.
+/// Why a tablespace or file still needs older versions of a rotated key.
 const OLDER_VERSION: &str = "keeps the version with which it was written";
 const ROTATE_AGE_REMEDY: &str = "the server's own threads write it anew if innodb_encryption_threads is not 0 and \
     innodb_encryption_rotate_key_age is 1";
@@ -49,7 +49,7 @@ pub(super) struct Table {
     pub(super) files: Vec<PathBuf>,
 }
 
-/// Something that keeps its key.
+/// A tablespace or a kind of file that keeps its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnrotatedKey {
     /// A tablespace, or a kind of file.
@@ -114,7 +114,7 @@ impl Work {
         self.leave("redo log".to_owned(), REDO, REDO_REMEDY);
     }
 
-    /// Encrypted MariaDB tables that use the key `key_id`, of which there shall be a new version.
+    /// Encrypted MariaDB tables that use the key `key_id`, for a rotation to a new version of that key.
     pub(super) fn for_mariadb_version(session: &mut Session<'_>, datadir: &Path, key_id: u32) -> Result<Self, Error> {
         let known = clear::tables(session)?;
         let spaces = session.query(session.dictionary().encrypted)?;
@@ -227,7 +227,8 @@ fn path(spaces: &Rows, row: usize, [home, datadir]: [&Path; 2]) -> Option<PathBu
     Some(datadir.join(path.strip_prefix(home).unwrap_or(path)).components().collect())
 }
 
-/// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, with the variable that enables it.
+/// Kinds of files, other than InnoDB's tablespaces, that MariaDB encrypts with key 1, each with the variable that
+/// enables it.
 const OTHERS: &[(&str, &str)] = &[
     ("the redo log", variable::MARIADB_REDO),
     ("binary and relay logs", variable::MARIADB_BINARY_LOGS),

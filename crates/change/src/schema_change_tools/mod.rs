@@ -26,9 +26,7 @@ use crate::{Error, Outcome, Session, control::Requests, throttle::Throttle};
 /// A table to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// Its schema.
     pub(crate) schema: String,
-    /// Its name.
     pub(crate) name: String,
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Confirm, LockWait, Outcome, RunResult, Session, StatementLog, Step};
 
-/// InstallAction of a step.
+/// Action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InstallAction {
     Keep,

@@ -70,9 +70,9 @@ pub const fn is_same_chunk(before: u64, now: u64, chunk: u64) -> bool {
     chunk < same_chunks(before, now)
 }
 
-/// Number of leading chunks whose hash survives a change of length. A chunk keeps its hash if it keeps its bytes, which
-/// only the last common chunk may not. If the file has a single chunk before or after the change, none does: a single
-/// chunk is hashed as the root of the tree.
+/// Number of leading chunks that keep their hash when the length of a file changes: all that exist before and after,
+/// without the last of them if its length changes. 0 if the file has a single chunk either before or after the change,
+/// because a single chunk is hashed as the root of the tree.
 #[must_use]
 pub const fn same_chunks(before: u64, now: u64) -> u64 {
     let (before_chunks, now_chunks) = (chunks_of(before), chunks_of(now));
@@ -91,7 +91,7 @@ pub struct ChunkHasher {
 }
 
 impl ChunkHasher {
-    /// For chunk number `chunk` of a file of `file_bytes`.
+    /// Creates a hasher for chunk number `chunk` of a file of `file_bytes`.
     #[must_use]
     pub fn new(file_bytes: u64, chunk: u64) -> Self {
         let hasher = hasher_at(chunk.saturating_mul(CHUNK_BYTES as u64));
@@ -126,7 +126,8 @@ pub struct UnitHasher {
 }
 
 impl UnitHasher {
-    /// For chunk number `chunk` of a file of `file_bytes`. `unit_bytes` is a power of two from 1024 to [`CHUNK_BYTES`].
+    /// Creates a hasher for chunk number `chunk` of a file of `file_bytes`. `unit_bytes` is a power of two from 1024 to
+    /// [`CHUNK_BYTES`].
     #[must_use]
     pub fn new(file_bytes: u64, chunk: u64, unit_bytes: usize) -> Self {
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
@@ -137,8 +138,8 @@ impl UnitHasher {
     /// Adds the next bytes.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            // A full unit is ended only by the next byte: if none follows, it may be the only one, which is the root of
-            // the tree.
+            // Only the next byte ends a full unit. If no byte follows, the unit may be the only one, and is then the
+            // root of the tree.
             if self.filled == self.unit_bytes {
                 self.units.push(Hash(self.hasher.finalize_non_root()));
                 self.offset += self.unit_bytes as u64;

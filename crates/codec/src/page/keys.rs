@@ -91,8 +91,8 @@ impl SpaceKeys {
         versions.filter(|version| *version != KeyVersion(0)).max_by_key(|version| version.0).unwrap_or(KeyVersion(0))
     }
 
-    /// The cipher for pages of a key version. `chunk`, at `offset` of the file, has such pages, from which the mode is
-    /// determined, since it is not stored. `None` if the key is not available, or decrypts none of the pages.
+    /// The cipher for pages of a key version. Files do not store the mode, so it is determined from such pages in
+    /// `chunk`, which starts at `offset` of the file. `None` if the key is not available, or decrypts none of them.
     #[must_use]
     pub fn cipher(&self, version: KeyVersion, offset: u64, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
         match &self.0 {
@@ -114,8 +114,9 @@ impl SpaceKeys {
 }
 
 impl SpaceKeys {
-    /// The cipher that encrypts units which a cipher of the same kind has decrypted, without encrypted units to
-    /// examine. `counter_mode` is the value of [`SpaceCipher::counter_mode`]. `None` if the key is not available.
+    /// The cipher that encrypts decrypted units again. There are no encrypted units to determine the mode from, so
+    /// `counter_mode` is the [`SpaceCipher::counter_mode`] of the cipher that decrypted them. `None` if the key is not
+    /// available.
     #[must_use]
     pub fn encryptor(&self, version: KeyVersion, counter_mode: bool, keys: &dyn KeySource) -> Option<SpaceCipher> {
         let mode = if counter_mode { Mode::Ctr } else { Mode::Cbc };
@@ -146,7 +147,7 @@ impl SpaceKeys {
         if let Keys::MariaDb { crypt, pages } = &self.0 {
             context.extend(crypt.key_id.to_be_bytes());
             context.extend(crypt.iv);
-            // Not secret, and all that determines how pages are encrypted.
+            // The layout of the pages is not secret, but also determines how they are encrypted.
             context.extend(format!("{pages:?}").bytes());
         } else if let Some(encryptor) = self.encryptor(KeyVersion(0), false, keys) {
             context.extend(encryptor.encode().iter());

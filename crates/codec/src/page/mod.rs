@@ -1,8 +1,8 @@
 //! Encrypted pages and logs are sent decrypted, so that they compress, and encrypted again on
 //! arrival.
 //!
-//! A unit is what is decrypted as a whole: a page of a tablespace, a block of a redo log, or all of
-//! a chunk of a binary log. Encrypting a decrypted unit gives identical bytes, given the key and
+//! A unit is decrypted as a whole. It is a page of a tablespace, a block of a redo log, or all of a
+//! chunk of a binary log. Encrypting a decrypted unit gives identical bytes, given the key and
 //! how the unit was encrypted. The sender checks this: it encrypts each unit again, compares, and
 //! sends a unit that differs unchanged. Keys are sent through TLS and are never written to disk.
 //!
@@ -52,7 +52,7 @@ pub use self::{
 };
 use crate::{Fields, Malformed, hash::CHUNK_BYTES};
 
-/// A payload does not decode to what its message says.
+/// A payload cannot be decoded, or does not fit its chunk or its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a payload that cannot be decoded")]
 pub struct InvalidPayload;

@@ -59,7 +59,7 @@ impl PageLayout {
     #[must_use]
     pub fn index(page: &[u8], table: &AriaTable) -> Option<Self> {
         let log_bytes = if table.transactional { LSN_BYTES + TRANSACTION_BYTES } else { 0 };
-        // Encrypted pages have the number for their initialisation vector, even without a log.
+        // Encrypted pages need the log sequence number for their initialisation vector, even in tables without a log.
         let before = if table.encrypted { log_bytes.max(LSN_BYTES) } else { log_bytes };
         let version_bytes = if table.encrypted { VERSION_BYTES } else { 0 };
         let header_bytes = before.checked_add(version_bytes)?.checked_add(KEY_FIELDS_BYTES)?;

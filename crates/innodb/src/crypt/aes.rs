@@ -28,7 +28,7 @@ pub struct Aes {
     ecb_encrypt: EncryptingKey,
 }
 
-/// The key does not have one of the three lengths AES takes.
+/// The key has none of the lengths of AES keys: 16, 24 or 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a key of 128, 192 or 256 bits")]
 pub struct KeyLength;

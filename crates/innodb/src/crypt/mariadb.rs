@@ -1,9 +1,9 @@
 //! MariaDB tablespace encryption: crypt data of page 0, page keys, and pages of both formats.
 //!
-//! A key of the key management plug-in never encrypts pages itself: with the vector on page 0 it
-//! gives the page key, and a page's space id, page number and LSN give the vector of the page. Both
-//! stay readable in the page, so encrypting a decrypted page gives identical bytes. The mode of
-//! operation (CBC or CTR) is stored nowhere: [`Mode`] has to be found by trying.
+//! A key of the key management plug-in never encrypts pages itself. It and the vector on page 0 give
+//! the page key. Space id, page number and LSN of a page give the vector of that page; they stay
+//! readable, so encrypting a decrypted page gives identical bytes. The mode of operation (CBC or
+//! CTR) is stored nowhere: [`Mode`] has to be found by trying.
 //! Decryption changes only the ciphertext: key version, checksums and lengths stay. That is why
 //! [`encrypt`] needs no result of [`decrypt`].
 //!

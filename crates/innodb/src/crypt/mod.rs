@@ -1,6 +1,6 @@
 //! Encryption of each format, exactly as its server does it.
 //!
-//! What was decrypted encrypts to identical bytes again. Nothing here decides whether the content is valid: see
+//! Encrypting decrypted bytes gives the original bytes. Nothing here decides whether the content is valid: see
 //! [`verify`](crate::verify).
 
 pub mod aes;

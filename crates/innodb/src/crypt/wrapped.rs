@@ -59,7 +59,7 @@ pub enum RewrapFault {
     /// Page 0 is damaged; a new checksum would hide that.
     #[error("the checksum of page 0 does not match")]
     Damaged,
-    /// 5.7.11 names its master keys by server id.
+    /// The file was encrypted by MySQL 5.7.11, which names its master keys by server id.
     #[error("its encryption information is that of MySQL 5.7.11, which cannot name the new master key")]
     Old,
     /// The key is not the one in the file.
@@ -100,7 +100,7 @@ impl Wrapped {
         }
     }
 
-    /// Name of the master key that wraps it.
+    /// Name of the master key that wraps the key.
     #[must_use]
     pub fn master_key_name(&self) -> String {
         match self {
@@ -109,8 +109,8 @@ impl Wrapped {
         }
     }
 
-    /// Unwraps it. `head` is the start of the file: only the decrypted log shows whether the key of
-    /// a binary log is right.
+    /// Unwraps the key. `head` is the start of the file: only the decrypted log shows whether the key
+    /// of a binary log is right.
     ///
     /// # Errors
     /// [`UnwrapFault`].
@@ -178,7 +178,7 @@ fn replace(
     Ok(WrappedKey::rewrap(info.unwrap_or_default(), key, master)?)
 }
 
-/// Whether a password decrypts a log, as far as the log has any content.
+/// Whether a password decrypts a log. `true` if the log ends after its header: nothing can be tested then.
 fn opens(password: &[u8; MASTER_KEY_BYTES], log: &[u8]) -> Result<bool, CipherFault> {
     Ok(StreamKey::derive(password)?.opens(log)?.unwrap_or(true))
 }

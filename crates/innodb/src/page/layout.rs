@@ -5,7 +5,7 @@
 
 /// Bytes of the smallest page (ROW_FORMAT=COMPRESSED, KEY_BLOCK_SIZE=1).
 pub const MIN_PAGE_BYTES: usize = 1024;
-/// Bytes of the largest page; that many always contain page 0.
+/// Bytes of the largest page: the first 64 KiB of a file always contain page 0.
 pub const MAX_PAGE_BYTES: usize = 65536;
 /// Page sizes of servers (`innodb_page_size`), in bytes.
 pub const SERVER_PAGE_BYTES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];

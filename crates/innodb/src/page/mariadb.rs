@@ -105,9 +105,9 @@ pub fn is_page_compressed(page: &[u8], layout: Layout) -> bool {
 /// Whether the checksum over the stored bytes of a page matches, which needs no key. Applies to every page of
 /// full_crc32, and to encrypted pages of the older format.
 ///
-/// After a compressed page a server leaves what an earlier, longer version of the page wrote, from
-/// the next file system block on. No checksum covers it and nothing reads it: seen on pages by
-/// MariaDB 10.11 of both formats.
+/// After a compressed page, from the next file system block on, the file keeps bytes of an earlier,
+/// longer version of the page. No checksum covers them and nothing reads them: seen on pages of both
+/// formats by MariaDB 10.11.
 ///
 /// The server does not check the checksum of pages of type 37401, but writes it, over the page with
 /// zeros after the compressed bytes. It is checked here, because nothing else covers the header of
@@ -267,8 +267,8 @@ pub fn decompress(page: &[u8], layout: Layout, image: &mut [u8]) -> Result<(), D
     algorithm.decompress(page.get(payload).ok_or(DecompressFault::Length)?, image)
 }
 
-/// Older format: the length of the compressed bytes, then these; in encrypted pages the number of
-/// the algorithm stands between.
+/// Older format: offset of the length of the compressed bytes. The bytes follow it; in encrypted
+/// pages the number of the algorithm is between.
 const PAYLOAD_BYTES: usize = 38;
 const CLEAR_PAYLOAD: usize = 40;
 const ENCRYPTED_PAYLOAD: usize = 42;
@@ -283,7 +283,7 @@ fn counted(page: &[u8], from: usize) -> Option<Range<usize>> {
 /// last byte before the checksum says how many of the last 256 bytes are used, itself and the
 /// checksum included; 0 means all.
 ///
-/// Source: docs/formats, "Page_compressed"; confirmed on pages of all three by MariaDB 10.11.
+/// Source: docs/formats, "Page_compressed"; confirmed on pages by MariaDB 10.11 with each of the three algorithms.
 fn full_crc32_payload_end(page: &[u8], algorithm: Algorithm) -> Result<usize, DecompressFault> {
     let stored_end = full_crc32_end(page)?;
     if !algorithm.needs_exact_length() {

@@ -68,8 +68,8 @@ fn check_plain(page: &[u8], row_compressed: bool) -> Result<Checksum, PageFault>
     Ok(found)
 }
 
-/// The checksum of a clear or decrypted page, decompressed into `image` if necessary: [`Checksum::Mismatch`] whatever
-/// is wrong with the page.
+/// The checksum of a clear or decrypted page, decompressed into `image` if necessary. Any fault of the page gives
+/// [`Checksum::Mismatch`].
 #[must_use]
 pub fn checksum_of(page: &[u8], row_compressed: bool, image: &mut Vec<u8>) -> Checksum {
     check(page, row_compressed, image).unwrap_or(Checksum::Mismatch)

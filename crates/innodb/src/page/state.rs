@@ -136,7 +136,7 @@ fn state_of_claimed(page: &[u8], header: &PageHeader, family: Family) -> PageSta
     }
 }
 
-/// Whether the checksum over the ciphertext of a page matches, if its format has one.
+/// Whether the checksum over the ciphertext of a page matches. `true` for MySQL's pages, which have none.
 fn ciphertext_may_hold(page: &[u8], family: Family) -> bool {
     let holds = |layout| mariadb::ciphertext_holds(page, layout);
     match family {

@@ -20,11 +20,11 @@ pub const BLOCK_HEADER_BYTES: usize = 12;
 pub const CHECKSUM: usize = 508;
 /// Offset of the number of bytes in a block that are in use.
 pub(crate) const DATA_LENGTH: usize = 4;
-/// Bit of that number that marks an encrypted block: MySQL only.
+/// Bit of the field at [`DATA_LENGTH`] that marks an encrypted block: MySQL only.
 pub(crate) const ENCRYPTED: u16 = 0x8000;
 /// Offset of the field that says where the first record group of a block begins.
 pub(crate) const FIRST_GROUP: usize = 6;
-/// Bits of a block's number, which starts at 1.
+/// Mask of the bits that hold a block's number. Numbers start at 1.
 pub(crate) const NUMBERS: u32 = 0x3fff_ffff;
 /// Bit of a block's number that marks the first block of a write.
 pub(crate) const FLUSH_BIT: u32 = 0x8000_0000;

@@ -19,10 +19,10 @@ use crate::{
     tablespace::{Encryption, Page0, TablespaceKind, doublewrite_area_of},
 };
 
-/// Examines this many first pages, which every tablespace uses, and as many from all over the file.
+/// Number of first pages to examine, which every tablespace uses. As many again are spread evenly over the file.
 const PAGES: u64 = 32;
 
-/// Clears the encryption of a doubtful page 0 if the other pages prove that the tablespace is clear.
+/// If page 0 is damaged and says encrypted, but the other pages prove that the tablespace is clear, marks it as clear.
 pub(crate) fn settle<R: ReadAt + ?Sized>(mut page0: Page0, source: &R) -> Page0 {
     let says_encrypted = match page0.encryption {
         Encryption::MySql { flag_set: true, .. } => false,
@@ -39,7 +39,7 @@ pub(crate) fn settle<R: ReadAt + ?Sized>(mut page0: Page0, source: &R) -> Page0 
     page0
 }
 
-/// Whether all examined pages are valid and clear, and some of them would otherwise be encrypted.
+/// Whether all examined pages are valid and clear, and at least one is of a kind that encryption would not leave clear.
 fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
     let page_bytes = u64::from(page0.physical_page_bytes);
     let Some(pages) = length(source).ok().and_then(|bytes| bytes.checked_div(page_bytes)) else { return false };

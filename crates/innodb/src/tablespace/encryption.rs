@@ -133,7 +133,7 @@ impl Encryption {
         let magic = MySqlMagic::parse(info)?;
         let master_key_id = MasterKeyId(info.be32(3)?);
         let uuid_at = match (magic, info.be32(7)?) {
-            // Some versions stored the id in 8 bytes.
+            // Some versions stored the id of the master key in 8 bytes.
             (MySqlMagic::V2, 0) => 11,
             _ => 7,
         };

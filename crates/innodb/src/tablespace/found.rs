@@ -89,8 +89,8 @@ pub struct KeyVersionPages {
 
 /// Result of scanning a tablespace file.
 ///
-/// Never encrypted by any server and so not counted as clear: page 0; MariaDB's extent
-/// descriptor pages and the TRX_SYS page. All-zero pages stay zero everywhere.
+/// Pages that no server encrypts are not counted as clear: page 0; MariaDB's extent descriptor pages
+/// and the TRX_SYS page. All-zero pages stay zero everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TablespaceScan {
     /// Page 0 (of the first file, if this file continues it).

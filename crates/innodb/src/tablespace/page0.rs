@@ -91,7 +91,7 @@ pub struct Page0 {
     pub disagreement: Option<Disagreement>,
     /// MariaDB: declared PAGE_COMPRESSED.
     pub page_compressed: bool,
-    /// Which checksum holds.
+    /// Which checksum matches.
     pub checksum: Checksum,
 }
 
@@ -240,8 +240,8 @@ fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
     as_usize(XDES_ARRAY.saturating_add(descriptor_bytes.saturating_mul(u64::from(descriptors))))
 }
 
-/// Source: docs/formats, "Distinguishing MariaDB without full_crc32 from MySQL". Bytes 8..12 of page 0 hold the server
-/// version in MySQL 8 and newer, ffffffff in MariaDB, 0 in MySQL 5.7.
+/// Determines the format family. Bytes 8..12 of page 0 hold the server version in MySQL 8 and newer, ffffffff in
+/// MariaDB, 0 in MySQL 5.7. Source: docs/formats, "Distinguishing MariaDB without full_crc32 from MySQL".
 fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -> Family {
     if flags.is_full_crc32() {
         Family::MariaDbFullCrc32

@@ -326,7 +326,7 @@ impl Scanner {
         }
     }
 
-    /// MySQL keeps the type of an encrypted page at bytes 28..30.
+    /// Counts a page by its type. MySQL keeps the original type of an encrypted page at bytes 28..30.
     fn types(&mut self, header: &PageHeader, judged: &Judged) {
         if header.page_type.is_page_compressed(self.context.family) {
             bump(&mut self.found.compressed_pages);

@@ -1,10 +1,13 @@
 //! Aria tables: every page decrypts, and its checksum matches.
 //!
 //! A page's checksum is seeded with its number, so it also proves the page's position. Not proven:
-//! the header of an index file; pages of tables made with `PAGE_CHECKSUM=0` and not encrypted,
-//! which have no checksum and of which only the header is judged; data files of other row formats
-//! than PAGE, which have no pages; the bytes after the used ones in index pages; `aria_log.*`, which is never
-//! encrypted.
+//!
+//! - the header of an index file;
+//! - pages of clear tables made with `PAGE_CHECKSUM=0`: they have no checksum, so only their header is
+//!   judged;
+//! - data files of other row formats than PAGE, which have no pages;
+//! - the bytes after the used ones in index pages;
+//! - `aria_log.*`, which is never encrypted.
 //!
 //! Source: docs/formats, "Aria"; the header's state, bitmap and the values stored instead of a checksum from
 //! `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and 11.8 wrote.
@@ -104,9 +107,9 @@ struct Pages<'s, R: ?Sized> {
     bitmap_no: u64,
 }
 
-/// Pages read at a time.
+/// Bytes read at a time.
 const BATCH_BYTES: usize = 1 << 20;
-/// How often a page is read while a server may be writing it.
+/// How often a bad page is read: a server may be writing it.
 const ATTEMPTS: u32 = 4;
 
 impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {

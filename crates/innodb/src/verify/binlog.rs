@@ -2,12 +2,12 @@
 //!
 //! Proven: lengths lead from the magic to the end of the file without a gap; every event's CRC-32
 //! matches after decryption; each event names its own position, if the server writes it (MariaDB
-//! 11.4 and newer leave it out inside transactions, and a relay log keeps the source's). Not
-//! proven: a log written with `binlog_checksum=NONE`, or by a server older than MySQL 5.6.1 and
-//! MariaDB 5.3, has no checksums, so only lengths and positions are checked and changed rows are
-//! not detected; a log cut exactly between two events looks complete. Events inside compressed
-//! transactions and compressed events of MariaDB are covered by the checksum of the whole and are
-//! not decompressed.
+//! 11.4 and newer leave it out inside transactions, and a relay log keeps the source's).
+//!
+//! Not proven: a log written with `binlog_checksum=NONE`, or by a server older than MySQL 5.6.1 and
+//! MariaDB 5.3, has no checksums. Only its lengths and positions are checked, so changed rows are
+//! not detected. A log cut exactly between two events looks complete. Compressed transactions and
+//! compressed events of MariaDB are not decompressed: the checksum of the whole event covers them.
 //!
 //! Source: docs/formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB; logs of Percona
 //! Server 5.7.22 confirmed on testdata.
@@ -140,7 +140,7 @@ fn mysql_stream(header: &MySqlHeader, builder: &mut ReportBuilder, keys: &dyn Ke
     StreamKey::derive(&password).ok()?.stream().ok()
 }
 
-/// Whether the key decrypts the stream: by its magic, or by the event after a damaged magic.
+/// Whether the key decrypts the stream. Tests the magic or, if that is damaged, the event after it.
 fn opens<R: ReadAt + ?Sized>(
     log: &Log<'_, R>,
     clear_text: bool,

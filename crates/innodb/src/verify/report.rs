@@ -114,9 +114,9 @@ pub enum Check {
     SpaceId,
     /// The length a unit gives for itself.
     Length,
-    /// The first events of a binary log are in the order without which a server that reads the log does not start.
+    /// The first events of a binary log are in an order that does not prevent its server from starting.
     EventOrder,
-    /// What is compressed can be decompressed.
+    /// Compressed content can be decompressed.
     Decompression,
     /// Allocated, but all zero.
     AllocatedZero,
@@ -159,7 +159,7 @@ impl Check {
     }
 }
 
-/// One finding.
+/// An observation about a unit or about the whole file: damage, or a state that limits what is proven.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finding {
     /// Number of the page, block or event in the file, from 0.
@@ -251,7 +251,7 @@ pub struct FileReport {
 }
 
 impl FileReport {
-    /// A file of a format that no server encrypts and that has no checksums to verify.
+    /// The report on a file of a format that no server encrypts and that has no checksums to verify.
     #[must_use]
     pub fn without_units() -> Self {
         ReportBuilder::default().finish(None)
@@ -264,14 +264,14 @@ impl FileReport {
         self.findings.push(finding);
     }
 
-    /// Records that the file is valid but is not the one its name says.
+    /// Records that the file is valid, but is another file than its name says.
     pub fn misplace(&mut self, detail: impl Into<String>) {
         self.verdict = self.verdict.max(Verdict::Damaged);
         let finding = Finding { unit: None, offset: Some(0), check: Check::Header, detail: detail.into() };
         self.findings.push(finding);
     }
 
-    /// A file of an unknown format; `detail` says why.
+    /// The report on a file of an unknown format; `detail` says why it is unknown.
     #[must_use]
     pub fn unidentified(detail: impl Into<String>) -> Self {
         let finding = Finding { unit: None, offset: Some(0), check: Check::Header, detail: detail.into() };

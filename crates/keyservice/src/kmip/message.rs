@@ -1,7 +1,7 @@
 //! Requests and responses of KMIP.
 //!
-//! Source: "Key Management Interoperability Protocol Specification Version 1.0" (OASIS): sections 4 (operations), 6 and 7
-//! (messages), 9.1.3 (tags and enumerations); confirmed on PyKMIP.
+//! Source: "Key Management Interoperability Protocol Specification Version 1.0" (OASIS), sections 4 (operations), 6 and
+//! 7 (messages), 9.1.3 (tags and enumerations); confirmed on PyKMIP.
 
 use zeroize::Zeroizing;
 
@@ -26,7 +26,7 @@ const PROTOCOL_VERSION_MINOR: Tag = Tag(0x0042_006B);
 const REQUEST_HEADER: Tag = Tag(0x0042_0077);
 const REQUEST_MESSAGE: Tag = Tag(0x0042_0078);
 const REQUEST_PAYLOAD: Tag = Tag(0x0042_0079);
-/// The whole of an answer.
+/// The outermost structure of an answer.
 pub(super) const RESPONSE_MESSAGE: Tag = Tag(0x0042_007B);
 const RESPONSE_PAYLOAD: Tag = Tag(0x0042_007C);
 const RESULT_MESSAGE: Tag = Tag(0x0042_007D);
@@ -124,7 +124,7 @@ pub(crate) fn name(value: &[u8]) -> Result<Option<String>, Fault> {
     Ok(None)
 }
 
-/// The payload of a successful answer; `value` is that of the response message.
+/// The payload of a successful answer. `value` is the value of the response message.
 fn payload(value: &[u8]) -> Result<Option<Items<'_>>, Fault> {
     let item = Items::new(value).required(BATCH_ITEM)?.items()?;
     if item.required(RESULT_STATUS)?.enumeration()? != SUCCESS {
@@ -136,7 +136,7 @@ fn payload(value: &[u8]) -> Result<Option<Items<'_>>, Fault> {
     item.find(RESPONSE_PAYLOAD)?.map(|payload| payload.items()).transpose()
 }
 
-/// Characters of a service's message that are shown.
+/// Maximum number of characters of a service's message that are shown.
 const MAX_MESSAGE: usize = 200;
 
 #[cfg(test)]

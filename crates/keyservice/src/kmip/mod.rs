@@ -22,7 +22,7 @@ use crate::{
     http,
 };
 
-/// Larger than a list of 100,000 identifiers.
+/// Maximum size of an answer; a list of 100,000 identifiers is smaller.
 const MAX_ANSWER_BYTES: u32 = 16 << 20;
 
 /// How to reach a KMIP service.
@@ -54,7 +54,7 @@ impl fmt::Debug for Kmip {
     }
 }
 
-/// A symmetric key as it is in an answer; wiped on drop.
+/// A symmetric key, inside the answer that contains it; wiped on drop.
 pub struct KmipKey(Zeroizing<Vec<u8>>);
 
 impl KmipKey {
@@ -72,7 +72,7 @@ impl fmt::Debug for KmipKey {
 }
 
 impl Kmip {
-    /// Connects and completes the handshake: both sides know each other afterwards.
+    /// Connects and completes the handshake, in which both sides authenticate each other.
     ///
     /// # Errors
     /// [`Error::Certificates`], [`Error::Address`], [`Error::Request`].

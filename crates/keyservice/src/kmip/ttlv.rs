@@ -14,7 +14,7 @@ pub(crate) const HEADER_BYTES: usize = 8;
 /// Values are padded to multiples of this.
 const ALIGNMENT: usize = 8;
 
-/// Types of items. The others do not occur in what is read or written here.
+/// Types of items. Messages that are read or written here contain no other types.
 mod kind {
     pub(super) const STRUCTURE: u8 = 1;
     pub(super) const INTEGER: u8 = 2;
@@ -39,7 +39,7 @@ pub(crate) struct Item<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Items<'a>(&'a [u8]);
 
-/// Length in bytes of the value whose header this is.
+/// Length in bytes of the value that follows this header.
 ///
 /// # Errors
 /// [`Fault::NotKmip`] if it is not the header of a structure with this tag.
@@ -67,7 +67,7 @@ impl<'a> Items<'a> {
         Ok(None)
     }
 
-    /// The only item with this tag that is needed.
+    /// The first item with this tag; an error if there is none.
     pub(crate) fn required(self, tag: Tag) -> Result<Item<'a>, Fault> {
         self.find(tag)?.ok_or(Fault::NotKmip)
     }
@@ -128,7 +128,7 @@ impl<'a> Item<'a> {
 pub(crate) struct Writer(Zeroizing<Vec<u8>>);
 
 impl Writer {
-    /// A structure of what `fill` writes.
+    /// Appends a structure with the items that `fill` writes.
     pub(crate) fn structure(mut self, tag: Tag, fill: impl FnOnce(Self) -> Self) -> Self {
         let inner = fill(Self::default()).into_bytes();
         self.item(tag, kind::STRUCTURE, &inner);

@@ -176,7 +176,7 @@ pub(super) fn put(
     Err(Error::Undone { path: path.to_owned(), saved: save.to_owned() })
 }
 
-/// The relation of the two headers, if the data stays readable with it.
+/// Returns how the two headers are related. Refuses a restore that would make the data unreadable.
 fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, Error> {
     let refused = |why: &str| Err(Error::WouldDestroy(format!("{}: {why}; nothing was changed", device.display())));
     if current.reencrypting() {
@@ -191,7 +191,8 @@ fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, E
     }
 }
 
-/// The device must be large enough for the header and, unless the header is detached, for some data.
+/// Checks that the device is large enough for the header and, unless the header is detached, reaches the start of the
+/// data.
 pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), Error> {
     let bytes = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(Error::io(device))?;
     let data = volume.live().map(|segment| segment.offset).min().unwrap_or_default();

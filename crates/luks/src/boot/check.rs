@@ -176,7 +176,7 @@ fn key(found: &mut Checked, cryptsetup: &Cryptsetup, device: Option<&str>, path:
     found.note("boot-key", matches!(opens, Ok(Some(_))), format!("{key} opens {}", device.display()), wrong);
 }
 
-/// Checks what systemd's generators make of the tables.
+/// Checks the units that systemd's generators create from the tables.
 fn generated(
     found: &mut Checked,
     (crypttab, fstab): (&Path, &Path),
@@ -219,7 +219,7 @@ fn scratch() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("sealant-generators-").permissions(fs::Permissions::from_mode(0o700)).tempdir()
 }
 
-/// While the volume is not mounted, nothing may be written to its mount point.
+/// Checks that the volume is mounted at its mount point or, if it is not, that nothing can be written there.
 fn guarded(found: &mut Checked, host: &Host, directory: &Path, name: &str) {
     if let Some(mount) = host.mounted_at(directory) {
         let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.device);
@@ -237,7 +237,7 @@ fn guarded(found: &mut Checked, host: &Host, directory: &Path, name: &str) {
     found.note("boot-guard", immutable, format!("{} is immutable while unmounted", directory.display()), wrong);
 }
 
-/// Files written before the volume was mounted stay below it in plaintext, where they are no longer visible.
+/// Checks that no files lie below the volume: files written before it was mounted stay there in plaintext, invisible.
 fn hidden(found: &mut Checked, directory: &Path) {
     let shown = directory.display();
     let wrong = match hidden_below(directory) {

@@ -254,7 +254,7 @@ fn is_this_system(root: &Path) -> bool {
     root == Path::new("/")
 }
 
-/// A file that was created before the immutable flag stays in the directory.
+/// Checks that the mount point is empty: a file that was created before the immutable flag was set stays there.
 fn check_empty(directory: &Path) -> Result<(), Error> {
     let io = || Error::io(directory);
     let Some(entry) = fs::read_dir(directory).map_err(io())?.next() else { return Ok(()) };

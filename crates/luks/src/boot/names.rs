@@ -8,7 +8,8 @@ use crate::volume::is_plain_uuid;
 
 pub(super) use crate::device::check_name;
 
-/// Like the name check, for a name that becomes part of a unit's name. Source: systemd.unit(5), "Description".
+/// Checks a name that becomes part of a unit's name, in addition to [`check_name`]. Source: systemd.unit(5),
+/// "Description".
 pub(super) fn check_name_of_unit(name: &str) -> Result<(), Error> {
     if name.contains('+') {
         return Err(Error::refused(Path::new(name), "contains a +, which the name of the key's unit must not contain"));
@@ -16,7 +17,7 @@ pub(super) fn check_name_of_unit(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The UUID comes from the disk's header, which an attacker may have written.
+/// Accepts a well-formed UUID: it comes from the disk's header, which an attacker may have written.
 pub(super) fn check_uuid(uuid: &str) -> Result<(), Error> {
     if is_plain_uuid(uuid) {
         return Ok(());
@@ -42,7 +43,7 @@ pub(super) fn check_directory(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// crypttab(5) reads text after a colon as the device that holds the key file.
+/// Accepts a path without a colon: crypttab(5) reads text after a colon as the device that holds the key file.
 pub(super) fn check_key_file(path: &Path) -> Result<(), Error> {
     check_path(path)?;
     if path.to_string_lossy().contains(':') {
@@ -51,7 +52,7 @@ pub(super) fn check_key_file(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A line break in an argument would start another line of the unit.
+/// Accepts an argument without control characters: a line break would start another line of the unit.
 pub(super) fn check_argument(word: &str) -> Result<(), Error> {
     if word.contains(char::is_control) {
         let shown = word.escape_debug().to_string();

@@ -20,7 +20,7 @@ pub(super) fn are_of_crypttab(options: &str) -> bool {
     rest.is_some_and(|rest| without(rest, NO_QUEUES).is_empty())
 }
 
-/// Options without the last ones.
+/// Removes the options `last` and the comma before them from the end of `options`, if they are there.
 fn without<'o>(options: &'o str, last: &str) -> &'o str {
     options.strip_suffix(last).and_then(|rest| rest.strip_suffix(',')).unwrap_or(options)
 }

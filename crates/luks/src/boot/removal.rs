@@ -15,7 +15,8 @@ use crate::device::{reload, stop};
 pub struct Removal {
     /// Changes to files.
     pub edits: Vec<Edit>,
-    /// Lines about the same volume, with their tables, that stay because `boot install` did not write them.
+    /// Lines about the same volume that stay because `boot install` did not write them, each with the path of its
+    /// table.
     pub foreign: Vec<(PathBuf, String)>,
 }
 

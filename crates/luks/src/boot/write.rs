@@ -99,7 +99,7 @@ impl Edit {
                 let made_for_it = |end: &std::ffi::OsStr| end == "d" || end == "requires";
                 if let Some(parent) = self.target.parent().filter(|parent| parent.extension().is_some_and(made_for_it))
                 {
-                    // Fails, as intended, while others have files in it.
+                    // Fails, as intended, while the directory contains other files.
                     let _ = fs::remove_dir(parent);
                 }
                 Ok(())
@@ -158,7 +158,8 @@ fn target(root: &Path, path: &Path) -> Result<PathBuf, Error> {
     Ok(target)
 }
 
-/// A link in an image is relative to the image's root; followed from our root, it would lead to one of our own files.
+/// Checks that no link on the path leads out of `root`. A link in an image is relative to the image's root; followed
+/// from our root, it would lead to one of our own files.
 fn below(root: &Path, path: &Path) -> Result<(), Error> {
     let Ok(root) = fs::canonicalize(root) else { return Ok(()) };
     let parents = path.ancestors().skip(1);

@@ -22,7 +22,7 @@ use crate::secret::Secret;
 pub use crate::version::Version;
 use process::{Output, Program};
 
-/// Argon2 takes seconds by design; on a small machine with many slots, a minute.
+/// Time limit of a call. Argon2 takes seconds by design; on a small machine with many slots, a minute.
 const LIMIT: Duration = Duration::from_secs(300);
 /// Oldest supported release: the first with LUKS2 as its default format.
 const OLDEST: Version = Version(2, 1, 0);

@@ -86,8 +86,8 @@ impl Block {
         self.mapper_uuid().as_deref().and_then(cryptsetup_format).is_some_and(|format| format.starts_with("LUKS"))
     }
 
-    /// The disk below an open volume: its only slave, or that one's slave if it is a part of the volume, as
-    /// dm-integrity is.
+    /// The disk below an open volume: the device that the volume is built on. Devices in between that belong to the
+    /// volume, such as that of dm-integrity, are skipped.
     #[must_use]
     pub fn disk(&self, host: &Host) -> Option<Self> {
         let mut block = self.clone();
@@ -138,7 +138,7 @@ impl Block {
         names(&self.directory).into_iter().filter(is_partition).collect()
     }
 
-    /// The disk that it is a partition of; `None` if it is none.
+    /// The disk of this partition; `None` if this device is not a partition.
     #[must_use]
     pub fn whole_disk(&self) -> Option<Self> {
         let disk = self.directory.join("partition").exists().then(|| self.directory.parent())?;

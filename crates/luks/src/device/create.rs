@@ -132,6 +132,7 @@ impl Creation<'_> {
     /// Creates the volume and verifies each step: the header is read back and judged; the key opens it and another key
     /// does not; the file system is visible inside the volume, and outside only the volume is. `on_step` receives each
     /// result.
+    ///
     /// # Errors
     /// [`Error`].
     pub fn run(&self, key: &Secret, on_step: &mut dyn FnMut(String)) -> Result<Created, Error> {

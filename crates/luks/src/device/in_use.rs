@@ -116,7 +116,7 @@ fn in_use(host: &Host, block: &Block) -> Vec<UsageSign> {
     found
 }
 
-/// Other processes with an open descriptor of it.
+/// Other processes that have the disk open, as far as we may see them.
 fn open_by(host: &Host, current: &Metadata) -> Vec<UsageSign> {
     let this_pid = std::process::id().to_string();
     let is_pid = |name: &OsStr| name != this_pid.as_str() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
@@ -135,7 +135,7 @@ fn open_by(host: &Host, current: &Metadata) -> Vec<UsageSign> {
     found
 }
 
-/// Lines of `fstab` and `crypttab` that name it, also through links.
+/// Lines of `fstab` and `crypttab` that name the disk, also through links.
 fn named(host: &Host, path: &Path) -> Vec<UsageSign> {
     let Ok(current) = fs::metadata(path) else { return Vec::new() };
     let mut found = Vec::new();

@@ -177,7 +177,8 @@ pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Err
     }
 }
 
-/// device-mapper escapes all other characters in `/dev/mapper`, and a name cannot contain a slash.
+/// Accepts a name for `/dev/mapper`: device-mapper escapes all other characters there, and a name cannot contain a
+/// slash.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte);
     let good = !name.is_empty()

@@ -24,7 +24,7 @@ pub use mount::{MountPointGuard, Mounted, Mounting, guard, unmount};
 use crate::Error;
 use process::{Output, Program};
 
-/// `mkfs` on a large disk, or a mount that replays a journal.
+/// Time limit of a system program: enough for `mkfs` on a large disk, or for a mount that replays a journal.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
 
 /// Makes a running systemd reload its units. Without systemd, the next boot does so.

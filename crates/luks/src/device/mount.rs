@@ -31,7 +31,8 @@ pub enum Mounted {
     Now(MountPointGuard),
     /// It was mounted before.
     Before {
-        /// Name of one of the files that lie in plaintext below it; `None` also where the kernel does not show them.
+        /// Name of a file that lies in plaintext below the volume; `None` if there is none, or if the kernel does not
+        /// show such files.
         hidden: Option<OsString>,
     },
 }

@@ -213,7 +213,7 @@ pub enum Error {
         /// The limit in seconds.
         seconds: u64,
     },
-    /// Exit code 2 of cryptsetup.
+    /// The key opens no slot, or not the selected one. Exit code 2 of cryptsetup, which also means "no permission".
     #[error("no key slot of {device} opens with this key")]
     NoSlotOpens {
         /// Path of the device.
@@ -224,7 +224,7 @@ pub enum Error {
     ExcessiveDerivation {
         /// Path of the device.
         device: PathBuf,
-        /// Which part of the header asks for what.
+        /// The part of the header, and the cost that it demands.
         what: String,
     },
     /// cryptsetup failed for another reason.

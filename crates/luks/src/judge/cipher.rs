@@ -47,8 +47,8 @@ pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
     found.into_iter().filter_map(|(code, details)| details.finding(advice(code))).collect()
 }
 
-/// The segments that hold data now, unencrypted ones included, and those that a first encryption which has not begun
-/// will create.
+/// The segments that hold data now, including unencrypted ones. If a first encryption was prepared but has encrypted
+/// nothing yet, also the segments that it will create.
 fn judged(volume: &Volume) -> Vec<&Segment> {
     let mut judged: Vec<&Segment> =
         volume.live().filter(|segment| segment.is_crypt() || segment.kind == "linear").collect();

@@ -73,13 +73,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// The first serious finding about a volume that Sealant made. Its random keys need no costly derivation.
+    /// The first finding of at least high severity about a volume that Sealant created. A cheap key derivation does not
+    /// count: the keys of such a volume are random.
     pub(crate) fn serious(&self) -> Option<&Finding> {
         let is_serious = |finding: &&Finding| finding.severity >= Some(Severity::High) && finding.code != Code::KdfWeak;
         self.findings.iter().find(is_serious)
     }
 
-    /// Whether a finding is at least this severe. A missing header is: nothing that is expected of it holds.
+    /// Whether a finding is at least this severe. Always true if there is no LUKS header.
     #[must_use]
     pub fn reaches(&self, least: Severity) -> bool {
         self.findings.iter().any(|finding| finding.severity.is_none_or(|severity| severity >= least))

@@ -39,7 +39,8 @@ pub struct NewVolumeKey<'p> {
 }
 
 impl<'p> NewVolumeKey<'p> {
-    /// Checks that the key can be read or created. Writes nothing, and leaves standard input, which can be read once.
+    /// Checks that the key can be read or created. Writes nothing, and does not read standard input, which can be read
+    /// only once.
     ///
     /// # Errors
     /// [`Error::KeyToStdin`], [`Error::Exists`], [`Error::Io`].

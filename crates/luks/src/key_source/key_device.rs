@@ -48,7 +48,7 @@ fn mount(device: &Path, directory: &Path, deadline: Instant) -> Result<(), Error
     }
 }
 
-/// Unmounts it now, or as soon as nobody uses it.
+/// Unmounts the device now or, if it is busy, as soon as nobody uses it.
 fn unmount(directory: &Path) {
     let umount = |options: &[&str]| {
         let output = Program::at("umount").args(options).arg(directory).limit(MIN_TIME).output();

@@ -33,7 +33,7 @@ fn run(program: &Path, deadline: Instant) -> Result<Secret, Error> {
     let (sender, received) = channel();
     spawn(move || sender.send(pipe.map(|mut pipe| Secret::read(&mut pipe))));
     let is_success = is_success(&mut running, deadline).map_err(failed)?;
-    // A process that it left behind may still hold the pipe with the key.
+    // A process that the program left behind may still hold the pipe with the key.
     let left = deadline.saturating_duration_since(Instant::now());
     let key = if is_success { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
     running.kill();

@@ -98,7 +98,7 @@ pub(crate) fn read_copy(source: &dyn ReadAt, position: Position) -> CopyState {
     }
 }
 
-/// All bytes of the copy, if magic, version, position and size are right.
+/// Reads all bytes of the copy. The state is returned instead if magic, version, position or size are wrong.
 fn read_whole(source: &dyn ReadAt, position: Position) -> io::Result<Result<Vec<u8>, CopyState>> {
     let damaged = |why: String| Ok(Err(CopyState::Damaged(why)));
     let start = read_bytes(source, position.offset(), BINARY_BYTES)?;
@@ -145,7 +145,7 @@ fn parse(bytes: &[u8]) -> CopyState {
     }
 }
 
-/// The JSON, if the checksum is right and only zeros follow the JSON.
+/// Returns the JSON as text and parsed. Fails unless the checksum is right and only zeros follow the JSON.
 fn checked(bytes: &[u8]) -> Result<(String, Value), String> {
     check_sum(bytes)?;
     let area = bytes.get(BINARY_BYTES..).unwrap_or_default();

@@ -203,8 +203,7 @@ impl Metadata {
     }
 }
 
-/// Tokens belong to other programs, and their content is not checked. Only their type is shown, so it must be
-/// printable.
+/// Whether all text is printable. Tokens belong to other programs; only their type is shown and checked.
 fn is_printable(metadata: &Value) -> bool {
     let Value::Object(sections) = metadata else { return true };
     sections.iter().all(|(name, section)| match section {
@@ -306,7 +305,7 @@ impl DigestJson {
     }
 }
 
-/// Decodes base64. Invalid text stands for itself, so that it still distinguishes one digest from another.
+/// Decodes base64. Invalid text is returned undecoded, so that digests can still be compared.
 fn decode(text: &str) -> Vec<u8> {
     BASE64.decode(text.as_bytes()).unwrap_or_else(|_| text.as_bytes().to_vec())
 }

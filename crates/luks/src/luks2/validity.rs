@@ -89,10 +89,10 @@ fn check_segments(metadata: &Metadata) -> Validity {
     check_apart(live)
 }
 
-/// Live segments do not overlap. The segments of a re-encryption (`backup-…`) describe the same bytes before and after,
-/// so they do not count. Segments need not be in the order of the device: for data that is encrypted or decrypted in
-/// place with a shift, the first part is stored elsewhere, mostly after all others, until it is processed. Source:
-/// `validate_segment_intervals` of cryptsetup; seen with 2.6.1 (`backup-moved-segment`).
+/// Checks that live segments do not overlap. The segments of a re-encryption (`backup-…`) describe the same bytes
+/// before and after, so they do not count. Segments need not be in the order of their offsets: for data that is
+/// encrypted or decrypted in place with a shift, the first part is stored elsewhere, mostly after all others, until it
+/// is processed. Source: `validate_segment_intervals` of cryptsetup; seen with 2.6.1 (`backup-moved-segment`).
 fn check_apart(mut live: Vec<(u32, &SegmentJson)>) -> Validity {
     let last = live.last().map(|(id, _)| *id);
     let open_end = live.iter().find(|(id, segment)| segment.size == Size::Dynamic && Some(*id) != last);
@@ -181,7 +181,7 @@ fn check_areas(metadata: &Metadata, copy_bytes: u64) -> Validity {
     Ok(())
 }
 
-/// An online re-encryption has a slot of its own, and segments that describe the data before and after.
+/// Checks that an online re-encryption has a slot of its own, and segments that describe the data before and after.
 fn check_reencryption(metadata: &Metadata) -> Validity {
     let requirements = &metadata.config.requirements.mandatory;
     let marks = requirements.iter().filter(|name| is_reencryption(name) && name.starts_with("online")).count();

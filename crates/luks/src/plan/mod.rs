@@ -1,5 +1,5 @@
-//! Plans how to move a server's files to an encrypted disk, with reasons. Pure: depends only on what was read about
-//! paths, disk, processor and programs.
+//! Plans how to move a server's files to an encrypted disk, with reasons. A plan depends only on [`PlanInput`]: facts
+//! about paths, disk, processor and programs.
 
 mod parameters;
 mod steps;
@@ -79,7 +79,7 @@ pub struct Machine {
 }
 
 impl Disk {
-    /// Reads what can be known of the disk at `device`.
+    /// Reads the facts about the disk at `device`, as far as they can be determined.
     ///
     /// # Errors
     /// [`Error`] if it cannot be examined.

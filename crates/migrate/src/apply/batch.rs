@@ -1,7 +1,7 @@
-//! Changes that are applied together: of each row only the last image.
+//! Batches of changes: of each row, only the newest image is applied.
 //!
-//! Images are whole, and the order is the log's, so applying a batch a second time, or one that begins earlier, ends in
-//! the same rows.
+//! Images are whole rows in the order of the log. A batch that is applied twice, or that begins earlier, therefore
+//! leaves the same rows.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;
 pub(crate) struct ChangeBatch {
     /// By the number of the table.
     pub(crate) tables: HashMap<usize, Images>,
-    /// Chunks that were compared, and changed since then.
+    /// Chunks that were compared, and have changed since then.
     pub(crate) touched: Vec<(usize, u64)>,
     /// Number of changes, superseded ones included.
     pub(crate) changes: u64,
@@ -51,8 +51,8 @@ impl ChangeBatch {
         }
     }
 
-    /// Forgets the changes, which the stream delivers again. The chunks stay: they are no longer watched, so the next
-    /// delivery does not note them.
+    /// Forgets the changes: the stream delivers them again. Keeps the touched chunks: they are no longer watched, so
+    /// the second delivery would not note them.
     pub(crate) fn forget_changes(&mut self) {
         let touched = std::mem::take(&mut self.touched);
         let oldest = self.oldest.filter(|_| !touched.is_empty());
@@ -63,7 +63,7 @@ impl ChangeBatch {
         self.rows == 0 && self.touched.is_empty()
     }
 
-    /// Whether it must be applied now.
+    /// Whether the batch has reached a limit and must be applied now.
     pub(crate) fn is_full(&self, limits: &BatchLimits) -> bool {
         self.rows >= limits.rows || self.bytes >= limits.bytes || self.age() >= limits.age
     }
@@ -73,11 +73,11 @@ impl ChangeBatch {
     }
 }
 
-/// What a row takes besides its image: its key, twice, and its place in the table.
+/// Memory for a row besides its image: the key, twice, and the entry in the hash table.
 const OVERHEAD_BYTES: usize = 160;
 
-/// A row as literals in brackets, for the columns of [`MovedTable::column_list`]. Numbers in JSON are as the source
-/// prints them, because its other rows are copied as it prints them.
+/// A row as literals in brackets, for the columns of [`MovedTable::column_list`]. Numbers in JSON are written as the
+/// source prints them, because copied rows contain them in that form.
 ///
 /// # Errors
 /// The column, and why it cannot be written.
@@ -111,7 +111,7 @@ mod tests {
         (batch.changes, batch.rows, batch.oldest) = (1, 1, Some(Instant::now()));
         batch.forget_changes();
         assert_eq!((batch.touched.as_slice(), batch.changes, batch.tables.len()), (&[(0, 7)][..], 0, 0));
-        // Not empty and not forever young, so that it is applied.
+        // The batch is not empty and older than the limit, so it is applied.
         let limits = BatchLimits { rows: 100, bytes: 100, age: Duration::ZERO };
         assert!(!batch.is_empty() && batch.is_full(&limits) && batch.oldest.is_some());
         batch.touched.clear();

@@ -1,16 +1,16 @@
-//! Writes a batch to the target, with the position behind it, in one transaction.
+//! Writes a batch to the target, together with the log position after it, in one transaction.
 
 use server::Connection;
 
 use super::batch::{ChangeBatch, Images};
 use crate::{Error, Server, Side, collision, link, moved_table::MovedTable, position::Position, state};
 
-/// Length from which on a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
+/// Length in bytes after which a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;
-/// Number of rows of a statement: servers limit the memory of a condition with many alternatives.
+/// Largest number of rows in a statement: servers limit the memory for a condition with many alternatives.
 const ROWS: usize = 1000;
 
-/// The connection that applies.
+/// Applies batches over a connection to the target.
 #[derive(Debug)]
 pub(crate) struct Writer<'m> {
     target: Connection,
@@ -23,10 +23,10 @@ impl<'m> Writer<'m> {
         Ok(Self { target: link::target(server)?, tables, epoch })
     }
 
-    /// Applies a batch. The target has everything before `position` then.
+    /// Applies a batch. The target then has everything before `position`.
     ///
     /// # Errors
-    /// [`Error::Server`], [`Error::ApplyWarnings`]: nothing was applied, or everything.
+    /// [`Error::Server`], [`Error::ApplyWarnings`]. Either the whole batch was applied or nothing.
     pub(crate) fn apply(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
         collision::repeat(self, |this| &mut this.target, |this| this.transaction(batch, position))
     }
@@ -34,7 +34,7 @@ impl<'m> Writer<'m> {
     fn transaction(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
         self.send(b"START TRANSACTION")?;
         state::require_epoch(&mut self.target, self.epoch)?;
-        // In the same order each time, so that two transactions do not wait for each other.
+        // Tables in a fixed order, so that two transactions do not deadlock.
         let mut numbers: Vec<_> = batch.tables.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
@@ -49,7 +49,7 @@ impl<'m> Writer<'m> {
         self.send(b"COMMIT").map(drop)
     }
 
-    /// Rows that are gone first: another row may have their unique values now.
+    /// Deletes rows first: a row that is stored may have taken over a unique value of a deleted one.
     fn table(&mut self, table: &MovedTable, images: &Images) -> Result<(), Error> {
         let mut rows: Vec<_> = images.iter().collect();
         rows.sort_by_key(|(key, _)| *key);
@@ -80,7 +80,7 @@ impl<'m> Writer<'m> {
         }
     }
 
-    /// Returns the number of warnings.
+    /// Executes a statement and returns the number of warnings.
     fn send(&mut self, statement: &[u8]) -> Result<u16, Error> {
         let executed = self.target.execute(statement).map_err(Error::at(Side::Target))?;
         Ok(executed.warnings)

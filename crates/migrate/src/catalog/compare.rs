@@ -3,8 +3,8 @@
 use super::{Catalog, Structure, TableName};
 use crate::difference::Difference;
 
-/// The differences of the source's tables from those of the same names at the target. Tables that only the target has
-/// are none.
+/// Compares each table of the source with the target's table of the same name. Tables that only the target has are not
+/// differences.
 #[must_use]
 pub fn differences(source: &Catalog, target: &Catalog) -> Vec<Difference> {
     let mut found = Vec::new();

@@ -22,7 +22,7 @@ pub enum Encrypt {
     /// Every InnoDB table.
     #[default]
     All,
-    /// Those that are encrypted at the source.
+    /// The tables that are encrypted at the source.
     AsSource,
 }
 
@@ -33,26 +33,26 @@ impl Encrypt {
         table.is_innodb() && (self == Self::All || table.encrypted)
     }
 
-    /// Whether anything at the target is to be encrypted: its log and its state have to be encrypted then as well.
+    /// Whether any table is to be encrypted at the target. Its binary log and its state must be encrypted then, too.
     #[must_use]
     pub fn requires_any<'t>(self, tables: impl IntoIterator<Item = &'t Table>) -> bool {
         self == Self::All || tables.into_iter().any(|table| table.encrypted)
     }
 }
 
-/// A definition is accepted unchanged or refused: no other engine, dates and zeros as the source has them, keys in
-/// any order.
+/// Session settings under which the target accepts a definition unchanged or refuses it: it does not replace the
+/// engine, it keeps the source's dates and zeros, and tables may be created in any order in spite of foreign keys.
 const SESSION: [&str; 4] = [
     "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
     "SET SESSION foreign_key_checks = 0",
     "SET SESSION innodb_strict_mode = ON",
-    // Only MySQL from 8.0.30 has it.
+    // Exists in MySQL 8.0.30 and later.
     "SET SESSION sql_generate_invisible_primary_key = OFF",
 ];
 
-/// Creates the schemas and tables that the target lacks, with all indexes and foreign keys, and reads them back. A
-/// table that exists already stays as it is, so that an interrupted creation can be repeated; preflight refuses it
-/// before the first one.
+/// Creates the schemas and tables that the target lacks, with all indexes and foreign keys, and reads them back. Leaves
+/// existing tables as they are, so that an interrupted call can be repeated; preflight refuses existing tables before
+/// the first call.
 ///
 /// # Errors
 /// [`Error::Server`]; [`Error::Definition`] if a definition cannot be read; [`Error::Structure`] if a table differs
@@ -61,7 +61,7 @@ pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Re
     let failed = |error| Error::Server { side: Side::Target, error };
     let version = describe(target).map_err(failed)?.version;
     let session = SESSION.into_iter().map(str::to_owned);
-    // A target that does not have it creates tables with another collation, which the comparison refuses.
+    // A target without this variable creates tables with another collation, which the comparison refuses.
     for statement in session.chain([set_utf8mb4_collation(&source.utf8mb4_collation)]) {
         match target.query(&statement) {
             Ok(_) | Err(server::Error::Server { .. }) => {}
@@ -115,7 +115,7 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     }
     let options = options(&tokens);
     let mut changed = statement.to_owned();
-    // From the end, so that the offsets before stay right.
+    // From the end to the start, so that earlier offsets stay valid.
     match option(options, "ENCRYPTION") {
         Some(value) if encrypted => changed.replace_range(value.start..value.end(), "'Y'"),
         None if encrypted => {
@@ -128,7 +128,7 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     Some(changed)
 }
 
-/// Tables that should be encrypted and are not.
+/// Tables that must be encrypted at the target and are not.
 pub(crate) fn less_encrypted<'c>(
     source: &'c Catalog,
     target: &'c Catalog,

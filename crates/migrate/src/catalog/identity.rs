@@ -9,12 +9,12 @@ pub(super) struct IndexPart {
     pub(super) unique: bool,
     /// `None` for an expression.
     pub(super) column: Option<String>,
-    /// Whether the index has only a prefix of the value.
+    /// Whether the index contains only a prefix of the value.
     pub(super) prefix: bool,
 }
 
-/// The primary key, or else the first unique key by name whose columns cannot be NULL. A key over an expression or
-/// a prefix does not count: another row may have the same value in that column.
+/// The primary key, or else the first unique key, by name, whose columns cannot be NULL. Keys over an expression or a
+/// prefix do not count: two rows can have the same value in such a column.
 pub(super) fn identity(columns: &[Column], parts: &[IndexPart]) -> Option<Identity> {
     let mut indexes: Vec<&[IndexPart]> = parts.chunk_by(|one, next| one.index == next.index).collect();
     indexes.sort_by_key(|parts| parts.first().map(|part| (part.index != "PRIMARY", part.index.clone())));
@@ -91,7 +91,7 @@ mod tests {
             let columns = [column("id", "int", None, false), column("a", data_type, collation, false)];
             let found = identity(&columns, &[part("PRIMARY", "id"), part("PRIMARY", "a")]).unwrap();
             assert_eq!(found.comparable, comparable, "{data_type} {collation:?}");
-            // A plan and a run agree.
+            // The plan and the run accept the same keys.
             let table = Table { columns: columns.to_vec(), identity: Some(found), ..testing::table("t") };
             assert_eq!(KeyColumns::from_table(&table, "t").is_ok(), comparable, "{data_type} {collation:?}");
         }

@@ -1,7 +1,7 @@
-//! The tables of a server, with what a migration needs to know of them.
+//! The tables of a server, with everything that a migration needs to know about them.
 //!
 //! - [`read()`] asks a server for everything;
-//! - [`create()`] creates the same tables in another server, and compares both catalogues.
+//! - [`create()`] creates the same tables on another server, and compares both catalogues.
 
 mod compare;
 mod create;
@@ -29,7 +29,7 @@ pub type TableName = (String, String);
 /// The structure of those user schemas that a filter selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
-    /// The collation of columns of `utf8mb4` whose definitions name none.
+    /// Collation of `utf8mb4` columns whose definitions name no collation.
     pub utf8mb4_collation: String,
     /// Schemas, by name.
     pub schemas: Vec<Schema>,
@@ -39,7 +39,7 @@ pub struct Catalog {
     pub foreign_keys: Vec<ForeignKey>,
     /// Views, triggers, routines and events of these schemas.
     pub code: Vec<Code>,
-    /// What is neither a base table nor a view, such as a sequence: type and name.
+    /// Objects that are neither base tables nor views, such as sequences: type and name.
     pub others: Vec<(String, TableName)>,
     /// Every attribute of each table, to compare it with another server's.
     pub structure: std::collections::BTreeMap<TableName, Structure>,
@@ -48,7 +48,7 @@ pub struct Catalog {
 /// A schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// Name.
+    /// Name of the schema.
     pub name: String,
     /// Default character set of new tables.
     pub charset: String,
@@ -65,15 +65,15 @@ pub struct ForeignKey {
     pub name: String,
     /// The referencing table.
     pub table: TableName,
-    /// Its columns, in the order of the key.
+    /// The referencing columns, in the order of the key.
     pub columns: Vec<String>,
     /// The referenced table.
     pub parent: TableName,
-    /// The columns there.
+    /// The referenced columns, in the same order.
     pub parent_columns: Vec<String>,
     /// What an update of the parent does: `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL`, `SET DEFAULT`.
     pub on_update: String,
-    /// What a deletion of the parent does.
+    /// What a deletion of the parent does; the same words.
     pub on_delete: String,
 }
 
@@ -90,11 +90,11 @@ impl ForeignKey {
 pub struct Code {
     /// `view`, `trigger`, `procedure`, `function` or `event`.
     pub kind: String,
-    /// Schema.
+    /// Schema that contains it.
     pub schema: String,
-    /// Name.
+    /// Name within the schema.
     pub name: String,
-    /// The table of a trigger.
+    /// The table that a trigger belongs to; `None` for other code.
     pub table: Option<String>,
     /// The account with whose privileges it runs: `user@host`.
     pub definer: String,
@@ -103,19 +103,19 @@ pub struct Code {
 /// A base table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Schema.
+    /// Schema that contains the table.
     pub schema: String,
-    /// Name.
+    /// Name within the schema.
     pub name: String,
     /// Storage engine, as the server spells it.
     pub engine: String,
     /// Columns in the order of the table, invisible and generated ones included.
     pub columns: Vec<Column>,
-    /// The key that distinguishes its rows; `None` without one that is unique and not NULL.
+    /// The key that distinguishes its rows; `None` if no unique key is NOT NULL.
     pub identity: Option<Identity>,
     /// Whether it is encrypted, according to the server's list of tablespaces.
     pub encrypted: bool,
-    /// Estimated number of rows.
+    /// Number of rows, as the server estimates it.
     pub rows: u64,
     /// Estimated size of data and indexes in bytes.
     pub bytes: u64,
@@ -146,19 +146,19 @@ impl Table {
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name.
+    /// Name of the column.
     pub name: String,
     /// Type with its attributes, as `COLUMN_TYPE` of `information_schema`: `int unsigned`.
     pub column_type: String,
     /// Type without attributes, as `DATA_TYPE`: `int`.
     pub data_type: String,
-    /// Character set of text.
+    /// Character set of a text column; `None` for other types.
     pub charset: Option<String>,
-    /// Collation of text.
+    /// Collation of a text column; `None` for other types.
     pub collation: Option<String>,
     /// Whether it can be NULL.
     pub nullable: bool,
-    /// Whether the server computes it; it cannot be written then.
+    /// Whether the server computes it, so that it cannot be written.
     pub generated: bool,
     /// Whether `SELECT *` omits it.
     pub invisible: bool,
@@ -171,6 +171,6 @@ pub struct Identity {
     pub index: String,
     /// Positions in [`Table::columns`], in the order of the index.
     pub columns: Vec<usize>,
-    /// Whether this program can compare rows by it in the order of the server's index.
+    /// Whether this program can sort keys exactly as the server's index does.
     pub comparable: bool,
 }

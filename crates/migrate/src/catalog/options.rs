@@ -2,7 +2,7 @@
 
 use server::sql::{self, Syntax, Token};
 
-/// The tokens of a statement as servers show it; `None` if a quote is not closed.
+/// The tokens of a statement that a server has printed; `None` if a quote is not closed.
 pub(super) fn tokens(statement: &str) -> Option<Vec<Token<'_>>> {
     sql::tokens(statement, Syntax::default()).collect::<Result<_, _>>().ok()
 }
@@ -32,8 +32,8 @@ fn after_columns<'t, 's>(tokens: &'t [Token<'s>]) -> &'t [Token<'s>] {
     &[]
 }
 
-/// Where the table or one of its partitions is, if not in a tablespace of its own in the data directory: `tablespace
-/// ts`, `directory /srv/`.
+/// Where the table or one of its partitions is stored, as `tablespace ts` or `directory /srv/`; `None` if it has its
+/// own tablespace in the data directory.
 #[must_use]
 pub fn placement(create: &str) -> Option<String> {
     let tokens = tokens(create)?;
@@ -44,7 +44,7 @@ pub fn placement(create: &str) -> Option<String> {
     tablespace.map(|name| format!("tablespace {name}")).or_else(directory)
 }
 
-/// The value of an option such as `ENCRYPTION='Y'`: its token.
+/// The token with the value of an option such as `ENCRYPTION='Y'`.
 pub(super) fn option<'s>(options: &[Token<'s>], name: &str) -> Option<Token<'s>> {
     let position = options.iter().position(|token| token.is_word(name))?;
     options.iter().skip(position.saturating_add(1)).find(|token| !token.is_symbol("=")).copied()

@@ -5,7 +5,7 @@ use super::Column;
 /// How values of a column are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Numbers without a fraction, BIT among them.
+    /// Integers, BIT among them.
     Integer,
     /// DECIMAL.
     Decimal,
@@ -15,7 +15,7 @@ pub(crate) enum Order {
     Moment,
     /// VARBINARY, and BINARY filled up with zero bytes to this length.
     Bytes {
-        /// 0 for VARBINARY.
+        /// Length in bytes; 0 for VARBINARY.
         length: usize,
     },
     /// BIT, which servers send as bytes.
@@ -23,8 +23,8 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// The order of a column; `None` if only the server can tell. This alone decides whether a key is comparable. The
-    /// texts of FLOAT and DOUBLE are not exact.
+    /// The order of a column; `None` if only the server can compare its values, as for FLOAT and DOUBLE, whose texts
+    /// are not exact. This alone decides whether a key is comparable.
     #[must_use]
     pub(crate) fn from_column(column: &Column) -> Option<Self> {
         Some(match column.data_type.as_str() {

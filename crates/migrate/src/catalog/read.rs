@@ -18,8 +18,8 @@ use super::{
 /// Values of `type` that are base tables.
 const BASE_TABLES: [&str; 2] = ["BASE TABLE", "SYSTEM VERSIONED"];
 
-/// Reads what the filter selects. Needs SELECT on the tables, PROCESS for the tablespaces, and SHOW VIEW, TRIGGER and
-/// EVENT for the code: what the account may not see is missing from the result.
+/// Reads the catalogue of the schemas and tables that the filter selects. Needs SELECT on the tables, PROCESS for the
+/// tablespaces, and SHOW VIEW, TRIGGER and EVENT for the code. The result omits what the account may not see.
 ///
 /// # Errors
 /// Those of [`Connection::query`].

@@ -1,4 +1,4 @@
-//! Every attribute of a table, as names and values that two servers can be compared by.
+//! Every attribute of a table, as names and values that can be compared between two servers.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use server::Rows;
 
 use super::TableName;
 
-/// The attributes of a table and of its columns, indexes and foreign keys, each by its object: `column id` has
+/// The attributes of a table and of its columns, indexes and foreign keys, grouped by object: `column id` has
 /// `column_type` `int unsigned`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Structure {
@@ -14,10 +14,10 @@ pub struct Structure {
     pub objects: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Attributes that change with the rows, or that a migration changes.
+/// Attributes that change with the rows, and so are not compared.
 const VOLATILE: [&str; 2] = ["rows", "bytes"];
 
-/// The first columns of every result name the table; they are not attributes.
+/// Number of columns at the start of each result that name the table; they are not attributes.
 const NAME_COLUMNS: usize = 2;
 
 /// Collects results by table.
@@ -27,8 +27,8 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Adds a result whose first columns are schema and table. Objects are `kind`, and the value of the column `name`
-    /// if there is one; several rows of an object are numbered.
+    /// Adds a result whose first columns are schema and table. An object's name is `kind` and the value of the column
+    /// `name`, if there is such a column. Further rows of the same object are numbered.
     pub(super) fn add(&mut self, kind: &str, name: Option<&str>, rows: &Rows) {
         let name = name.and_then(|name| rows.column(name));
         for row in &rows.rows {
@@ -48,7 +48,7 @@ impl Collector {
 }
 
 impl Structure {
-    /// The object's name, or the same with the next free number.
+    /// The name of the object; with a number if that name is taken.
     fn free(&self, object: &str) -> String {
         let numbered = (2..).map(|number: u32| format!("{object} part {number}"));
         std::iter::once(object.to_owned())
@@ -58,12 +58,12 @@ impl Structure {
     }
 }
 
-/// The value in the spelling of the newest versions.
+/// The value as the newest versions spell it.
 fn normal(attribute: &str, value: &str) -> String {
     match attribute {
         "options" => without_encryption(value),
         "column_type" => without_display_width(value),
-        // To InnoDB both are the same. MySQL before 8.0 shows this one where a definition says nothing.
+        // InnoDB treats both alike. MySQL before 8.0 shows RESTRICT where the definition names no action.
         "on_update" | "on_delete" if value == "RESTRICT" => "NO ACTION".to_owned(),
         "charset" if value == "utf8" => "utf8mb3".to_owned(),
         "collation" => value.strip_prefix("utf8_").map_or_else(|| value.to_owned(), |rest| format!("utf8mb3_{rest}")),
@@ -71,8 +71,8 @@ fn normal(attribute: &str, value: &str) -> String {
     }
 }
 
-/// MySQL 8.0 says `DEFAULT_GENERATED` of a column whose default is the time; older ones have no other default that is
-/// computed. A text column with that value is not a time, so it keeps what the server says.
+/// Removes `DEFAULT_GENERATED`, by which MySQL 8.0 marks a default such as `CURRENT_TIMESTAMP`. Older versions have no
+/// other computed default. A text column keeps the mark: its default is not a time.
 fn without_generated_time(attributes: &mut BTreeMap<String, String>) {
     const GENERATED: &str = "DEFAULT_GENERATED";
     let is = |name: &str, starts: &[&str]| {
@@ -86,7 +86,7 @@ fn without_generated_time(attributes: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Encryption is judged by the tablespace, not by the option.
+/// Removes ENCRYPTION from the options: the list of tablespaces decides whether a table is encrypted.
 fn without_encryption(options: &str) -> String {
     let kept = options.split_whitespace().filter(|word| !word.to_ascii_uppercase().starts_with("ENCRYPT"));
     kept.collect::<Vec<_>>().join(" ")

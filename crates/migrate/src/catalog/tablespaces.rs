@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use innodb::file_name;
 use server::{Connection, Error, Flavor, ServerVersion, dialect};
 
-/// Separates a table's name from that of its partition.
+/// Separator between the names of a table and of its partition.
 const PARTITION: &str = "#p#";
 
 /// The tablespaces of a server: whether each is encrypted, by `schema/table` or by its own name.
@@ -25,7 +25,7 @@ impl TablespaceEncryption {
             let Some(name) = rows.value(row, "name") else { continue };
             let encrypted = rows.value(row, "encrypted") == Some("Y");
             let name = if encoded { decoded(name) } else { name.to_owned() };
-            // All partitions of a table must be encrypted. A table's own name may look like a partition's.
+            // A table is encrypted if all its partitions are. A table's own name may look like a partition's.
             let table = of_table(&name);
             for name in [Some(name.clone()), (table != name).then_some(table)].into_iter().flatten() {
                 spaces.encrypted.entry(name).and_modify(|all| *all &= encrypted).or_insert(encrypted);
@@ -47,7 +47,7 @@ fn decoded(name: &str) -> String {
     name.split('/').map(file_name::decoded).collect::<Vec<_>>().join("/")
 }
 
-/// `schema/table` of a table's or partition's tablespace.
+/// `schema/table` for the tablespace of a table or of a partition.
 fn of_table(space: &str) -> String {
     // Older versions write `#P#`.
     let lower = space.to_ascii_lowercase();

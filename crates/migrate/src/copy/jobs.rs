@@ -1,4 +1,4 @@
-//! Which chunk is read next, and how large it is.
+//! Decides which chunk is read next, and how large it is.
 
 use std::{ops::ControlFlow, sync::Mutex, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// Rows of the first chunk of a table.
 const FIRST_ROWS: u64 = 1000;
-/// Longest read of a chunk: the source keeps old versions of rows for as long.
+/// Longest read of a chunk: meanwhile the source keeps old versions of rows for its snapshot.
 const READ_TIME: Duration = Duration::from_secs(2);
 
 /// A chunk to copy.
@@ -27,16 +27,16 @@ pub(crate) struct Job<'m> {
     pub(crate) barrier: Barrier,
 }
 
-/// What is known of a table while it is copied.
+/// How a table is divided into chunks while it is copied.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
     /// Rows of the next chunk.
     rows: u64,
-    /// Whether a thread looks for the end of the next chunk.
+    /// Whether a thread is looking for the end of the next chunk.
     busy: bool,
 }
 
-/// Hands out the chunks of all tables: those of the largest table first.
+/// Hands out the chunks of all tables, the largest table first.
 #[derive(Debug)]
 pub(crate) struct Jobs<'m> {
     tables: &'m [MovedTable],
@@ -54,12 +54,12 @@ impl<'m> Jobs<'m> {
         Self { tables, order, progress, chunk_bytes, shared }
     }
 
-    /// All tables, by their numbers.
+    /// All tables, indexed by number.
     pub(crate) const fn tables(&self) -> &'m [MovedTable] {
         self.tables
     }
 
-    /// The next chunk, in flight from now on; `None` when every row is at the target.
+    /// Takes the next chunk and marks it as in flight. `None` when every row is at the target.
     pub(crate) fn next(&self, source: &mut Connection) -> Result<Option<Job<'m>>, Error> {
         loop {
             if let Some(job) = self.begin_waiting() {
@@ -81,7 +81,7 @@ impl<'m> Jobs<'m> {
         }
     }
 
-    /// Begins the first chunk that waits.
+    /// Takes the first waiting chunk.
     fn begin_waiting(&self) -> Option<Job<'m>> {
         let mut state = self.shared.lock();
         for number in &self.order {
@@ -95,7 +95,7 @@ impl<'m> Jobs<'m> {
         None
     }
 
-    /// A table whose next chunk nobody looks for.
+    /// Claims a table whose next chunk no other thread is looking for.
     fn claim(&self) -> Option<(&'m MovedTable, Option<Key>, u64)> {
         let state = self.shared.lock();
         let mut progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -127,7 +127,8 @@ impl<'m> Jobs<'m> {
         upto.map(drop)
     }
 
-    /// Sizes the next chunks of a table by one that was read: at most half as large again.
+    /// Adjusts the size of a table's next chunks to the time and bytes of a chunk that was read: at most half as large
+    /// again.
     pub(crate) fn note(&self, table: &MovedTable, rows: u64, bytes: usize, time: Duration) {
         let mut all = self.table_progress();
         let Some(progress) = all.get_mut(table.number) else { return };
@@ -144,7 +145,7 @@ impl<'m> Jobs<'m> {
     }
 }
 
-/// The identity at which the next chunk ends; `None` for the end of the table.
+/// The identity at which the next chunk ends; `None` at the end of the table.
 pub(crate) fn boundary(
     connection: &mut Connection,
     side: Side,

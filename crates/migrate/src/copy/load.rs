@@ -5,7 +5,7 @@ use server::{Connection, Executed, error_code};
 use super::read::ChunkRows;
 use crate::{Error, Server, Side, chunk_map::Copied, collision, link, shared::Shared, state};
 
-/// A thread that loads.
+/// Loads chunks over a connection to the target.
 pub(crate) struct Loader<'m> {
     target: Connection,
     shared: &'m Shared,
@@ -16,11 +16,11 @@ impl<'m> Loader<'m> {
         Ok(Self { target: link::target(server)?, shared })
     }
 
-    /// Loads a chunk. Its changes are applied from now on.
+    /// Loads a chunk. From then on, changes of its rows are applied.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`] if its range was not empty, [`Error::Load`] if the target changed a value: nothing was
-    /// stored then.
+    /// [`Error::NotEmpty`] if the target already has rows in its range, [`Error::Load`] if the target changed a value.
+    /// Nothing was stored then.
     pub(crate) fn load(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         collision::repeat(self, |this| &mut this.target, |this| this.transaction(content))?;
         let bytes = u64::try_from(content.file.len()).unwrap_or(u64::MAX);
@@ -42,7 +42,7 @@ impl<'m> Loader<'m> {
         self.query("COMMIT")
     }
 
-    /// Begins a transaction, and sees to it that the range is empty.
+    /// Begins a transaction, and checks that the target has no rows in the range.
     fn begin(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         self.query("START TRANSACTION")?;
         state::require_epoch(&mut self.target, self.shared.epoch)?;
@@ -53,8 +53,8 @@ impl<'m> Loader<'m> {
         if found.rows.is_empty() { Ok(()) } else { Err(Error::NotEmpty { table: table.shown.clone() }) }
     }
 
-    /// A row of the chunk has a unique value that another row, outside of the chunk, has given up meanwhile: its change
-    /// is in the log, but not applied yet. That row is replaced; its newer image comes with the log.
+    /// Loads a chunk that collides with a row outside of it: that row has given up a unique value at the source, but
+    /// the change was not applied yet. Replaces the row; its newer image follows in the log.
     fn replace(&mut self, content: &ChunkRows<'_>, plain: Executed) -> Result<(), Error> {
         let code = self.first_warning()?;
         if code != error_code::DUPLICATE_ENTRY {
@@ -70,13 +70,13 @@ impl<'m> Loader<'m> {
         Err(refused(content, loaded, code))
     }
 
-    /// `LOAD DATA LOCAL` turns duplicates and truncated values into warnings, even in strict mode.
+    /// Sends the rows. `LOAD DATA LOCAL` turns duplicates and truncated values into warnings, even in strict mode.
     fn send(&mut self, content: &ChunkRows<'_>, duplicates: &str) -> Result<Executed, Error> {
         let statement = content.table.load(duplicates);
         self.target.load_data(statement.as_bytes(), &content.file).map_err(Error::at(Side::Target))
     }
 
-    /// The number of the first warning. Not its message, which can have a value.
+    /// The error number of the first warning. The message is left out, since it can contain a value.
     fn first_warning(&mut self) -> Result<u16, Error> {
         let warnings = self.target.query("SHOW WARNINGS LIMIT 1").map_err(Error::at(Side::Target))?;
         Ok(warnings.value(0, "Code").and_then(|code| code.parse().ok()).unwrap_or(0))

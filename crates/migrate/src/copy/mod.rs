@@ -23,10 +23,10 @@ use crate::{Error, moved_table::MovedTable, settings::Settings, shared::Shared};
 const POLL: Duration = Duration::from_millis(100);
 const QUEUE_POLL: Duration = Duration::from_millis(5);
 
-/// Copies every row that is not at the target yet. Returns when all are, or the run has ended.
+/// Copies every row that is not at the target yet. Returns when all rows are copied, or the run has ended.
 ///
 /// # Errors
-/// [`Error`] of the first thread that failed.
+/// The error of the first thread that failed.
 pub(crate) fn copy(
     settings: &Settings,
     shared: &Shared,
@@ -34,7 +34,7 @@ pub(crate) fn copy(
     watch: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
     let jobs = Jobs::new(tables, settings.chunk_bytes, shared);
-    // One chunk waits for a loader: memory is that of the readers, the loaders and this one.
+    // Only one chunk waits for a loader, so memory is limited to the chunks of the readers, the loaders and this queue.
     let (sender, receiver) = sync_channel(1);
     let receiver = Mutex::new(receiver);
     thread::scope(|threads| {
@@ -66,7 +66,7 @@ fn read_all<'m>(
 ) -> Result<(), Error> {
     let mut reader = Reader::open(&settings.source, shared, jobs, settings.chunk_bytes)?;
     while let Some(mut content) = reader.next()? {
-        // Not a wait without end: the loaders may have failed.
+        // Does not block: if all loaders have failed, nobody would take the chunk.
         while let Err(full) = sender.try_send(content) {
             let TrySendError::Full(back) = full else { return Err(Error::Stopped) };
             content = back;

@@ -1,7 +1,7 @@
 //! Reads a chunk of the source into memory, as the content of a file for `LOAD DATA`.
 //!
-//! A chunk is read whole, so that the source's snapshot lasts for the time of the read alone, however slow the target
-//! is.
+//! A chunk is read completely before it is loaded, so that the source's snapshot lasts only for the read, even if the
+//! target is slow.
 
 use std::{ops::ControlFlow, time::Instant};
 
@@ -24,7 +24,7 @@ pub(crate) struct ChunkRows<'m> {
     pub(crate) file: Zeroizing<Vec<u8>>,
 }
 
-/// A thread that reads.
+/// Reads chunks over a connection to the source.
 pub(crate) struct Reader<'m> {
     server: &'m Server,
     source: Connection,
@@ -43,7 +43,7 @@ impl<'m> Reader<'m> {
         Ok(Self { server, source: shared.source(server)?, shared, jobs, chunk_bytes })
     }
 
-    /// The next chunk; `None` when every row is at the target.
+    /// Reads the next chunk; `None` when every row is at the target.
     pub(crate) fn next(&mut self) -> Result<Option<ChunkRows<'m>>, Error> {
         let Some(job) = self.jobs.next(&mut self.source)? else { return Ok(None) };
         wait_until_visible(&mut self.source, self.shared, self.jobs.tables(), &job.barrier)?;
@@ -53,7 +53,7 @@ impl<'m> Reader<'m> {
     fn read(&mut self, job: Job<'m>) -> Result<ChunkRows<'m>, Error> {
         let Job { table, mut chunk, .. } = job;
         let began = Instant::now();
-        // Twice the size: chunks are sized by those before them, so some are larger.
+        // Chunks are sized by the chunks before them, so a chunk may reach twice the size.
         let limit = self.chunk_bytes.saturating_mul(2);
         let mut file = Zeroizing::new(Vec::with_capacity(self.chunk_bytes));
         let mut rows = 0_u64;
@@ -69,7 +69,7 @@ impl<'m> Reader<'m> {
             ControlFlow::Break(())
         });
         if !whole.map_err(Error::at(Side::Source))? {
-            // The connection still sends, so it is given up.
+            // The server is still sending rows on this connection, so it is replaced.
             self.source = self.shared.source(self.server)?;
             let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
             if chunk.upto.as_ref() != Some(&last) {

@@ -9,7 +9,7 @@ use crate::{Error, STATE_SCHEMA, Side};
 /// Permits `LOAD DATA LOCAL` at the target.
 pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
 
-/// Options that other verbs have once; here each has the name of a side before its own.
+/// Prefixes of options that other commands have once. A migration has them for each side, as in `--source-user`.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
 
 impl Error {
@@ -84,7 +84,7 @@ impl Error {
         matches!(self, Self::MissingGrant { .. })
     }
 
-    /// Whether the program refused for safety, although it could continue.
+    /// Whether the program refused to continue for safety.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
         match self {
@@ -103,7 +103,7 @@ impl Error {
     }
 }
 
-/// What to do about an error of the server on this side.
+/// What to do about an error of the server at this end.
 fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
     Some(match error {
         server::Error::AccessDenied { .. } => format!(
@@ -132,7 +132,7 @@ fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
     })
 }
 
-/// The hint with the options' names for this side.
+/// The hint, with the names that its options have for this side.
 fn of_side(side: Side, hint: &str) -> String {
     OPTIONS.iter().fold(hint.to_owned(), |hint, option| {
         hint.replace(option, &format!("--{side}-{}", option.trim_start_matches('-')))

@@ -26,43 +26,43 @@ pub enum Error {
     /// The stream of the source's log failed.
     #[error("source: {0}")]
     Stream(#[source] binlog::Error),
-    /// Nothing was given by which the server could be verified; it was not contacted.
+    /// No option says how to verify the server, so it was not contacted.
     #[error("{side}: {endpoint} cannot be verified: neither a CA nor a fingerprint is given")]
     Unverified {
         /// `source` or `target`.
         side: Side,
-        /// Its address.
+        /// The server's address.
         endpoint: String,
     },
-    /// A server's definition of a table is not one that this program can read.
+    /// This program cannot read a server's definition of a table.
     #[error("source: {table}: its definition cannot be read")]
     Definition {
         /// `schema.table`.
         table: String,
     },
-    /// Tables of the target are not as those of the source.
+    /// Tables of the target differ from those of the source.
     #[error("target: {}", described(differences))]
     Structure {
         /// What differs.
         differences: Vec<Difference>,
     },
-    /// The source's log cannot be followed.
+    /// A setting of the source makes it impossible to follow its log.
     #[error("source: {variable} is {found}, and not {wanted}")]
     SourceSetting {
         /// The server's variable.
         variable: &'static str,
-        /// Its value.
+        /// The value of the variable.
         found: String,
-        /// The value that is needed.
+        /// The value that a migration needs.
         wanted: &'static str,
     },
-    /// A table without a key that is unique and not NULL.
+    /// A table has no unique key without NULL.
     #[error("{table}: no primary key, and no unique key without NULL")]
     NoIdentity {
         /// `schema.table`.
         table: String,
     },
-    /// A table whose rows cannot be compared by their key outside of a server.
+    /// Only a server can compare the keys of a table.
     #[error("{table}: the columns of {index} are ordered by rules that only the server knows")]
     OpaqueIdentity {
         /// `schema.table`.
@@ -73,13 +73,13 @@ pub enum Error {
     /// No table is selected.
     #[error("no tables to move")]
     NoTables,
-    /// The schema of the state belongs to something else.
+    /// The schema for the state contains tables of something else.
     #[error("target: the schema {schema} exists, but no migration has made it")]
     ForeignState {
         /// Name of the schema.
         schema: &'static str,
     },
-    /// The state at the target is of another migration, or of other tables.
+    /// The state at the target belongs to another migration, or lists other tables.
     #[error("target: another migration was begun there: {what}")]
     OtherMigration {
         /// What differs.
@@ -94,7 +94,7 @@ pub enum Error {
         /// What cannot be read.
         what: &'static str,
     },
-    /// Another process does this migration.
+    /// Another process works on this migration.
     #[error("{side}: another process runs this migration")]
     Locked {
         /// `source` or `target`.
@@ -103,16 +103,16 @@ pub enum Error {
     /// A transaction of the log did not become visible.
     #[error("source: transactions of its log did not become visible within {seconds} s")]
     NotVisible {
-        /// How long they were waited for.
+        /// How long the program has waited for it.
         seconds: u64,
     },
-    /// A part of a table that was not copied yet has rows at the target.
+    /// The target has rows in a part of a table that was not copied yet.
     #[error("target: {table} has rows that were not copied by this migration")]
     NotEmpty {
         /// `schema.table`.
         table: String,
     },
-    /// The target has refused rows of a chunk, or changed their values.
+    /// The target refused rows of a chunk, or changed their values.
     #[error("{table}: {sent} rows were sent, {stored} stored, with {warnings} warnings (first code {code})")]
     Load {
         /// `schema.table`.
@@ -123,16 +123,16 @@ pub enum Error {
         stored: u64,
         /// Number of warnings.
         warnings: u16,
-        /// The server's number of the first warning; 0 without one.
+        /// The server's error number of the first warning; 0 if there is no warning.
         code: u16,
     },
-    /// A row of the source does not have the selected fields.
+    /// A row from the source does not have the selected fields.
     #[error("{table}: the source sent a row with other fields than were asked for")]
     Fields {
         /// `schema.table`.
         table: String,
     },
-    /// A transaction without a GTID in the log.
+    /// The log contains a transaction without a GTID.
     #[error("source: a transaction without GTID at {position}")]
     Anonymous {
         /// File and position.
@@ -148,7 +148,7 @@ pub enum Error {
         /// The first characters of the statement.
         statement: String,
     },
-    /// A statement is in the log that may have changed rows of a table that is moved, without their values.
+    /// The log contains a statement instead of row values, which may have changed a table that is moved.
     #[error("source: {table} was changed by a statement, not by rows, at {position}")]
     StatementFormat {
         /// `schema.table`, or the schema in which the statement was executed.
@@ -195,10 +195,10 @@ pub enum Error {
         column: String,
         /// File and position.
         position: String,
-        /// Why.
+        /// Why it cannot be applied.
         why: NotWritable,
     },
-    /// Rows differ.
+    /// Rows of the two servers differ.
     #[error("{} rows differ, the first in {}", .0.len(), .0.first().map_or("", |first| first.table.as_str()))]
     Divergence(Vec<Divergence>),
     /// The target stored a change with warnings.
@@ -209,7 +209,7 @@ pub enum Error {
         /// Number of warnings.
         warnings: u16,
     },
-    /// A step of the cut-over needs one before it.
+    /// A condition for a step of the cut-over is not met.
     #[error("cut-over: {what}")]
     NotReady {
         /// What is missing.
@@ -237,7 +237,7 @@ pub enum Error {
     /// A cut-over was killed while the source was fenced.
     #[error("source: a cut-over was interrupted, and it may still be read-only")]
     CutOverInterrupted,
-    /// The source may still be read-only, and the cut-over was not done, or it is not known whether it was.
+    /// The source may still be read-only. The cut-over failed, or its result is not known.
     #[error("source: it may still be read-only: {why}")]
     StillFenced {
         /// What failed.
@@ -248,9 +248,9 @@ pub enum Error {
     /// A different server answers at the source's address.
     #[error("source: another server answers, {found}, not {expected}")]
     OtherServer {
-        /// `server_uuid` before.
+        /// `server_uuid` of the source so far.
         expected: String,
-        /// `server_uuid` now.
+        /// `server_uuid` of the server that answers now.
         found: String,
     },
     /// A thread of the run ended because another one failed, or the caller stopped it.
@@ -259,12 +259,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// An error of the server on this side.
+    /// Wraps an error of the server at this end.
     pub(crate) fn at(side: Side) -> impl Fn(server::Error) -> Self {
         move |error| Self::Server { side, error }
     }
 
-    /// Whether the same call may succeed later without any other action.
+    /// Whether repeating the same call may succeed without any other action.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self {
@@ -273,7 +273,7 @@ impl Error {
         }
     }
 
-    /// Whether a transaction was rolled back because of another one, or waited for it too long.
+    /// Whether a collision has rolled back the transaction, or it has waited too long for a lock.
     pub(crate) fn is_collision(&self) -> bool {
         matches!(self, Self::Server { error, .. } if error.is_collision())
     }

@@ -1,28 +1,28 @@
-//! How a table is kept equal while it is copied.
+//! Methods to keep a copied table consistent with changes.
 
 use serde::Serialize;
 
 use crate::catalog::{Catalog, Table};
 
-/// How changes of a table are treated while it is copied.
+/// How changes of a table are handled while it is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum CopyMethod {
-    /// Changes are compared with the ranges that are copied already, by the key.
+    /// Changes are applied if their key is within a range that is already copied.
     #[serde(rename = "gate")]
     RangeFilter,
-    /// Only the server can compare the key: changed rows are read again at the end.
+    /// Only the server can compare the key, so changed rows are read again at the end.
     #[serde(rename = "touch")]
     RereadChanged,
-    /// Changes cannot be repeated: one snapshot of the whole table.
+    /// Changes cannot be applied, so the whole table is copied from one snapshot.
     #[serde(rename = "lock")]
     SingleSnapshot,
 }
 
 impl CopyMethod {
-    /// The methods that this version has.
+    /// The methods that this version implements.
     pub const AVAILABLE: [Self; 1] = [Self::RangeFilter];
 
-    /// The word in tables and JSON.
+    /// The word for it in tables and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl CopyMethod {
     }
 }
 
-/// The method for a table. `cascades_logged`: whether the source's binary log has the rows that its foreign keys
+/// The method for a table. `cascades_logged` says whether the source's binary log contains rows that foreign keys
 /// change.
 #[must_use]
 pub fn copy_method(catalog: &Catalog, table: &Table, cascades_logged: bool) -> CopyMethod {

@@ -22,43 +22,43 @@ use crate::{
     link,
 };
 
-/// What the user wants.
+/// What the user asks for.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which tables.
+    /// Which tables to move.
     pub filter: Filter,
     /// Which of them are encrypted at the target.
     pub encrypt: Encrypt,
 }
 
-/// All facts.
+/// All facts that the checks judge.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The server whose tables are moved.
     pub source: ServerFacts,
     /// The server that receives them.
     pub target: ServerFacts,
-    /// What the user wants.
+    /// What the user asks for.
     pub request: Request,
-    /// `None` if the pair is not supported, if a link is too weak for them, or if an account lacks a privilege and so
-    /// would not see everything.
+    /// `None` if the pair is not supported, if a link is too weak to read tables over it, or if an account lacks a
+    /// privilege and so would not see everything.
     pub tables: Option<Tables>,
 }
 
-/// A server, and the account there.
+/// A server, and the account on it.
 #[derive(Clone, Debug)]
 pub struct ServerFacts {
-    /// Which one.
+    /// Whether it is the source or the target.
     pub side: Side,
     /// Address or socket.
     pub endpoint: String,
-    /// The account that the server has chosen: `mig@%`.
+    /// The account that the server has chosen for the session: `mig@%`.
     pub account: String,
-    /// Its identity.
+    /// Its version, UUID and host name.
     pub identity: Identity,
     /// How the connection is protected.
     pub link: Link,
-    /// What the user accepts of it.
+    /// What weaker protection of the link the user accepts.
     pub accept: Accept,
     /// Global variables, by name in lower case.
     pub variables: BTreeMap<String, String>,
@@ -66,7 +66,7 @@ pub struct ServerFacts {
     pub grants: Grants,
 }
 
-/// What needs privileges to be read.
+/// Facts that only an account with privileges can read.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
     /// The selected tables.
@@ -75,7 +75,7 @@ pub struct Tables {
     pub target: Catalog,
     /// Whether the target has a schema for the state of a migration.
     pub state_exists: bool,
-    /// Prepared transactions at the source that wait for their end.
+    /// Number of prepared transactions at the source that are still open.
     pub prepared: u64,
     /// Whether the source applies changes of another server.
     pub source_replicates: bool,
@@ -87,12 +87,12 @@ pub struct Tables {
     pub json_columns: Vec<JsonColumn>,
     /// Whether the target rounds some fractional numbers when it reads JSON text.
     pub target_rounds_json: bool,
-    /// Whether a keyring of the target is active; `None` if the account may not ask and nothing is encrypted there.
+    /// Whether a keyring of the target is active; `None` if the account may not ask, and no encrypted object proves it.
     pub target_keyring: Option<bool>,
 }
 
 impl Facts {
-    /// Reads everything; of the rows, only columns with JSON. Nothing is changed on either server.
+    /// Reads all facts from both servers. Of rows, reads only JSON columns. Changes nothing on either server.
     ///
     /// # Errors
     /// [`Error::Server`].
@@ -117,7 +117,7 @@ impl Facts {
         Support::for_versions(&self.source.identity.version, &self.target.identity.version)
     }
 
-    /// One of the ends.
+    /// The facts of one server.
     #[must_use]
     pub const fn server(&self, side: Side) -> &ServerFacts {
         match side {
@@ -126,21 +126,22 @@ impl Facts {
         }
     }
 
-    /// Both ends.
+    /// The facts of both servers.
     #[must_use]
     pub const fn servers(&self) -> [&ServerFacts; 2] {
         [&self.source, &self.target]
     }
 
-    /// Whether the accounts see what the checks need. Grants on schemas of the target can be missing: which are needed
-    /// is not known before the source's tables are.
+    /// Whether the accounts see what the checks need. Grants on schemas of the target do not count: only the tables of
+    /// the source tell which of them are needed.
     fn sees_everything(&self) -> bool {
         let of_schema = |grant: &super::Grant| grant.side == Side::Target && grant.scope.is_some();
         let mut needed = self.required_grants().into_iter().filter(|grant| !of_schema(grant));
         needed.all(|grant| self.server(grant.side).holds(&grant))
     }
 
-    /// The privileges that both accounts need: for the schemas found, or else for those that were named.
+    /// The privileges that both accounts need: for the schemas that were found, or else for the schemas that the user
+    /// named.
     #[must_use]
     pub fn required_grants(&self) -> Vec<super::Grant> {
         let schemas: Vec<String> = match &self.tables {
@@ -173,7 +174,7 @@ impl ServerFacts {
         })
     }
 
-    /// A global variable; the empty text if the server does not have it.
+    /// The value of a global variable; empty if the server does not have it.
     #[must_use]
     pub fn variable(&self, name: &str) -> &str {
         self.variables.get(name).map_or("", String::as_str)
@@ -185,13 +186,13 @@ impl ServerFacts {
         is_switched_on(self.variable(name))
     }
 
-    /// A global variable as number.
+    /// The value of a global variable as a number.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         self.variable(name).parse().ok()
     }
 
-    /// Whether the link is one of this host, or has a version of TLS that the user accepts.
+    /// Whether the link is a local socket, or uses a version of TLS that the user accepts.
     #[must_use]
     pub fn has_sufficient_link(&self) -> bool {
         self.link.transport.is_at_least(self.accept.min_tls)
@@ -227,7 +228,7 @@ impl Tables {
     }
 }
 
-/// Whether the schema of a migration's state exists, and what is in the other schemas.
+/// Whether the target has a schema for the state of a migration, and the objects in its other schemas.
 fn existing(
     connection: &mut Connection,
     version: &ServerVersion,
@@ -269,10 +270,10 @@ fn log_filters(connection: &mut Connection, version: &ServerVersion) -> Result<V
     Ok(options.into_iter().filter_map(filter).collect())
 }
 
-/// Log settings that need a keyring: without one the server would not have started, or would have refused them.
+/// Log settings that prove a keyring: without a keyring the server would not have started, or would have refused them.
 const NEEDS_KEYRING: [&str; 2] = ["binlog_encryption", "innodb_redo_log_encrypt"];
 
-/// Whether a keyring is active: it says so, or something is encrypted with it.
+/// Whether a keyring is active: the server says so, or something is encrypted with it.
 fn keyring(connection: &mut Connection, server: &ServerFacts) -> Result<Option<bool>, ServerError> {
     let version = &server.identity.version;
     if NEEDS_KEYRING.into_iter().any(|name| server.is_on(name)) {
@@ -299,11 +300,11 @@ fn keyring(connection: &mut Connection, server: &ServerFacts) -> Result<Option<b
     Ok(None)
 }
 
-/// Whether a keyring plug-in is active; no privilege is needed to see it.
+/// Whether a keyring plug-in is active. Needs no privilege.
 fn plug_in(connection: &mut Connection, version: &ServerVersion) -> Result<bool, ServerError> {
     let Some(query) = dialect::query(version, "plugins") else { return Ok(false) };
     let rows = query.run(connection)?;
-    // The plug-in for the daemon's own service is always there.
+    // `daemon_keyring_proxy_plugin` is always there.
     let is_keyring = |row| {
         let name = rows.value(row, "name").unwrap_or_default();
         name.starts_with("keyring_") && rows.value(row, "status") == Some("ACTIVE") && !name.contains("proxy")

@@ -11,22 +11,22 @@ use crate::Side;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It cannot begin.
+    /// The migration cannot begin.
     Block,
-    /// It begins only after the user agreed.
+    /// The migration begins only after the user agrees.
     Ask,
-    /// The user should know.
+    /// The user should know, but the migration may begin.
     Tell,
 }
 
-/// A finding.
+/// Something that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What it does to a migration.
     pub effect: Effect,
-    /// Whether something could not be judged, rather than judged to be wrong.
+    /// Whether the check could not judge, rather than found something wrong.
     pub unknown: bool,
-    /// The server, table or account that it is about.
+    /// The server, table or account that the finding is about.
     pub object: String,
     /// What was seen, and why it matters.
     pub evidence: String,
@@ -34,7 +34,7 @@ pub struct Finding {
     pub remedy: Option<Remedy>,
 }
 
-/// What closes a finding. In JSON every remedy has a `text`, whatever its `kind`.
+/// What the user can do about a finding. In JSON every remedy has a `text`, whatever its `kind`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "RemedyRecord")]
 pub struct Remedy {
@@ -63,7 +63,7 @@ impl Finding {
         Self { effect: Effect::Tell, ..Self::block(object, evidence) }
     }
 
-    /// Blocks, because nobody knows.
+    /// A blocking finding, because the check could not judge.
     pub(super) fn unknown(object: impl ToString, evidence: impl Into<String>) -> Self {
         Self { unknown: true, ..Self::block(object, evidence) }
     }
@@ -72,7 +72,7 @@ impl Finding {
         self.close_by(Action::Statement { sql: statement.into() }, Some(side))
     }
 
-    /// Sets a global variable of a server, for good if its version can.
+    /// Adds the remedy to set a global variable of a server; permanently if its version can.
     pub(super) fn set(self, server: &ServerFacts, variable: &str, value: &str) -> Self {
         let setting = setting(&server.identity.version, variable, value);
         match setting.line {
@@ -97,7 +97,7 @@ impl Finding {
     }
 }
 
-/// A remedy as JSON has it.
+/// A remedy, as JSON represents it.
 #[derive(Serialize)]
 struct RemedyRecord {
     kind: Kind,

@@ -11,16 +11,16 @@ pub struct Grant {
     pub side: Side,
     /// Names in the syntax of `GRANT`; an account that lacks one of them lacks the grant.
     pub privileges: Vec<&'static str>,
-    /// `*.*`, or a schema.
+    /// The schema; `None` for `*.*`.
     pub scope: Option<String>,
-    /// What the statement grants: `ALL`, or the names themselves.
+    /// What the `GRANT` statement names, such as `ALL`; `None` for the names themselves.
     shown: Option<&'static str>,
 }
 
-/// Read on each schema, or on all.
+/// Privileges to read each schema, or all schemas.
 const READ: [&str; 5] = ["SELECT", "SHOW VIEW", "TRIGGER", "EVENT", "LOCK TABLES"];
 
-/// Global privileges on the source.
+/// Global privileges on the source by which its log is followed.
 const FOLLOW: [&str; 3] = ["REPLICATION SLAVE", "REPLICATION CLIENT", "PROCESS"];
 
 /// Privileges that `ALL` on a schema must include.
@@ -47,19 +47,19 @@ const WRITE: [&str; 17] = [
 /// Global privileges on the target. `SESSION_VARIABLES_ADMIN` is for the session's character set and binary log.
 const SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
 
-/// Global privileges on the source by which a cut-over stops its writes, and sees prepared transactions.
+/// Global privileges on the source by which a cut-over blocks writes and sees prepared transactions.
 const FENCE: [&str; 2] = ["SYSTEM_VARIABLES_ADMIN", "XA_RECOVER_ADMIN"];
 
-/// The same on servers without dynamic privileges, before 8.0.
+/// The same for servers before 8.0, which have no dynamic privileges.
 const OLD_FENCE: [&str; 1] = ["SUPER"];
 
-/// What a cut-over needs besides [`required`].
+/// The grant that a cut-over needs in addition to [`required`].
 pub(crate) fn cut_over(source: &ServerVersion) -> Grant {
     let privileges = if source.at_least(8, 0, 0) { FENCE.to_vec() } else { OLD_FENCE.to_vec() };
     Grant { side: Side::Source, privileges, scope: None, shown: None }
 }
 
-/// The grants that a migration of these schemas needs, from MySQL to MySQL.
+/// The grants that a migration of these schemas from MySQL to MySQL needs.
 #[must_use]
 pub fn required(_source: &ServerVersion, _target: &ServerVersion, filter: &Filter, schemas: &[String]) -> Vec<Grant> {
     let grant = |side, privileges: &[&'static str], scope: Option<&str>, shown| Grant {
@@ -81,21 +81,21 @@ pub fn required(_source: &ServerVersion, _target: &ServerVersion, filter: &Filte
 }
 
 impl Grant {
-    /// The privileges of it that are missing.
+    /// The privileges of this grant that an account lacks.
     #[must_use]
     pub fn missing(&self, held: &server::Grants) -> Vec<&'static str> {
         let scope = self.scope.as_ref().map_or_else(|| "*.*".to_owned(), |schema| format!("{schema}.*"));
         self.privileges.iter().copied().filter(|name| !held.cover(&format!("{name} ON {scope}"))).collect()
     }
 
-    /// The statement that grants all of it, or only `names`, to an account such as `` `mig`@`%` ``.
+    /// The statement that grants all of these privileges, or only `names`, to an account such as `` `mig`@`%` ``.
     #[must_use]
     pub fn statement(&self, names: &[&str], account: &str) -> String {
         let privileges = self.shown.map_or_else(|| names.join(", "), str::to_owned);
         format!("GRANT {privileges} ON {} TO {account}", self.object())
     }
 
-    /// A schema's name is a pattern there: `_` has to be escaped.
+    /// The object in the `GRANT` statement. A schema's name is a pattern there, so `_` has to be escaped.
     fn object(&self) -> String {
         let escaped = |schema: &String| schema.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
         let name = self.scope.as_ref().map(|schema| quote::identifier(&escaped(schema)));
@@ -103,7 +103,7 @@ impl Grant {
     }
 }
 
-/// `mig@%` as `` `mig`@`%` ``.
+/// Quotes an account: `mig@%` becomes `` `mig`@`%` ``.
 #[must_use]
 pub fn quoted_account(account: &str) -> String {
     let Ok(account) = account.parse::<Account>();

@@ -1,36 +1,37 @@
-//! Looks for JSON values that cannot be sent as text: a DECIMAL, a date, a time and bytes, which only MySQL's binary
-//! form has. Their text is read as a DOUBLE or a string.
+//! Looks for JSON values that text cannot express: DECIMAL, dates, times and bytes, which exist only in MySQL's binary
+//! form. A server would read their text as a DOUBLE or a string.
 
 use server::{Connection, Error, ServerVersion, dialect::capability::Capability, error_code, quote};
 
 use crate::catalog::{Column, Table};
 
-/// Names of the types that text has, by `JSON_TYPE`. That a number has no sign is lost too, but not its value.
+/// The types that JSON text can express, as `JSON_TYPE` names them. Text also loses whether an integer is unsigned, but
+/// not its value.
 const TEXT_TYPES: &str = "'NULL', 'OBJECT', 'ARRAY', 'BOOLEAN', 'INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'STRING'";
 
-/// What a JSON column has.
+/// What was found in a JSON column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JsonScalars {
-    /// A value of this type: `DECIMAL`.
+    /// A value of this type, such as `DECIMAL`.
     Found(String),
-    /// Not known: the server did not read all rows in time.
+    /// Unknown: the server did not read all rows in time.
     Unknown,
-    /// Not known: the server cannot list the values within a document.
+    /// Unknown: the server cannot list the values within a document.
     NotListed,
 }
 
-/// A column with JSON values that cannot be sent as text, or perhaps with some.
+/// A column that has, or may have, JSON values that text cannot express.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonColumn {
     /// `schema.table`.
     pub table: String,
     /// Name of the column.
     pub column: String,
-    /// Its values that text cannot hold.
+    /// What was found.
     pub scalars: JsonScalars,
 }
 
-/// Reads the JSON columns of the tables until the first such value of each.
+/// Reads each JSON column of the tables until the first value that text cannot express.
 ///
 /// # Errors
 /// Those of [`Connection::query`], except that a timeout is not an error.
@@ -56,13 +57,13 @@ pub(super) fn read(
     Ok(found)
 }
 
-/// Whether a column has JSON that is sent as text.
+/// Whether a column is a stored JSON column, whose values are sent as text.
 pub(super) fn is_stored_json(column: &Column) -> bool {
     column.data_type == "json" && !column.generated
 }
 
-/// Whether a server reads some fractions in text as the next larger or smaller number: MySQL 8.0 does (seen on 8.0.33),
-/// 9.7 does not. A server without JSON has nothing to round.
+/// Whether a server reads some fractions in JSON text as the next larger or smaller number. MySQL 8.0 does (seen on
+/// 8.0.33), 9.7 does not. Returns false for a server without JSON.
 ///
 /// # Errors
 /// Those of [`Connection::query`].
@@ -90,7 +91,7 @@ fn scalars(connection: &mut Connection, table: &Table, column: &str) -> Result<O
     }
 }
 
-/// The parts of a document, or the whole, whose types JSON text does not have.
+/// A `FROM` item and a condition for the parts of a document, itself included, whose types JSON text cannot express.
 fn parts(column: &str) -> String {
     format!(
         "JSON_TABLE(JSON_EXTRACT({column}, '$', '$**.*', '$**[*]'), '$[*]' COLUMNS (value JSON PATH '$')) AS part \

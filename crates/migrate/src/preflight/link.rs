@@ -5,10 +5,10 @@ use server::{Connection, Options, TlsMode, tls::TlsVersion};
 
 use crate::Side;
 
-/// A connection.
+/// A connection to one of the servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Link {
-    /// Which server.
+    /// Whether it leads to the source or to the target.
     pub side: Side,
     /// What protects it.
     #[serde(flatten)]
@@ -19,7 +19,7 @@ pub struct Link {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "transport", rename_all = "lowercase")]
 pub enum Transport {
-    /// A socket of this host.
+    /// A Unix socket of this host.
     Socket,
     /// TLS.
     Tls {
@@ -30,12 +30,12 @@ pub enum Transport {
         /// How the server's certificate was verified.
         verified: Verification,
     },
-    /// Nothing.
+    /// Nothing: the connection is in plaintext.
     Clear,
 }
 
 impl Transport {
-    /// Whether it is a socket of this host, or TLS of this version or a newer one.
+    /// Whether the connection uses a local socket, or this version of TLS or a newer one.
     #[must_use]
     pub fn is_at_least(&self, version: TlsVersion) -> bool {
         match self {
@@ -52,11 +52,11 @@ impl Transport {
 pub enum Verification {
     /// The given CA issued it for the server's name.
     Identity,
-    /// The given CA issued it.
+    /// The given CA issued it; the server's name was not compared.
     Authority,
-    /// It has the given fingerprint.
+    /// Its fingerprint is the given one.
     Fingerprint,
-    /// Not at all.
+    /// It was not verified.
     No,
 }
 

@@ -1,6 +1,6 @@
-//! What must be true before a migration begins, judged without changing anything.
+//! The checks before a migration begins. They change nothing on either server.
 //!
-//! [`Facts::read`] does all input and output; a check is a pure function from facts to findings, in a file of its own
+//! [`Facts::read`] does all input and output. A check is a pure function from facts to findings; it has its own file
 //! and a line in [`CHECKS`].
 
 mod checks;
@@ -34,7 +34,7 @@ pub enum Area {
     Link,
     /// The two servers together.
     Pair,
-    /// The privileges of both accounts.
+    /// Privileges of both accounts.
     Grants,
     /// The source's binary log.
     Log,
@@ -44,44 +44,45 @@ pub enum Area {
     Tables,
     /// Views, routines, triggers and events.
     Code,
-    /// Settings that programs may notice.
+    /// Server settings that programs may notice.
     Server,
     /// Encryption at rest.
     Encryption,
 }
 
-/// A check.
+/// A check of the preflight.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// Area and name: `link.tls`.
+    /// Area and name, such as `link.tls`.
     pub id: &'static str,
     /// What it judges.
     pub area: Area,
-    /// What is true if it passes.
+    /// The statement that is true if the check passes.
     pub title: &'static str,
-    /// How.
+    /// The function that judges.
     pub judge: Judge,
 }
 
-/// How a check judges.
+/// Functions that judge, by the facts that they need.
 #[derive(Clone, Copy, Debug)]
 pub enum Judge {
-    /// By facts about the servers and accounts alone.
+    /// Needs only facts about the servers and accounts.
     Servers(fn(&Facts) -> Vec<Finding>),
-    /// Also by facts that only an account with the necessary privileges can see.
+    /// Also needs facts that only an account with the necessary privileges can see.
     Tables(fn(&Facts, &Tables) -> Vec<Finding>),
 }
 
-/// Findings of a check; none if it passed.
+/// Result of a check.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The check.
     pub check: &'static Check,
-    /// `None` if it was not judged: the facts are missing, or the pair is not supported.
+    /// Its findings, empty if it passed. `None` if it could not judge: the facts are missing, or the pair is not
+    /// supported.
     pub findings: Option<Vec<Finding>>,
 }
 
-/// Judges by all checks. What an unsupported pair would need is not known: only the links are judged then.
+/// Runs all checks. For an unsupported pair, only the links are judged, because its requirements are unknown.
 #[must_use]
 pub fn judge(facts: &Facts) -> Vec<Judged> {
     let supported = facts.support() == Support::Yes;

@@ -1,4 +1,4 @@
-//! Facts of two servers with nothing wrong, for the tests of checks.
+//! Facts of two servers on which every check passes, for the tests of checks.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -119,7 +119,7 @@ pub(crate) fn facts() -> Facts {
     }
 }
 
-/// Facts in which a variable has another value.
+/// Facts in which one variable has another value.
 pub(crate) fn with(side: Side, name: &str, value: &str) -> Facts {
     let mut facts = facts();
     let server = if side == Side::Source { &mut facts.source } else { &mut facts.target };
@@ -127,14 +127,14 @@ pub(crate) fn with(side: Side, name: &str, value: &str) -> Facts {
     facts
 }
 
-/// Facts with other tables.
+/// Facts after `change` has changed their tables.
 pub(crate) fn with_tables(change: impl FnOnce(&mut Tables)) -> Facts {
     let mut facts = facts();
     change(facts.tables.as_mut().unwrap());
     facts
 }
 
-/// The findings of a check, by effect, object and evidence in one text.
+/// The findings of a check: the effect, and object and evidence in one text.
 pub(crate) fn found(check: &super::Check, facts: &Facts) -> Vec<(Effect, String)> {
     let findings = match check.judge {
         super::Judge::Servers(judge) => judge(facts),
@@ -143,7 +143,7 @@ pub(crate) fn found(check: &super::Check, facts: &Facts) -> Vec<(Effect, String)
     findings.iter().map(|Finding { effect, object, evidence, .. }| (*effect, format!("{object}: {evidence}"))).collect()
 }
 
-/// Asserts the effect of the only finding, and a part of its text.
+/// Asserts that a check has one finding, with this effect and a text that contains `part`.
 #[track_caller]
 pub(crate) fn finds(check: &super::Check, facts: &Facts, effect: Effect, part: &str) {
     let found = found(check, facts);

@@ -1,29 +1,30 @@
-//! What both servers compute to compare rows: 60 bits of SHA-256 of each row, and their sum.
+//! The expressions by which both servers compare rows: 60 bits of SHA-256 of each row, and their sum.
 //!
-//! A sum of a hash, not XOR of CRC-32: CRC is affine, so two rows that exchanged a value would have the same checksum.
+//! A sum of hashes is used instead of XOR of CRC-32: CRC is affine, so if two rows exchanged a value, the checksum
+//! would stay the same.
 //!
-//! MySQL makes NULL of what is longer than `max_allowed_packet`, and the empty text of such a JSON value, with a
-//! warning at most. Long values are therefore hashed alone, and a row with a value that could not be hashed has no
+//! MySQL returns NULL for a text longer than `max_allowed_packet`, and the empty text for such a JSON value, with at
+//! most a warning. Long values are therefore hashed one by one, and a row with a value that could not be hashed has no
 //! hash.
 
 use server::quote;
 
 use crate::{Column, key::Key, moved_table::MovedTable};
 
-/// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction: two sums of one
-/// expression would hash everything twice.
+/// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction, which marks the sum: to
+/// count such rows in a second sum, the server would hash everything twice.
 pub(super) fn of_range(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
     let (hash, range) = (hash(table), table.key.range(after, upto));
     format!("SELECT COUNT(*), COALESCE(SUM(IFNULL({hash}, 0.000000001)), 0) FROM {} WHERE {range}", table.by_key)
 }
 
-/// Whether a sum of [`of_range`] has the hashes of all rows.
+/// Whether every row of the range had a hash, by a sum of [`of_range`].
 #[must_use]
 pub(super) fn is_of_all_rows(sum: &str) -> bool {
     sum.split_once('.').is_none_or(|(_, fraction)| fraction.bytes().all(|digit| digit == b'0'))
 }
 
-/// Lists the identities of a range with the hashes of their rows, NULL for a row without one.
+/// Lists the keys of a range with the hashes of their rows; NULL for a row without a hash.
 pub(super) fn of_rows(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
     let (hash, range, key) = (hash(table), table.key.range(after, upto), table.key.list());
     format!("SELECT {key}, {hash} FROM {} WHERE {range}", table.by_key)
@@ -33,26 +34,27 @@ pub(super) fn of_rows(table: &MovedTable, after: Option<&Key>, upto: Option<&Key
 fn hash(table: &MovedTable) -> String {
     let values: Vec<_> = table.stored().map(present).collect();
     let lengths: Vec<_> = table.stored().map(length).collect();
-    // Not CONCAT_WS, which leaves out a NULL.
+    // CONCAT_WS would leave out a NULL.
     let row = format!("CONCAT(_binary'', {}, '#', {})", values.join(", '#', "), lengths.join(", ',', "));
     format!("CAST(CONV(LEFT(SHA2({row}, 256), 15), 16, 10) AS UNSIGNED)")
 }
 
-/// The value, or the empty text for a column that is NULL: NULL is a value that could not be computed.
+/// The value, or the empty text if the column is NULL. The expression is NULL only for a value that could not be
+/// computed.
 fn present(column: &Column) -> String {
     let value = value(column);
     if column.nullable { format!("IF(ISNULL({}), '', {value})", quote::identifier(&column.name)) } else { value }
 }
 
-/// The same bytes for the same value on every server.
+/// An expression with the same bytes for the same value on every server.
 fn value(column: &Column) -> String {
     let name = quote::identifier(&column.name);
     match column.data_type.as_str() {
-        // The text of a number is cut by some servers; a point has its bits. Adding zero makes -0 zero.
+        // Some servers shorten the text of such a number; a point contains its bits. Adding zero turns -0 into zero.
         "float" | "double" => format!("CAST(POINT({name} + 0, 0) AS BINARY)"),
-        // Adding zero to a SET makes a DOUBLE of it, which has 53 bits.
+        // A cast, because adding zero would turn a SET into a DOUBLE, which has only 53 bits.
         "bit" | "enum" | "set" => format!("CAST({name} AS UNSIGNED)"),
-        // No JSON value has an empty text.
+        // The text of a JSON value is never empty, so an empty text means that it was too long.
         "json" => format!("SHA2(NULLIF(CAST(CONVERT({name} USING utf8mb4) AS BINARY), ''), 256)"),
         kind if is_number_or_time(kind) => name,
         kind if is_short(kind) => format!("CAST({name} AS BINARY)"),
@@ -60,13 +62,14 @@ fn value(column: &Column) -> String {
     }
 }
 
-/// Marks the value's end, and distinguishes NULL from the empty text. All but short texts have one length.
+/// The length of a short text, which marks where it ends; for other types, whether the value is NULL. Other values are
+/// numbers, times or hashes, whose end is clear without it.
 fn length(column: &Column) -> String {
     let name = quote::identifier(&column.name);
     if is_short(&column.data_type) { format!("IFNULL(LENGTH({name}), 'N')") } else { format!("ISNULL({name})") }
 }
 
-/// Types whose values fit into a row of at most 65,535 bytes.
+/// Types whose values are short: they fit into a row of at most 65,535 bytes.
 fn is_short(kind: &str) -> bool {
     matches!(kind, "char" | "varchar" | "binary" | "varbinary")
 }

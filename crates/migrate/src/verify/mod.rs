@@ -1,8 +1,8 @@
 //! Compares the rows of both ends while they change.
 //!
-//! A range is compared exactly if no change of it passes the stream from before the source's snapshot until after the
-//! end of the source's log at that time: both ends then have the rows of the same moment, although neither is locked. A
-//! range that changes all the time is divided.
+//! A comparison of a range counts only if the stream delivers no change of it between two moments: before the source's
+//! snapshot, and after the stream has passed the end that the log had at that snapshot. Both servers then have had the
+//! rows of the same moment, although neither was locked. A range that changes all the time is divided.
 
 mod expression;
 
@@ -31,25 +31,25 @@ use crate::{
     visibility::wait_until_visible,
 };
 
-/// Attempts at a range before it is divided.
+/// Attempts to compare a range before it is divided.
 const RANGE_TRIES: u32 = 3;
-/// Attempts at a single row.
+/// Attempts to compare a single row.
 const ROW_TRIES: u32 = 50;
-/// Rows up to which the rows of a range that differs are compared one by one.
+/// Largest range, in rows, that is compared row by row after its sums differ.
 const ROWS: u64 = 10_000;
 const PAUSE: Duration = Duration::from_millis(20);
 const POLL: Duration = Duration::from_millis(5);
 
-/// What both ends say of a range.
+/// Result of comparing a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compared {
     Equal,
     Different,
-    /// It changed meanwhile.
+    /// The range changed meanwhile.
     Touched,
 }
 
-/// Number of rows, and the sum of their hashes; `None` if a row could not be hashed, which equals nothing.
+/// Number of rows, and the sum of their hashes. `None` if a row could not be hashed; such a checksum equals no other.
 struct Checksum {
     rows: String,
     sum: Option<String>,
@@ -64,7 +64,7 @@ impl PartialEq for Checksum {
 /// The hash of each row; `None` if it could not be hashed.
 type Hashes = HashMap<Key, Option<Vec<u8>>>;
 
-/// Rows from after the first key up to the second one.
+/// The rows after the first key, up to and including the second.
 #[derive(Clone, Debug)]
 struct Range<'m> {
     table: &'m MovedTable,
@@ -72,32 +72,32 @@ struct Range<'m> {
     upto: Option<Key>,
 }
 
-/// What becomes of a range that changes while it is compared.
+/// What to do with a range that changes while it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnChange {
-    /// It is divided, down to single rows.
+    /// Divide it, down to single rows.
     Split,
-    /// It is left for later.
+    /// Leave it for later.
     Defer,
 }
 
 /// Result of comparing chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Number of chunks that were looked at.
+    /// Number of chunks that were examined.
     pub(crate) chunks: u64,
     /// Number of rows that were equal.
     pub(crate) rows: u64,
     /// What differs.
     pub(crate) divergences: Vec<Divergence>,
-    /// Ranges that changed all the time.
+    /// Number of ranges that changed all the time.
     pub(crate) open: u64,
 }
 
-/// Compares chunks, given with the numbers of their tables, over several connections.
+/// Compares chunks, each with the number of its table, over several connections.
 ///
 /// # Errors
-/// [`Error`]; that rows differ is none.
+/// [`Error`]. Differing rows are not an error: the outcome lists them.
 pub(crate) fn compare(
     settings: &Settings,
     shared: &Shared,
@@ -140,7 +140,7 @@ pub(crate) fn compare(
     Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Compares ranges.
+/// Compares ranges over a connection to each server.
 struct Verifier<'m> {
     shared: &'m Shared,
     tables: &'m [MovedTable],
@@ -197,7 +197,7 @@ impl<'m> Verifier<'m> {
         self.divide(range)
     }
 
-    /// Compares the halves of a range that differs or changes all the time; the rows of a small one.
+    /// Compares the halves of a range that differs or changes all the time. A small range is compared row by row.
     fn divide(&mut self, range: Range<'m>) -> Result<(), Error> {
         let rows = self.count(&range)?;
         if rows <= 1 || (rows <= ROWS && self.rows(&range, RANGE_TRIES)?) {
@@ -218,7 +218,7 @@ impl<'m> Verifier<'m> {
         Ok(())
     }
 
-    /// Compares row by row. False if the range changed at each attempt.
+    /// Compares row by row. Returns false if the range changed at each attempt.
     fn rows(&mut self, range: &Range<'m>, tries: u32) -> Result<bool, Error> {
         let sql = expression::of_rows(range.table, range.after.as_ref(), range.upto.as_ref());
         for _ in 0..tries {
@@ -255,8 +255,8 @@ impl<'m> Verifier<'m> {
         })
     }
 
-    /// Reads a range of both servers, and returns when; `None` if it changed meanwhile. A chunk that is equal
-    /// is watched from then on.
+    /// Reads a range from both servers, and records when. Returns `None` if the range changed meanwhile. Watches a
+    /// chunk from then on if it is equal.
     fn both<T: PartialEq>(
         &mut self,
         range: &Range<'m>,
@@ -290,7 +290,7 @@ impl<'m> Verifier<'m> {
         sql: &str,
         read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
     ) -> Result<(T, T, Read), Error> {
-        // Everything that the stream has begun is at the target, and visible at the source.
+        // From here on, every transaction that the stream has begun is at the target, and visible at the source.
         let barrier = self.shared.wait_begun_applied()?;
         let touches = match chunk {
             Some(chunk) => state::touches(&mut self.target, range.table.number, chunk)?,
@@ -300,7 +300,7 @@ impl<'m> Verifier<'m> {
         let source = read(&mut self.source, Side::Source, range.table, sql)?;
         let end = position::log_end(&mut self.source)?;
         let target = read(&mut self.target, Side::Target, range.table, sql)?;
-        // What the source's snapshot may have seen has passed the stream.
+        // Waits until the stream has passed every transaction that the source's snapshot may contain.
         self.shared.wait(|state| (state.delivered >= end).then_some(()))?;
         Ok((source, target, Read { touches, source_end: end.to_string() }))
     }
@@ -314,7 +314,7 @@ impl<'m> Verifier<'m> {
         Ok(rows.scalar().and_then(|count| count.parse().ok()).unwrap_or(0).max(source))
     }
 
-    /// The identity in the middle of a range, of the end that has it.
+    /// The key in the middle of a range, from the first server that has such a row.
     fn middle(&mut self, range: &Range<'m>, rows: u64) -> Result<Option<Key>, Error> {
         for (connection, side) in [(&mut self.source, Side::Source), (&mut self.target, Side::Target)] {
             let found = boundary(connection, side, range.table, range.after.as_ref(), rows)?;

@@ -1,4 +1,4 @@
-//! Two real servers, tables of many types, writers, and a comparison that shares nothing with the product's.
+//! Two real servers, tables of many types, writers, and a comparison that shares no code with the product's.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
@@ -28,7 +28,7 @@ CREATE TABLE ack (marker BIGINT PRIMARY KEY) ENCRYPTION='Y';";
 
 const SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret';
 GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES, REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO mig@'%';";
-/// For the cut-over.
+/// Privileges for the cut-over.
 const FENCE_GRANTS: &str = "GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN ON *.* TO mig@'%';";
 /// MySQL 5.7 has no privileges for single settings.
 const FENCE_GRANTS_57: &str = "GRANT SUPER ON *.* TO mig@'%';";
@@ -37,7 +37,7 @@ const TARGET_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE 
 GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
 GRANT REPLICATION CLIENT, PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
 
-/// The rows of each table as text, without any conversion that could hide a difference.
+/// Statements that print the rows of each table as text, without any conversion that could hide a difference.
 const DUMPS: [&str; 4] = [
     "SELECT id, HEX(name), price, f*1E0, d, HEX(note), at, flags+0, kind+0, HEX(data), HEX(doc), seen, b+0, y, t, day, HEX(c), \
      HEX(ST_AsWKB(p)), doubled FROM shop.item ORDER BY id",
@@ -46,14 +46,15 @@ const DUMPS: [&str; 4] = [
     "SELECT marker FROM shop.ack ORDER BY marker",
 ];
 
-/// The tables of the tests, all encrypted.
+/// A request for the tables of the tests, all of them encrypted.
 pub(crate) fn shop() -> Request {
     Request { filter: Filter { schemas: vec!["shop".to_owned()], ..Filter::default() }, encrypt: Encrypt::All }
 }
 
 /// Where both servers are, for another process.
 pub(crate) struct Addresses {
-    /// A port, or the path of a socket: MySQL 5.7 is built with TLS that is too old for any link.
+    /// A port, or the path of a socket. MySQL 5.7 uses a socket, because it is built with a TLS that is too old for any
+    /// link.
     pub(crate) source: String,
     pub(crate) target: String,
     pub(crate) ca: PathBuf,
@@ -146,7 +147,7 @@ pub(crate) fn root(server: &Server) -> Connection {
     Connection::open(&root_target(server), &server::Options { changes: true, ..Default::default() }).unwrap()
 }
 
-/// A server as a migration with the account of the administrator sees it.
+/// The server as a migration with the administrator's account uses it.
 pub(crate) fn as_root((side, server): (Side, &Server)) -> migrate::Server {
     let accept = Accept { any_name: false, unverified: false, min_tls: TlsVersion::Tls13 };
     migrate::Server::new(side, root_target(server), server::Options::default(), accept).unwrap()
@@ -157,7 +158,7 @@ fn root_target(server: &Server) -> Target {
 }
 
 fn fill(rows: u32, kinds: Kinds) -> String {
-    // Not a recursive query, which MySQL 5.7 does not have.
+    // MySQL 5.7 has no recursive queries.
     let numbers: Vec<String> = (1..=rows).map(|number| format!("({number})")).collect();
     let few = rows / 100 + 8;
     // MySQL 8.0 reads some fractions in JSON as the next larger or smaller number.
@@ -181,7 +182,7 @@ fn fill(rows: u32, kinds: Kinds) -> String {
 const ADDRESSES: &str = "SEALANT_TEST_ADDRESSES";
 
 impl Addresses {
-    /// In a child of a test.
+    /// The addresses that a child process of a test was given.
     pub(crate) fn from_environment() -> Option<Self> {
         let text = std::env::var(ADDRESSES).ok()?;
         let mut fields = text.splitn(3, ':');

@@ -1,4 +1,4 @@
-//! Clients that change the source all the time, each in a transaction of its own order.
+//! Clients that change the source all the time. Each change is a single statement in its own transaction.
 
 use std::{
     sync::{
@@ -56,15 +56,15 @@ impl Writers {
         Self { stop, acknowledged, threads }
     }
 
-    /// Ends them. Returns the markers that they have inserted into `ack` with the source's acknowledgement.
+    /// Stops the writers. Returns the markers whose insertion into `ack` the source has acknowledged.
     pub(crate) fn stop(self) -> Vec<u64> {
         self.stop.store(true, Ordering::Relaxed);
         self.threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     }
 }
 
-/// One change. Returns whether a row with the marker was inserted and acknowledged. Collisions with other writers and a
-/// read-only source are no failures.
+/// Makes one change. Returns whether a row with the marker was inserted and acknowledged. Ignores collisions with other
+/// writers, and a read-only source.
 fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u64) -> bool {
     let (id, other) = (1 + chance.below(rows), rows + 1 + chance.below(rows * 3));
     let (a, k) = (chance.below(97) as i64 - 48, 1 + chance.below(rows));

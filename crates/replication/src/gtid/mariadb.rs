@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use super::NotGtids;
 
-/// One transaction.
+/// A transaction of MariaDB: `domain-server-sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gtid {
     /// The replication domain.

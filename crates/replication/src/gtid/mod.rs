@@ -20,7 +20,7 @@ pub enum Executed {
 }
 
 impl Executed {
-    /// Whether all of `other` are among them. No transactions are among any.
+    /// Whether these transactions include all of `other`. An empty `other` is always included.
     #[must_use]
     pub fn includes(&self, other: &Self) -> bool {
         match (self, other) {
@@ -43,7 +43,7 @@ impl Executed {
         }
     }
 
-    /// Whether a binary log before which these transactions are can follow logs that end with `archived`.
+    /// Whether a binary log that begins after these transactions can follow logs that end with `archived`.
     ///
     /// With MariaDB, domains may be missing, since `FLUSH BINARY LOGS DELETE_DOMAIN_ID` removes them; but one must be
     /// common, and no common one may be behind.
@@ -53,12 +53,12 @@ impl Executed {
             (_, archived) if archived.is_empty() => true,
             (Self::MySql(before), Self::MySql(archived)) => archived.is_subset_of(before),
             (Self::MariaDb(before), Self::MariaDb(archived)) => before.is_after_in_common_domains(archived),
-            // Of different families nothing is known.
+            // GTIDs of different families cannot be compared, so only an empty set is refused.
             (before, _) => !before.is_empty(),
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no transactions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -86,8 +86,8 @@ impl FromStr for Executed {
     }
 }
 
-/// Whether a server has executed the transaction `gtid`, by `executed`: its GTID set, or the positions of MariaDB, which
-/// may be several for a domain.
+/// Whether a server has executed the transaction `gtid`. `executed` is the server's GTID set, or the positions of
+/// MariaDB, which may have several entries for a domain.
 ///
 /// MariaDB's sequence numbers may decrease. So its transaction must be the last one of a domain in one of the
 /// positions.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::{Error, Message, binlogs::spool_text, labels::second, size, visible};
 
-/// Problems of the store that did not stop the backup.
+/// Warnings about problems of the store that did not stop the backup.
 #[must_use]
 pub fn store_messages(repository: &Repository) -> Vec<Message> {
     repository.warnings().into_iter().map(Message::warning).collect()
@@ -119,7 +119,7 @@ pub fn write_key_check_table(check: &KeyCheck, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-/// How many of the needed keys are available.
+/// Message about how many of the needed keys are available.
 #[must_use]
 pub fn key_check_message(judged: &JudgedReceipt, check: &KeyCheck) -> Message {
     let opens = check.needed.saturating_sub(check.missing.len() as u64);

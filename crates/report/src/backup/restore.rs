@@ -10,7 +10,7 @@ use backup::{
 use super::part;
 use crate::{Message, binlogs::replay_messages, size, visible};
 
-/// The planned restore.
+/// Messages about a planned restore.
 #[must_use]
 pub fn restore_plan_messages(into: &Path, opened: &Opened, plan: &RestorePlan) -> Vec<Message> {
     let mut messages = vec![
@@ -46,7 +46,7 @@ pub fn restore_progress(progress: &restore::RestoreProgress) -> String {
     part("writing", &progress.written_bytes, &progress.total_bytes)
 }
 
-/// The status line during a step of a restore, while it lasts.
+/// The status line during a step of a restore; `None` for a step that is complete.
 #[must_use]
 pub fn restore_status(event: &Event<'_>) -> Option<String> {
     match event {
@@ -56,7 +56,7 @@ pub fn restore_status(event: &Event<'_>) -> Option<String> {
     }
 }
 
-/// What a step of a restore has done.
+/// Messages about a step of a restore that is complete.
 #[must_use]
 pub fn restore_messages(opened: &Opened, event: &Event<'_>) -> Vec<Message> {
     match event {
@@ -67,7 +67,7 @@ pub fn restore_messages(opened: &Opened, event: &Event<'_>) -> Vec<Message> {
     }
 }
 
-/// What was restored, and what could not be verified.
+/// Messages about what was restored, and what could not be verified.
 fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds: f64) -> Vec<Message> {
     let (pages, mut messages) = (restored.pages, Vec::new());
     if restored.finished {

@@ -47,7 +47,7 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
     messages
 }
 
-/// What the store does, and warnings about what it does not do.
+/// Messages about the abilities of the store, and warnings about those that it lacks.
 fn store_abilities(observed: &Observed) -> Vec<Message> {
     let text = |is_so: Option<bool>| match is_so {
         Some(true) => "yes",
@@ -78,7 +78,7 @@ fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
     messages
 }
 
-/// The planned backup run.
+/// Messages about a planned backup run.
 #[must_use]
 pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
     let kind = match (plan.base, &plan.full) {

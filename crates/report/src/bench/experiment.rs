@@ -100,9 +100,9 @@ fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -
     Ok(())
 }
 
-/// Column headings: latencies of all rounds together, and the cost of one operation.
+/// Column headings for the latencies of all rounds together.
 pub(crate) const OPERATION_LATENCIES: [&str; 6] = ["min", "mean", "p95", "max", "unfair %", "repeated"];
-/// Second half of these column headings.
+/// Column headings for the cost of one operation.
 pub(crate) const OPERATION_COSTS: [&str; 6] = ["client µs", "server µs", "kernel µs", "KiB read", "KiB out", "fsyncs"];
 
 /// Latencies of all rounds together, and the cost of one operation.
@@ -151,7 +151,7 @@ pub(crate) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
     Some(format!("two equal arms can differ by {percent:.1} % here"))
 }
 
-/// Explains a ratio that shows no difference; `None` if it shows one.
+/// Explains a ratio that shows no difference; empty if it shows one.
 pub(crate) fn difference(ratio: &RatioRecord) -> String {
     match ratio.difference {
         Difference::Seen => String::new(),

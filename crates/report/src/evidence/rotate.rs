@@ -90,7 +90,7 @@ fn verdict(report: &RotateReport) -> String {
     });
     let installed = match &report.tls {
         Some(tls) => Some(tls.done),
-        // It was refused before its first step.
+        // The certificate was refused before its first step.
         None => (keys_are_new(report) && !report.done).then_some(false),
     };
     let certificate = installed.map(|installed| match installed {

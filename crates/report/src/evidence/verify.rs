@@ -23,8 +23,8 @@ const LIMITS: &str = "A page is sound if it decrypts with the key given, its che
     together were not compared. Clear files were readable without a key. Files without a format to verify, such as MyISAM \
     tables, CSV tables and text logs, were left out.";
 
-/// Writes what was verified as a page for auditors. `given`: the paths and key stores of the command. `nothing_in`: given
-/// directories without a file of a server.
+/// Writes what was verified as a page for auditors. `given`: the paths and key stores of the command. `nothing_in`:
+/// given directories without a file of a server.
 ///
 /// # Errors
 /// [`Error::Write`], [`Error::Template`].

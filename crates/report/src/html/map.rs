@@ -236,7 +236,7 @@ fn node(row: &Row<'_>, area: Area) -> Node {
     }
 }
 
-/// Moves a parenthesis from a name that is too long to the detail.
+/// Moves the parenthesised part of a name that is too long to the detail.
 fn shorten(name: &str, detail: &str, room: usize) -> (String, String) {
     match name.strip_suffix(')').and_then(|name| name.split_once(" (")) {
         Some((short, more)) if columns(name) > room => (short.to_owned(), format!("{more}: {detail}")),

@@ -84,7 +84,7 @@ pub(super) struct Broken<'a> {
     pub(super) is_command: bool,
 }
 
-/// Maximum number of rows in that table.
+/// Maximum number of accounts, clients and channels listed.
 const BROKEN: usize = 100;
 
 impl<'a> Breaks<'a> {
@@ -239,7 +239,7 @@ pub(super) struct Unseen<'a> {
     pub(super) servers: String,
 }
 
-/// Maximum number of reasons for each.
+/// Maximum number of reasons for each blind spot.
 const REASONS: usize = 6;
 
 /// All blind spots.

@@ -166,7 +166,7 @@ fn heading(outcome: &Outcome) -> String {
     }
 }
 
-/// The two lines in the middle of the picture: which servers, and how many.
+/// The two lines in the middle of the picture: name and product of a single server, or the number of servers.
 fn centre(outcome: &Outcome, audited: usize) -> (String, String) {
     match outcome.servers.as_slice() {
         [server] => {
@@ -280,7 +280,7 @@ impl<'a> FleetRow<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// `None` for a server that could not be audited: the overview has all about it.
+    /// `None` for a server that could not be audited: the overview says all that is known about it.
     fn new(anchor: usize, results: &ServerResults<'a>) -> Option<Self> {
         if results.server.error.is_some() {
             return None;

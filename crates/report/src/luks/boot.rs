@@ -34,7 +34,7 @@ pub fn write_luks_boot_table(checked: &Checked, out: &mut dyn Write) -> Result<(
     Ok(())
 }
 
-/// What remains to be known and done once the boot of a volume was set up.
+/// Messages after a volume was set up to open at boot: a warning about its mount point, and how to prove the set-up.
 #[must_use]
 pub fn luks_boot_installed_messages(
     directory: &Path,
@@ -48,7 +48,8 @@ pub fn luks_boot_installed_messages(
     warning.into_iter().chain([Message::hint(hint)]).collect()
 }
 
-/// Lines of tables that stay although the volume's own are removed: pairs of table and line.
+/// Warnings about lines in tables that stay although the volume's own lines are removed. `foreign` has pairs of table
+/// and line.
 #[must_use]
 pub fn luks_boot_foreign_messages(foreign: &[(PathBuf, String)]) -> Vec<Message> {
     let stays = |(table, line): &(PathBuf, String)| {
@@ -57,7 +58,7 @@ pub fn luks_boot_foreign_messages(foreign: &[(PathBuf, String)]) -> Vec<Message>
     foreign.iter().map(stays).collect()
 }
 
-/// What remains to be done once the boot of a volume was removed.
+/// Hint after a volume's set-up for boot was removed: its mount point stays immutable.
 #[must_use]
 pub fn luks_boot_removed_message() -> Message {
     Message::hint("the mount point stays immutable; `chattr -i` makes it writable")

@@ -148,7 +148,7 @@ fn opens(slot: Option<u32>, none: &str) -> String {
     slot.map_or_else(|| none.to_owned(), |slot| format!("opens slot {slot}"))
 }
 
-/// A warning if the backup of such a header would be as damaged as the volume.
+/// A warning if only one copy of a header is valid: the backup of the header is then as damaged as the volume.
 #[must_use]
 pub fn luks_header_messages(readable: Readable) -> Vec<Message> {
     match readable {
@@ -159,7 +159,7 @@ pub fn luks_header_messages(readable: Readable) -> Vec<Message> {
     }
 }
 
-/// What restoring a backup of this relation to its volume brings back.
+/// A warning if the backup has other key slots than the volume: restoring it brings removed keys back.
 #[must_use]
 pub fn luks_restore_messages(relation: Option<&Relation>) -> Vec<Message> {
     match relation {

@@ -62,7 +62,7 @@ fn plan_steps(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// What could not be read of a server's placement, so that the plan may lack it.
+/// Warnings about option files and swap areas that could not be read, and that the plan may lack.
 #[must_use]
 pub fn luks_plan_messages(placement: &Placement) -> Vec<Message> {
     let files = placement.unread.iter().map(|(file, why)| Message::warning(format!("{file}: not read: {why}")));

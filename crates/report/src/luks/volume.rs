@@ -40,7 +40,7 @@ pub fn write_luks_mounted(name: &str, directory: &Path, mounted: &Mounted, out: 
     Ok(writeln!(out, "{}: {} {state}", directory.display(), device_file(name).display())?)
 }
 
-/// Ways in which data can still reach the disk below a mounted volume in plaintext.
+/// Warnings about plaintext on the disk below a mounted volume, or that may still be written there.
 #[must_use]
 pub fn luks_mount_messages(directory: &Path, mounted: &Mounted) -> Vec<Message> {
     match mounted {
@@ -57,7 +57,7 @@ pub fn luks_mount_messages(directory: &Path, mounted: &Mounted) -> Vec<Message> 
     }
 }
 
-/// A mount point that only its permissions protect while the volume is not mounted.
+/// A warning about a mount point that only its permissions protect while the volume is not mounted.
 pub(super) fn not_immutable(directory: &Path) -> Message {
     Message::warning(format!(
         "{}: its file system has no immutable flag; as root, a server could still write there in plaintext",
@@ -73,7 +73,7 @@ pub fn write_luks_created(device: &Path, created: &Created, out: &mut dyn Write)
     Ok(writeln!(out, "{}: LUKS2 volume {}", device.display(), created.uuid)?)
 }
 
-/// What to do once a volume was created.
+/// Hint after a volume was created: keep copies of its key and header.
 #[must_use]
 pub fn luks_created_message() -> Message {
     Message::hint("without its key and its header the data is gone: keep copies of both elsewhere")
@@ -95,7 +95,7 @@ pub fn write_luks_key_added(device: &Path, slot: u32, out: &mut dyn Write) -> Re
     Ok(writeln!(out, "{}: the new key opens slot {slot}", device.display())?)
 }
 
-/// What to do once a key was added.
+/// Hint after a key was added: older header backups lack it.
 #[must_use]
 pub fn luks_key_added_message() -> Message {
     Message::hint("older header backups do not contain this key: make one with `sealant luks header backup`")
@@ -109,13 +109,13 @@ pub fn write_luks_reencrypted(device: &Path, header: &Path, out: &mut dyn Write)
     Ok(writeln!(out, "{}: all data has a new volume key; header in {}", device.display(), header.display())?)
 }
 
-/// What to do with the headers from before a re-encryption.
+/// Hint after a re-encryption: older header backups are useless and dangerous.
 #[must_use]
 pub fn luks_reencrypted_message() -> Message {
     Message::hint("destroy older header backups: they open nothing but noise, and restoring one destroys the data")
 }
 
-/// Header backups that the key from before a rotation may still open.
+/// Warnings about header backups that the key from before a rotation may still open.
 #[must_use]
 pub fn luks_stale_backup_messages(backups: &[PathBuf]) -> Vec<Message> {
     let older = |path: &PathBuf| {

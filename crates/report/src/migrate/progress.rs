@@ -76,7 +76,7 @@ mod tests {
             "compare 39 %  1,234,567,890 changes applied  lag 0 s  ETA 21:10:01",
         ];
         assert_eq!(lines, expected);
-        // While it follows there is no end to estimate.
+        // A run that follows the source has no end to estimate.
         let follows = Progress { eta: None, ..progress(Work::Follow) };
         let longest = [&lines[0], &migrate_status_line(&follows), &lines[2]].map(|line| line.chars().count());
         assert!(longest.iter().all(|columns| *columns <= 80), "{longest:?}");

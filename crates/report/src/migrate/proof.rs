@@ -113,7 +113,7 @@ fn why_unproven(proof: &Proof) -> Option<&'static str> {
     }
 }
 
-/// What is said of the migration as a whole.
+/// Facts about the migration as a whole: pairs of label and text.
 fn facts(proof: &Proof) -> Vec<(&'static str, String)> {
     let [endpoint, version, uuid] = &proof.target;
     let opened = proof.journal.iter().find(|entry| entry.what == "opened");

@@ -53,7 +53,7 @@ pub fn migrate_event(event: &Event) -> Option<String> {
     })
 }
 
-/// What giving a migration up will do, for a question.
+/// What aborting a migration will remove, for a confirmation prompt.
 #[must_use]
 pub const fn migrate_abort_change(drop_tables: bool) -> &'static str {
     match drop_tables {
@@ -62,38 +62,38 @@ pub const fn migrate_abort_change(drop_tables: bool) -> &'static str {
     }
 }
 
-/// A migration was given up.
+/// Message that a migration was aborted.
 #[must_use]
 pub fn migrate_aborted(drop_tables: bool) -> Message {
     let tables = if drop_tables { "the tables at the target are dropped" } else { "its tables stay at the target" };
     Message::info(format!("the migration is aborted; {tables}"))
 }
 
-/// Where the proof of a migration was saved.
+/// Message with the path at which the proof of a migration was saved.
 #[must_use]
 pub fn migrate_proof_saved(path: &Path) -> Message {
     Message::info(format!("the proof is in {}", path.display()))
 }
 
-/// More rows differ than the `named` ones.
+/// Message that more rows differ than the `named` ones.
 #[must_use]
 pub fn migrate_more_differ(named: usize) -> Message {
     Message::info(format!("more than {named} rows differ; --json names all"))
 }
 
-/// A migration was ended after its cut-over.
+/// Message that a migration was ended after its cut-over.
 #[must_use]
 pub fn migrate_finished() -> Message {
     Message::info("the state of the migration is removed; the tables stay at both ends")
 }
 
-/// What a run with the goal of copying alone says at its end.
+/// Hint at the end of a run that only copied rows: they are not compared yet.
 #[must_use]
 pub fn migrate_copied() -> Vec<Message> {
     vec![Message::hint("rows are not compared yet: sealant migrate run does that, and sealant migrate verify again")]
 }
 
-/// What a run says at its end, when the target is ready for the cut-over.
+/// Messages at the end of a run that made the target ready for the cut-over.
 #[must_use]
 pub fn migrate_ready(verified: &Verified) -> Vec<Message> {
     let next = "to follow the source until the cut-over: sealant migrate run --until forever; to end the migration: \
@@ -101,7 +101,7 @@ pub fn migrate_ready(verified: &Verified) -> Vec<Message> {
     [migrate_verified(verified), vec![Message::hint(next)]].concat()
 }
 
-/// What was compared.
+/// Message about the rows that were compared.
 #[must_use]
 pub fn migrate_verified(verified: &Verified) -> Vec<Message> {
     let rows = count(verified.rows, "row");
@@ -115,7 +115,7 @@ pub fn migrate_verified(verified: &Verified) -> Vec<Message> {
     })]
 }
 
-/// What a cut-over did.
+/// Messages about a cut-over, and the next step.
 #[must_use]
 pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
     let end = visible(&done.source_end);

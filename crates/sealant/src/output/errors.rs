@@ -1,10 +1,11 @@
-//! Converts the libraries' errors to failures: each has a message, possibly a next step, and one exit code in all
-//! verbs.
+//! Converts the libraries' errors to failures. A failure has a message, possibly a next step, and an exit code, which
+//! is the same in all verbs.
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line};
 
-/// For each library's error, its methods that mean more than a failure, in order: the first that holds decides.
+/// Lists, for each library's error, the methods that select a special exit code. The first method that returns true
+/// decides.
 macro_rules! failures {
     ($($error:ty: [$($is:ident => $exit:ident),*],)*) => {$(
         impl From<$error> for Failure {

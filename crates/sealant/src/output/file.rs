@@ -1,4 +1,4 @@
-//! Writes results to stdout, or atomically to a file: beside it first, then renamed.
+//! Writes results to stdout, or atomically to a file: to a temporary file beside it, which is then renamed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -11,10 +11,10 @@ use files::{PendingFile, WriteOptions};
 use crate::output::message::Failure;
 use crate::output::terminal::Terminal;
 
-/// Writes something. An error it returns came from its writer.
+/// Writes a result. An error that it returns came from its writer.
 type Writer<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
 
-/// Writes to stdout. If the reader has closed it, the run ends silently.
+/// Writes to stdout. If the reader has closed the pipe, the run ends silently.
 pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -23,7 +23,7 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Writes a report to stdout that contains nothing to paste: on a terminal, lines that are too wide are broken.
+/// Writes a report that contains nothing to paste to stdout. On a terminal, lines that are too wide are wrapped.
 pub(crate) fn to_screen(write: &Writer<'_>) -> Result<(), Failure> {
     let mut text = Vec::new();
     write(&mut text).map_err(|e| Failure::new(format!("standard output: {e}")))?;
@@ -31,7 +31,7 @@ pub(crate) fn to_screen(write: &Writer<'_>) -> Result<(), Failure> {
     to_stdout(&|out| out.write_all(Terminal::stdout().fit_lines(&text).as_bytes()))
 }
 
-/// Checks before a long run that a file can be written; for that, a file is made beside it and removed.
+/// Checks before a long run that a file can be written, by creating and removing a file beside it.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return Err(Failure::usage("-: not the name of a file").hint("standard output is /dev/stdout"));
@@ -59,10 +59,10 @@ pub(crate) fn check_directory(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Replaces `path` atomically. Only the owner can read it, because results name weaknesses. Standard output, devices and
-/// pipes are written to.
+/// Replaces `path` atomically. Only the owner can read the file, because results name weaknesses. Standard output,
+/// devices and pipes are not replaced but written to.
 pub(crate) fn replace(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
-    // A descriptor of its own would start at the beginning of the file, over what was written before.
+    // A newly opened descriptor would start at the beginning of the file and overwrite earlier output.
     if is_stdout(path) {
         return to_stdout(write);
     }
@@ -70,14 +70,14 @@ pub(crate) fn replace(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
     written.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }
 
-/// Whether `path` may not be renamed over: a device, a pipe, or a name that the system gives an open file. Such a name
-/// may lead to a regular file.
+/// Whether `path` must not be replaced by a rename: a device, a pipe, or a name of an open file below `/dev` or
+/// `/proc`. Such a name may lead to a regular file.
 fn is_special(path: &Path) -> bool {
     const NAMES: [&str; 4] = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
     NAMES.iter().any(|name| path.starts_with(name)) || path.exists() && !path.is_file()
 }
 
-/// Whether `path` leads to the file that is standard output, by whatever name.
+/// Whether `path`, under any name, leads to the file that is standard output.
 fn is_stdout(path: &Path) -> bool {
     let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata());
     let (Ok(stdout), Ok(found)) = (stdout, path.metadata()) else { return false };
@@ -85,7 +85,7 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 fn write_into(path: &Path, write: &Writer<'_>) -> io::Result<()> {
-    // A regular file behind /dev/stderr keeps what is in it.
+    // Appends, so that a regular file behind /dev/stderr keeps its content.
     let mut out = BufWriter::new(OpenOptions::new().append(true).open(path)?);
     write(&mut out)?;
     out.flush()

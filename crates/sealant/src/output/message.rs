@@ -4,7 +4,7 @@ use std::io::Write;
 
 use report::Message;
 
-/// Why a run ended early: one sentence and, if there is one, the next step.
+/// Why a run ended early: a sentence and, if there is one, the next step.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The sentence: lower case, no full stop.
@@ -41,7 +41,7 @@ impl Failure {
     }
 }
 
-/// Writes human-readable messages to stderr.
+/// Writes messages to stderr, each with a prefix for its kind.
 pub(crate) fn say(messages: &[Message]) {
     for message in messages {
         match message {
@@ -54,22 +54,22 @@ pub(crate) fn say(messages: &[Message]) {
     }
 }
 
-/// An error that does not end the run.
+/// Prints an error that does not end the run.
 pub(crate) fn error(text: &str) {
     line("error", text);
 }
 
-/// Something the user should know, but not an error.
+/// Prints a warning: something that the user should know, but not an error.
 pub(crate) fn warning(text: &str) {
     line("warning", text);
 }
 
-/// A message of a long-running program.
+/// Prints a message of a long-running program.
 pub(crate) fn info(text: &str) {
     whole_line(&format!("sealant: {}", one_line(text)));
 }
 
-/// The next step.
+/// Prints the next step.
 pub(crate) fn hint(text: &str) {
     line("hint", text);
 }
@@ -78,7 +78,8 @@ fn line(kind: &str, text: &str) {
     whole_line(&format!("sealant: {kind}: {}", one_line(text)));
 }
 
-/// Writes a line to stderr in one piece, because other programs may write to the same log. A closed stderr is ignored.
+/// Writes a line to stderr in a single write, because other programs may write to the same log. Ignores a closed
+/// stderr.
 pub(crate) fn whole_line(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

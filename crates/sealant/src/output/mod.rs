@@ -1,4 +1,4 @@
-//! What users see: messages on stderr, data on stdout, and one status line for long runs.
+//! Output for users: messages on stderr, data on stdout, and a status line for long runs.
 
 mod errors;
 pub(crate) mod file;

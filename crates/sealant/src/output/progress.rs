@@ -1,4 +1,4 @@
-//! One status line on stderr during long work; silent unless stderr is a terminal.
+//! A status line on stderr during long work. Shown only if stderr is a terminal.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::output::terminal::Terminal;
 /// Interval of updates.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// The option that switches the line off.
+/// The option that switches the status line off.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Quiet {
     /// No status line on stderr
@@ -29,13 +29,13 @@ impl Quiet {
         self.quiet
     }
 
-    /// The line, unless the option was given.
+    /// Creates the status line, which stays hidden if the option was given.
     pub(crate) fn status_line(self) -> StatusLine {
         StatusLine::new(self.quiet)
     }
 }
 
-/// The line.
+/// A status line on stderr.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
     terminal: Terminal,
@@ -49,13 +49,13 @@ struct State {
 }
 
 impl StatusLine {
-    /// A line that is shown if stderr is a terminal that can replace it, and `quiet` is not set.
+    /// Creates a line that is shown only if stderr is a terminal that can replace a line, and `quiet` is not set.
     pub(crate) fn new(quiet: bool) -> Self {
         let terminal = if quiet { Terminal::file() } else { Terminal::stderr() };
         Self { terminal, state: Mutex::new(State { drawn: None, started: Instant::now() }) }
     }
 
-    /// Shows `text`, at most five times a second. Runs shorter than that show nothing.
+    /// Shows `text`, at most five times a second. Shows nothing in the first fifth of a second.
     pub(crate) fn show(&self, text: &str) {
         let Ok(mut state) = self.state.lock() else { return };
         let since = state.drawn.unwrap_or(state.started);
@@ -63,7 +63,7 @@ impl StatusLine {
             return;
         }
         state.drawn = Some(Instant::now());
-        // A line that is wrapped could not be replaced.
+        // A line that the terminal wraps could not be replaced.
         let columns = self.terminal.columns().saturating_sub(1);
         let text = text.replace(char::is_control, "?");
         let _ = write!(std::io::stderr(), "\r\x1b[K{}", fit(&text, columns, "…"));
@@ -86,7 +86,7 @@ impl StatusLine {
         })
     }
 
-    /// Writes messages in place of the line.
+    /// Removes the line and writes messages in its place.
     pub(crate) fn say(&self, messages: &[Message]) {
         if !messages.is_empty() {
             self.clear();

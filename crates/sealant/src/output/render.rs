@@ -27,14 +27,14 @@ impl Render {
         self.format
     }
 
-    /// Writes the report to stdout in the requested format. No line is broken, so that commands, statements and
+    /// Writes the report to stdout in the requested format. Lines are not wrapped, so that commands, statements and
     /// contents of files can be pasted.
     pub(crate) fn write<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
         let write = if self.format == Format::Json { json } else { table };
         to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
     }
 
-    /// As [`Self::write`], for a table of figures: on a terminal, lines that are too wide are broken.
+    /// Like [`Self::write`], for a table of figures: on a terminal, lines that are too wide are wrapped.
     pub(crate) fn write_figures<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
         if self.format == Format::Json {
             return self.write(report, json, table);
@@ -43,7 +43,7 @@ impl Render {
     }
 }
 
-/// The two formats of most verbs.
+/// Accepts the two formats of most verbs.
 fn table_or_json() -> impl TypedValueParser<Value = Format> {
     let table = PossibleValue::new("table").alias("text").help("For people");
     let json = PossibleValue::new("json").help("For scripts: docs/schema");
@@ -51,7 +51,7 @@ fn table_or_json() -> impl TypedValueParser<Value = Format> {
         .try_map(|name| if name == "text" { Ok(Format::Table) } else { name.parse::<Format>() })
 }
 
-/// All formats of an audit.
+/// Parses any format of an audit.
 pub(crate) fn any_format(name: &str) -> Result<Format, String> {
     let names = || Format::all().map(Format::name).collect::<Vec<_>>().join(", ");
     name.parse().map_err(|_| format!("one of {}", names()))

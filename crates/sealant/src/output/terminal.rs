@@ -6,15 +6,15 @@ use std::os::fd::AsFd;
 
 use report::wrap_lines;
 
-/// Columns of what is no terminal.
+/// Columns for output that is not a terminal.
 const PAGE_COLUMNS: usize = 120;
-/// Columns of a terminal that does not say.
+/// Columns of a terminal that does not report its width.
 const TERMINAL_COLUMNS: usize = 80;
 
 /// The device that a report is written to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
-    /// Its columns; `None` if it is no terminal.
+    /// Number of columns; `None` if it is not a terminal.
     columns: Option<usize>,
 }
 
@@ -45,22 +45,22 @@ impl Terminal {
         self.columns.is_some() && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
     }
 
-    /// Whether colour is welcome: unless `NO_COLOR` is set, where escape sequences are understood.
+    /// Whether to use colour: escape sequences are understood, and `NO_COLOR` is not set.
     pub(crate) fn wants_color(self) -> bool {
         self.has_escapes() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
 
-    /// Number of columns for text that is laid out for the device.
+    /// Number of columns to lay out text for.
     pub(crate) fn columns(self) -> usize {
         self.columns.unwrap_or(PAGE_COLUMNS)
     }
 
-    /// The lines of `text`; on a terminal, those that are too wide are broken.
+    /// The lines of `text`. On a terminal, lines that are too wide are wrapped.
     pub(crate) fn fit_lines(self, text: &str) -> Cow<'_, str> {
         self.columns.map_or(Cow::Borrowed(text), |columns| wrap_lines(text, columns).into())
     }
 
-    /// Whether it may show nothing but ASCII.
+    /// Whether the device may be limited to ASCII.
     pub(crate) fn is_ascii(self) -> bool {
         self.columns.is_some() && !is_utf8(|name| std::env::var(name).ok())
     }

@@ -15,7 +15,8 @@ use crate::{
 };
 
 impl Connection {
-    /// Authenticates, and lets the server prove its certificate by the password if nothing else verifies it.
+    /// Authenticates. If nothing else verifies the server's certificate, also checks MariaDB's proof by the password
+    /// hash.
     pub(super) fn prove_account(
         &mut self,
         options: &Options,

@@ -1,6 +1,6 @@
-//! Many rows at once: results as they arrive, statements of bytes, and `LOAD DATA LOCAL`.
+//! Many rows at once: results row by row, statements as bytes, and `LOAD DATA LOCAL`.
 //!
-//! [`Connection::query`] is for a few rows of text. Here values stay bytes, nothing is collected, and what is sent is
+//! [`Connection::query`] is for a few rows of text. Here values stay bytes, rows are not collected, and sent data is
 //! not copied.
 //!
 //! Source: MySQL's "Text Resultset", "LOCAL INFILE Request", "OK_Packet".
@@ -23,10 +23,10 @@ pub type EachRow<'e> = dyn FnMut(&[Option<&[u8]>]) -> ControlFlow<()> + 'e;
 const COM_QUERY: u8 = 3;
 /// First byte of a server's request for a local file.
 const LOCAL_INFILE: u8 = 0xfb;
-/// Length of the packets with the content of a "file".
+/// Maximum payload of a packet with rows for `LOAD DATA LOCAL`, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What a server says after a statement without rows.
+/// Content of the OK packet after a statement without rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Executed {
     /// Number of rows that were changed.
@@ -46,11 +46,11 @@ impl Connection {
         self.settled(executed)
     }
 
-    /// Sends a query and hands over each row as it arrives: a field is the value's text, in the character set of the
-    /// session's results, or `None` for NULL. Memory is that of the largest row.
+    /// Sends a query and passes each row to `each` as it arrives. A field is the text of the value, in the character
+    /// set of the session's results, or `None` for NULL. Only one row is in memory at a time.
     ///
-    /// Returns false if `each` has ended the query early; the connection cannot be used after that, because the server
-    /// still sends.
+    /// Returns false if `each` has ended the query early. The connection cannot be used after that, because the server
+    /// still sends rows.
     ///
     /// # Errors
     /// [`Error`], as [`Self::query`]; [`Error::ResultTooLarge`] for one row beyond the limit.
@@ -79,12 +79,12 @@ impl Connection {
             return Err(Error::Lost { phase: Phase::Statement });
         }
         self.allow(self.io_timeout());
-        // Until the answer is read completely.
+        // The connection is usable again only after the whole answer was read.
         self.broken = true;
         self.send_bulk(&mut 0, &[COM_QUERY], sql)
     }
 
-    /// Keeps the connection usable unless the result says otherwise.
+    /// Marks the connection as usable again, unless the error ends it.
     fn settled<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         self.broken = result.as_ref().err().is_some_and(ends_connection);
         result

@@ -25,16 +25,16 @@ pub const FIRST_EVENT: u32 = 4;
 /// Where a server starts to send its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpFrom<'a> {
-    /// At a position. An empty name is the oldest log, or, on MariaDB, where `@slave_connect_state` says. MariaDB also
-    /// sends the events with the statements of rows: without them, positions of the following events would not be
-    /// known.
+    /// At a position. An empty name means the oldest log or, on MariaDB, the position in `@slave_connect_state`.
+    /// MariaDB is asked to send annotate events (the statements of row events) too: without them, the positions of the
+    /// following events would be unknown.
     Position {
         /// Name of the log.
         file: &'a str,
         /// Position in it.
         position: u32,
     },
-    /// Behind these transactions; MySQL only.
+    /// After these transactions; MySQL only.
     Gtids {
         /// The set, encoded as in the previous-GTIDs event.
         set: &'a [u8],
@@ -60,7 +60,7 @@ impl Connection {
     /// Asks for the log and turns the connection into the stream of its events.
     ///
     /// # Errors
-    /// [`Error`] if the command cannot be sent. Whether the server has the log shows with the first event.
+    /// [`Error`] if the command cannot be sent. A missing log is reported only when the first event is read.
     pub fn dump(mut self, server_id: u32, from: DumpFrom<'_>, read_timeout: Duration) -> Result<EventPackets, Error> {
         let flags = if self.greeting.is_mariadb() { ANNOTATE_ROWS } else { 0 };
         let command = dump_command(server_id, flags, from);
@@ -93,7 +93,7 @@ fn dump_command(server_id: u32, flags: u16, from: DumpFrom<'_>) -> Vec<u8> {
     }
 }
 
-/// Reads with a timeout for each piece that arrives: an event may be of a GiB.
+/// Restarts the timeout whenever bytes arrive: an event may have a size of 1 GiB.
 struct WhileBytesArrive<'c> {
     connection: &'c mut Connection,
     timeout: Duration,
@@ -126,7 +126,7 @@ impl EventPackets {
         const PHASE: Phase = Phase::BinaryLog;
         self.connection.allow(self.read_timeout);
         let mut sequence = 0;
-        // One byte before each event says what the packet is.
+        // The first byte of each packet gives its kind; the event follows.
         let limit = limit_bytes.saturating_add(1);
         let mut stream = WhileBytesArrive { connection: &mut self.connection, timeout: self.read_timeout };
         let packet = packet::read(&mut stream, &mut sequence, limit).map_err(|error| match error {

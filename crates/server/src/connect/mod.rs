@@ -198,7 +198,7 @@ impl Connection {
             return Err(Error::Lost { phase: Phase::Statement });
         }
         self.allow(self.statement_timeout.saturating_add(Duration::from_secs(2)));
-        // Until the answer is read completely.
+        // The connection is usable again only after the whole answer was read.
         self.broken = true;
         let mut sequence = 0;
         self.send(&mut sequence, command, Phase::Statement)

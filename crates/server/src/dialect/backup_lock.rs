@@ -9,7 +9,7 @@ pub const LOCK_INSTANCE: &str = "LOCK INSTANCE FOR BACKUP";
 pub const UNLOCK_INSTANCE: &str = "UNLOCK INSTANCE";
 /// MySQL: the positions of the logs at one moment, as JSON: `local` (binary log and GTIDs), `engines` (LSN).
 pub const LOG_STATUS: &str = "SELECT local AS local, storage_engines AS engines FROM performance_schema.log_status";
-/// MySQL: an error if the account may not read [`LOG_STATUS`], without its short locks.
+/// MySQL: fails if the account may not read [`LOG_STATUS`]; takes none of the short locks that reading it needs.
 pub const MAY_READ_LOG_STATUS: &str = "SELECT local FROM performance_schema.log_status WHERE FALSE";
 /// MySQL: makes the server keep its redo log until the session has read it; `failed` is 0 on success.
 pub const REGISTER_REDO_CONSUMER: &str = "SELECT innodb_redo_log_consumer_register() AS failed";
@@ -18,7 +18,7 @@ pub const UNREGISTER_REDO_CONSUMER: &str = "SELECT innodb_redo_log_consumer_unre
 /// Ends the locks of [`lock_tables`].
 pub const UNLOCK_TABLES: &str = "UNLOCK TABLES";
 
-/// MariaDB: what the statements of a backup begin with.
+/// MariaDB: prefix of all `BACKUP STAGE` statements.
 pub const STAGE: &str = "BACKUP STAGE ";
 /// MariaDB: begins a backup; changes that skip the redo log are recorded. Needs RELOAD.
 pub const STAGE_START: &str = "BACKUP STAGE START";
@@ -31,23 +31,23 @@ pub const STAGE_BLOCK_COMMIT: &str = "BACKUP STAGE BLOCK_COMMIT";
 /// MariaDB: ends the backup and all its locks.
 pub const STAGE_END: &str = "BACKUP STAGE END";
 
-/// Writes the redo log to disk; not on replicas. Needs RELOAD.
+/// Writes the redo log to disk; the statement is not replicated. Needs RELOAD.
 pub const FLUSH_ENGINE_LOGS: &str = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS";
 
-/// MySQL: the sessions that hold up [`LOCK_INSTANCE`], the longest first: `id`, `user`, `statement` and
-/// `seconds`. DDL holds the lock of which a backup wants another mode (`BACKUP LOCK`). Needs SELECT on both tables.
+/// MySQL: the sessions that delay [`LOCK_INSTANCE`], the longest first: `id`, `user`, `statement` and `seconds`. DDL
+/// holds the metadata lock `BACKUP LOCK`, which a backup requests in a conflicting mode. Needs SELECT on both tables.
 pub const MYSQL_HOLDERS: &str = "SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_INFO AS statement, \
      t.PROCESSLIST_TIME AS seconds FROM performance_schema.metadata_locks l JOIN performance_schema.threads t \
      ON t.THREAD_ID = l.OWNER_THREAD_ID WHERE l.OBJECT_TYPE = 'BACKUP LOCK' AND l.LOCK_STATUS = 'GRANTED' \
      AND t.PROCESSLIST_ID <> CONNECTION_ID() GROUP BY 1, 2, 3, 4 ORDER BY seconds DESC";
-/// What makes [`MYSQL_HOLDERS`] see locks.
+/// Advice for the administrator if [`MYSQL_HOLDERS`] sees no locks.
 pub const ENABLE_MYSQL_HOLDERS: &str =
     "turn on performance_schema, and in its setup_instruments wait/lock/metadata/sql/mdl";
 /// The privileges for [`MYSQL_HOLDERS`].
 pub const GRANT_MYSQL_HOLDERS: &str = "GRANT SELECT ON performance_schema.metadata_locks TO the account, and on \
                                        performance_schema.threads";
-/// MySQL: 1 if [`MYSQL_HOLDERS`] sees locks, 0 if the Performance Schema or its instrument of metadata locks is off: the
-/// query itself holds one. Needs SELECT on the table.
+/// MySQL: 1 if [`MYSQL_HOLDERS`] sees locks; 0 if the Performance Schema or its instrument for metadata locks is off.
+/// If both are on, the table is never empty, because this query itself holds a lock. Needs SELECT on the table.
 pub const MYSQL_SEES_HOLDERS: &str = "SELECT EXISTS (SELECT 1 FROM performance_schema.metadata_locks)";
 /// MariaDB: sessions that run a statement and do not wait for a backup lock themselves, with the columns of
 /// [`MYSQL_HOLDERS`]. It does not say which of them a stage waits for; without the privilege PROCESS it lists only the

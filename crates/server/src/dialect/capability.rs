@@ -6,7 +6,7 @@
 
 use crate::version::{Flavor, ServerVersion};
 
-/// A feature that servers have since some version.
+/// A feature that servers have since a certain version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
     /// Encryption of tables with their own file; master keys can be rotated.
@@ -120,9 +120,9 @@ pub struct Row {
     pub capability: Capability,
     /// Its name in documents.
     pub title: &'static str,
-    /// First version of MySQL and Percona Server with it; `None` if there is none.
+    /// First version of MySQL and Percona Server with the feature; `None` if no version has it.
     pub mysql: Option<VersionTriple>,
-    /// First version of MariaDB with it.
+    /// First version of MariaDB with the feature; `None` if no version has it.
     pub mariadb: Option<VersionTriple>,
 }
 

@@ -1,4 +1,4 @@
-//! Queries of the structure of a server's tables, with one set of columns for every version.
+//! Queries for the structure of a server's tables, with one set of columns for every version.
 //!
 //! Each reads all user schemas at once: a server may have thousands of tables. Sources: the manual of MySQL,
 //! "INFORMATION_SCHEMA Tables"; MariaDB's documentation, "Information Schema Tables"; seen on MySQL 5.6, 5.7, 8.0 and
@@ -21,18 +21,17 @@ macro_rules! system_schemas {
     };
 }
 
-/// Whether a schema, by the name that the server reports, belongs to the server. Servers report the names in lower
-/// case;
-/// `SYS` is a schema of a user, where names of schemas differ by case.
+/// Whether a schema belongs to the server. Servers report the names of these schemas in lower case: where the case of
+/// schema names matters, `SYS` is a schema of a user.
 #[must_use]
 pub fn is_system_schema(name: &str) -> bool {
     SYSTEM_SCHEMAS.contains(&name)
 }
 
-/// Queries for one server. Rows have no order unless it says so.
+/// Queries for one server. Rows are unordered unless the comment of a query gives an order.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog {
-    /// Settings of the session, without which the queries omit something or answer from a cache.
+    /// Settings of the session that the queries need: without them, some omit columns or answer from a cache.
     pub session: &'static [&'static str],
     /// `schema`, `charset`, `collation`, `encryption` (`YES`, `NO`; NULL where schemas have no such default).
     pub schemas: &'static str,
@@ -43,8 +42,7 @@ pub struct Catalog {
     /// `expression`, `srid`, `comment`; in the order of the table.
     pub columns: &'static str,
     /// Parts of indexes: `schema`, `table`, `index`, `non_unique`, `column` (NULL for an expression), `prefix`,
-    /// `order`,
-    /// `nullable`, `type`, `visible`, `expression`; in the order of the index.
+    /// `order`, `nullable`, `type`, `visible`, `expression`; in the order of the index.
     pub indexes: &'static str,
     /// Columns of foreign keys: `schema`, `table`, `constraint`, `column`, `parent_schema`, `parent_table`,
     /// `parent_column`; in the order of the key.
@@ -66,19 +64,20 @@ pub fn catalog(version: &ServerVersion) -> &'static Catalog {
     }
 }
 
-/// The collation of columns of `utf8mb4` that name none. Texts of definitions omit it before MySQL 8.0, which has
-/// another one.
+/// Selects the default collation of `utf8mb4`. Before MySQL 8.0, which has another default, servers omit it in the text
+/// of definitions.
 pub const UTF8MB4_COLLATION: &str = "SELECT COLLATION_NAME FROM information_schema.COLLATIONS \
      WHERE CHARACTER_SET_NAME = 'utf8mb4' AND IS_DEFAULT = 'Yes'";
 
-/// Makes a session create tables with this collation where only `utf8mb4` is named. MySQL 8.0 and newer, for the
-/// collation of 5.7, `utf8mb4_general_ci`; needs SESSION_VARIABLES_ADMIN. Replicas of a 5.7 do the same.
+/// Makes a session create tables with this collation where a definition names only `utf8mb4`. For MySQL 8.0 and newer,
+/// to keep the default of 5.7 (`utf8mb4_general_ci`); needs SESSION_VARIABLES_ADMIN. Replicas of a 5.7 server do the
+/// same.
 #[must_use]
 pub fn set_utf8mb4_collation(collation: &str) -> String {
     format!("SET SESSION default_collation_for_utf8mb4 = {}", quote::text(collation))
 }
 
-/// Shows how a table is created, in column 2.
+/// Shows the `CREATE TABLE` statement of a table, in column 2.
 #[must_use]
 pub fn show_create_table(schema: &str, table: &str) -> String {
     format!("SHOW CREATE TABLE {}", quote::table(schema, table))
@@ -95,7 +94,7 @@ pub fn create_schema(version: &ServerVersion, schema: &str, charset: &str, colla
     format!("CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET {charset} COLLATE {collation}{default}")
 }
 
-/// As bytes: MySQL before 8.0 and MariaDB compare names of schemas in any case, and `SYS` is a user's.
+/// Compares names as bytes: MySQL before 8.0 and MariaDB would ignore case, but `SYS` is a schema of a user.
 macro_rules! not_in_schemas {
     ($column:literal, $schemas:expr) => {
         concat!("CAST(", $column, " AS BINARY) NOT IN ", $schemas)
@@ -190,7 +189,7 @@ const CODE: &str = concat!(
     user_schemas!("EVENT_SCHEMA")
 );
 
-/// Statistics of tables as they are now: MySQL keeps them for up to a day since 8.0.
+/// Makes the session read current table statistics: since MySQL 8.0, the server caches them for up to a day.
 pub const FRESH_STATISTICS: &str = "SET SESSION information_schema_stats_expiry = 0";
 
 const QUOTED: &str = "SET SESSION sql_quote_show_create = 1";

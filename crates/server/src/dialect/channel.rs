@@ -8,7 +8,7 @@ use crate::{quote, version::ServerVersion};
 
 /// The channel by which Group Replication applies the group's transactions.
 pub const GROUP_APPLIER: &str = "group_replication_applier";
-/// The channel by which a member that joins a group fetches what it misses.
+/// The channel by which a member that joins a group fetches the transactions that it lacks.
 pub const GROUP_RECOVERY: &str = "group_replication_recovery";
 /// The channels of Group Replication.
 pub const GROUP_CHANNELS: [&str; 2] = [GROUP_APPLIER, GROUP_RECOVERY];
@@ -27,15 +27,15 @@ impl<'a> Channel<'a> {
         Self { version, name: Some(name) }
     }
 
-    /// The only channel of a replica. MySQL applies such statements to all channels if there are several, or refuses
-    /// them.
+    /// The only channel of a replica; statements do not name it. If there are several channels, MySQL applies such
+    /// statements to all of them, or refuses them.
     #[must_use]
     pub const fn only(version: &'a ServerVersion) -> Self {
         Self { version, name: None }
     }
 
-    /// `verb` is `START`, `STOP` or `RESET`; `rest` is what follows the word for a replica, such as `SQL_THREAD` or
-    /// `ALL`, and may be empty.
+    /// A statement such as `STOP REPLICA`. `verb` is `START`, `STOP` or `RESET`; `rest` follows the keyword for a
+    /// replica, such as `SQL_THREAD` or `ALL`, and may be empty.
     #[must_use]
     pub fn statement(&self, verb: &str, rest: &str) -> String {
         let (connection, for_channel) = self.clauses();
@@ -51,7 +51,8 @@ impl<'a> Channel<'a> {
         format!("{change}{connection} TO {settings}{for_channel}")
     }
 
-    /// The name where MariaDB has it, directly after the word for a replica, and where MySQL has it, at the end.
+    /// The clauses with the name: MariaDB expects the first one directly after the keyword for a replica, MySQL the
+    /// second one at the end of the statement.
     fn clauses(&self) -> (String, String) {
         match self.name.map(quote::text) {
             None => (String::new(), String::new()),

@@ -64,7 +64,8 @@ pub fn switches_of_everything() -> impl Iterator<Item = &'static str> {
     SWITCHES.iter().filter(|(_, encrypts)| *encrypts != Encrypts::SystemTablespace).map(|(name, _)| *name)
 }
 
-/// MySQL's option of `CREATE` and `ALTER` that encrypts a table or tablespace, and after `DEFAULT` of a schema.
+/// MySQL's option of `CREATE` and `ALTER` that encrypts a table or tablespace. After `DEFAULT`, it sets the default of
+/// a schema.
 pub const MYSQL_ENCRYPTED: &str = "ENCRYPTION='Y'";
 
 /// The option of `CREATE TABLE` that encrypts the table, or keeps it clear.

@@ -36,20 +36,20 @@ pub const PASSWORD_FILE: &str = "FILE:";
 pub const KEYRING_PLUGIN_LIBRARY: &str = "keyring_file.so";
 /// MariaDB's plug-in for a key file.
 pub const MARIADB_PLUGIN: &str = "file_key_management";
-/// Its library in the plug-in directory.
+/// Library of [`MARIADB_PLUGIN`] in the plug-in directory.
 pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
 
 /// MariaDB's plug-ins for tests. They derive their keys from nothing secret.
 const MARIADB_TEST_PLUGINS: [&str; 2] = ["example_key_management", "debug_key_management"];
-/// Variables of MariaDB's plug-in for a HashiCorp Vault begin with this.
+/// Prefix of the variables of MariaDB's plug-in for a HashiCorp Vault.
 pub const MARIADB_VAULT_PREFIX: &str = "hashicorp_key_management_";
-/// Address of that Vault.
+/// Address of the Vault.
 pub const MARIADB_VAULT_URL: &str = "hashicorp_key_management_vault_url";
 /// File with the authorities that the plug-in trusts.
 pub const MARIADB_VAULT_CA: &str = "hashicorp_key_management_vault_ca";
 
-/// Whether a plug-in or component keeps its keys on the server's host: in a file, or in its own program. Plug-ins and
-/// components of MySQL end alike: `keyring_file` and `component_keyring_file`.
+/// Whether a plug-in or component keeps its keys on the server's host: in a file, or in its own code. The names of
+/// MySQL's plug-ins and components have the same endings: `keyring_file` and `component_keyring_file`.
 #[must_use]
 pub fn keeps_keys_on_host(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -59,7 +59,7 @@ pub fn keeps_keys_on_host(name: &str) -> bool {
         || MARIADB_TEST_PLUGINS.contains(&name.as_str())
 }
 
-/// Whether it is the password-protected file of MySQL Enterprise, as a plug-in or component.
+/// Whether a plug-in or component is the password-protected keyring file of MySQL Enterprise.
 #[must_use]
 pub fn is_password_protected(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with("keyring_encrypted_file")

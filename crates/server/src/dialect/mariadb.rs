@@ -55,8 +55,8 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "session", sql: SESSION, ..ENTRY },
     ACCOUNT_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
-    // Then tablespaces that only the encryption view lists, and tables that a server since 10.6 has not opened after
-    // its start: the first view lists only what is in memory.
+    // The first view lists only tablespaces in memory. The unions add those that only the encryption view lists, and
+    // tables that a server since 10.6 has not opened since its start.
     Entry {
         name: "tablespaces",
         sql: concat!(

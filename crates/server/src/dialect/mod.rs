@@ -28,8 +28,8 @@ pub mod setting;
 pub mod statement;
 pub mod variable;
 
-/// Statements that give an account what an audit needs at least, in the syntax of `GRANT`. Queries that
-/// [`Query::needs`] more see less than everything, which their readers report as unknown.
+/// The minimum privileges for an audit, in the syntax of `GRANT`. A query whose [`Query::needs`] names more privileges
+/// may omit rows; the audit then reports its result as unknown.
 pub const AUDIT_GRANTS: [&str; 3] =
     ["PROCESS, REPLICATION CLIENT ON *.*", "SELECT ON performance_schema.*", "SELECT ON mysql.*"];
 

@@ -68,8 +68,8 @@ pub(super) const ACCOUNT_HOST: Entry = Entry {
 pub(super) const PLUGINS: &str = "SELECT PLUGIN_NAME AS `name`, PLUGIN_STATUS AS `status`, PLUGIN_TYPE AS `type`, \
      PLUGIN_LIBRARY AS `library` FROM information_schema.PLUGINS";
 
-/// Tables of other engines: InnoDB's are judged by their tablespaces. Those in `mysql` are included, since they may
-/// contain data of users.
+/// Tables of engines other than InnoDB, whose tables are judged by their tablespaces. Tables in `mysql` are included,
+/// since they may contain data of users.
 pub(super) const OTHER_ENGINES: &str = concat!(
     "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, ENGINE AS `engine`, ",
     "CREATE_OPTIONS AS `create_options`, ROW_FORMAT AS `row_format` FROM information_schema.TABLES ",

@@ -23,7 +23,7 @@ pub fn setting(version: &ServerVersion, variable: &str, value: &str) -> Setting 
     Setting { statement: format!("SET GLOBAL {variable} = {value}"), line: Some(format!("{variable} = {plain}")) }
 }
 
-/// [`reload_tls`] of MySQL, for texts that a compiler puts together.
+/// [`reload_tls`] of MySQL as a literal, for use in `concat!`.
 #[macro_export]
 macro_rules! mysql_reload_tls {
     () => {
@@ -31,7 +31,7 @@ macro_rules! mysql_reload_tls {
     };
 }
 
-/// [`reload_tls`] of MariaDB, for such texts.
+/// [`reload_tls`] of MariaDB as a literal, for use in `concat!`.
 #[macro_export]
 macro_rules! mariadb_reload_tls {
     () => {
@@ -46,7 +46,8 @@ pub fn reload_tls(flavor: Flavor) -> &'static str {
     if flavor.is_mysql_like() { mysql_reload_tls!() } else { mariadb_reload_tls!() }
 }
 
-/// Percona's variable of this name cannot be persisted: error 1238, seen on 8.0.27-18.
+/// Whether `SET PERSIST` fails for a variable: before 8.4, Percona Server refuses it for [`variable::MYSQL_REDO`]
+/// (error 1238, seen on 8.0.27-18).
 fn never_persists(version: &ServerVersion, name: &str) -> bool {
     version.flavor == Flavor::Percona && !version.at_least(8, 4, 0) && name == variable::MYSQL_REDO
 }

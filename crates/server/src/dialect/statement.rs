@@ -29,11 +29,11 @@ pub const START_GROUP_REPLICATION: &str = "START GROUP_REPLICATION";
 /// Makes a member leave its group.
 pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 
-/// Counts the threads that apply changes of another server, also with replication that the account may not see. Needs
-/// PROCESS.
+/// Counts the threads that apply changes of another server. The count includes replication whose status the account may
+/// not see. Needs PROCESS.
 pub const REPLICATION_THREADS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user'";
-/// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their end. Needs PROCESS; `XA
-/// RECOVER` would need XA_RECOVER_ADMIN.
+/// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their commit or rollback. Needs
+/// PROCESS; `XA RECOVER` would need XA_RECOVER_ADMIN.
 pub const PREPARED_TRANSACTIONS: &str =
     "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
 
@@ -63,7 +63,7 @@ pub fn encrypt_tablespace(name: &str) -> String {
     format!("ALTER TABLESPACE {} {MYSQL_ENCRYPTED}", quote::identifier(name))
 }
 
-/// Encrypts the dictionary's tablespace, as people write it.
+/// Encrypts the dictionary's tablespace. Written without quotes, as people write it.
 pub const ENCRYPT_DICTIONARY: &str = "ALTER TABLESPACE mysql ENCRYPTION='Y'";
 
 /// Lists these global variables: `Variable_name`, `Value`. Variables that the server does not have are omitted; `SELECT
@@ -86,13 +86,13 @@ pub fn show_status(name: &str) -> String {
     format!("SHOW GLOBAL STATUS WHERE Variable_name = {}", quote::text_in_any_mode(name))
 }
 
-/// Keeps a session that is idle for this long.
+/// Sets how long the server keeps the session while it is idle.
 #[must_use]
 pub fn set_idle_timeout(idle: Duration) -> String {
     format!("SET SESSION wait_timeout = {}", idle.as_secs())
 }
 
-/// Limits the wait of the session's statements for locks of tables; the server counts in seconds, from 1.
+/// Limits how long the session's statements wait for locks on tables; in whole seconds, at least 1.
 #[must_use]
 pub fn set_lock_timeout(wait: Duration) -> String {
     format!("SET SESSION lock_wait_timeout = {}", wait.as_secs().max(1))
@@ -169,7 +169,8 @@ pub fn replication_terms(version: &ServerVersion) -> ReplicationTerms {
     }
 }
 
-/// Clause of [`ReplicationTerms::change`] by which the replica names its position by GTIDs.
+/// Clause of [`ReplicationTerms::change`] that makes the replica request transactions by GTID instead of by log
+/// position.
 #[must_use]
 pub fn position_by_gtid(version: &ServerVersion) -> String {
     if version.flavor.is_mysql_like() {

@@ -1,5 +1,5 @@
-//! Names of the system variables that more than one crate uses, and of those that enable encryption at rest. A name that
-//! only one crate uses stays in that crate.
+//! Names of the system variables that more than one crate uses, and of those that enable encryption at rest. A name
+//! that only one crate uses stays in that crate.
 
 /// File with the authorities that the server trusts.
 pub const SSL_CA: &str = "ssl_ca";
@@ -17,7 +17,7 @@ pub const BIND_ADDRESS: &str = "bind_address";
 pub const SKIP_NETWORKING: &str = "skip_networking";
 /// Address of the administrative port of MySQL.
 pub const ADMIN_ADDRESS: &str = "admin_address";
-/// Its port.
+/// Port of MySQL's administrative address.
 pub const ADMIN_PORT: &str = "admin_port";
 /// A second port of MariaDB and Percona Server, at the addresses of the first.
 pub const EXTRA_PORT: &str = "extra_port";
@@ -81,7 +81,7 @@ pub const INNODB_ENCRYPTION_THREADS: &str = "innodb_encryption_threads";
 pub const INNODB_ENCRYPTION_ROTATE_KEY_AGE: &str = "innodb_encryption_rotate_key_age";
 /// Authorities that a member trusts while it recovers from another; MySQL only.
 pub const GROUP_REPLICATION_RECOVERY_SSL_CA: &str = "group_replication_recovery_ssl_ca";
-/// Whether that member's certificate must have its host name; MySQL only.
+/// Whether a recovering member checks the host name in the certificate of the other member; MySQL only.
 pub const GROUP_REPLICATION_RECOVERY_SSL_VERIFY_SERVER_CERT: &str = "group_replication_recovery_ssl_verify_server_cert";
 
 /// Encrypts the redo log, in MySQL.

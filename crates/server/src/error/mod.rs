@@ -298,14 +298,14 @@ impl Error {
         matches!(self, Self::Url { .. } | Self::PasswordInUrl | Self::NoAccount)
     }
 
-    /// Whether the same call may succeed later, over a new connection: the server is down, restarts, or is not reached.
+    /// Whether the same call may succeed later, over a new connection: the server is down, restarting or unreachable.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Timeout { .. } | Self::Refused { .. } | Self::Io { .. })
     }
 
-    /// Whether the transaction was rolled back because of another one, or waited too long for its locks. It may be
-    /// repeated.
+    /// Whether the transaction failed because of another one: a deadlock, or a timeout while it waited for a lock. It
+    /// may be repeated.
     #[must_use]
     pub fn is_collision(&self) -> bool {
         matches!(self.code(), Some(error_code::LOCK_DEADLOCK | error_code::LOCK_WAIT_TIMEOUT))

@@ -174,8 +174,9 @@ impl ClientOptions {
     /// The mode that `ssl-mode` and `ssl-verify-server-cert` together require for the endpoint; `None` if neither is
     /// set.
     ///
-    /// With an authority, `ssl-verify-server-cert` requires its certificate with the server's name; without one, the
-    /// proof by the password hash, as in MariaDB's own client. On a socket it requires nothing.
+    /// With an authority, `ssl-verify-server-cert` requires a certificate of the authority with the server's name.
+    /// Without one, it requires the proof by the password hash, as MariaDB's own client does. On a socket it requires
+    /// nothing.
     pub fn mode_for(&self, endpoint: &Endpoint, has_authority: bool) -> Option<TlsMode> {
         let verify = self.verify_server_cert == Some(true) && !endpoint.is_socket();
         match self.ssl_mode {

@@ -182,7 +182,7 @@ impl Entries {
 
 /// The option files that a server reads, according to its command line.
 ///
-/// Source: MySQL manual, "Command-Line Options that Affect Option-File Handling"; MariaDB documentation, the same.
+/// Source: "Command-Line Options that Affect Option-File Handling" in the MySQL manual and in MariaDB's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionFileArguments {
     /// `--no-defaults`: no files.

@@ -87,7 +87,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Whether there are lines, and no group.
+    /// Whether the file has options, but none of them in a group.
     pub(super) fn has_no_group(&self) -> bool {
         self.lines.is_empty() && self.warnings.iter().any(|warning| matches!(warning, Warning::NoGroup { .. }))
     }

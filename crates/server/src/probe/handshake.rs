@@ -234,7 +234,7 @@ fn enumerate(
                 }
             }
             Outcome::Accepted(_) | Outcome::Refused { .. } => group.open = false,
-            // Not exhausted: there may be more suites.
+            // The group is not exhausted: the server may accept more of its suites.
             Outcome::Unknown(_) => return,
         }
         if budget.is_spent() {

@@ -163,7 +163,7 @@ pub struct VersionProbe {
     pub complete: bool,
     /// Whether secure renegotiation (RFC 5746) was confirmed; `None` for TLS 1.3, and if not accepted.
     pub secure_renegotiation: Option<bool>,
-    /// Whether extended master secret (RFC 7627) was confirmed; `None` as above.
+    /// Whether extended master secret (RFC 7627) was confirmed; `None` for TLS 1.3, and if not accepted.
     pub extended_master_secret: Option<bool>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Syntax, Token, TokenKind, tokens};
 
-/// Number of tokens that are read: what is defined stands at the start.
+/// Number of tokens to read: the name of the object is near the start of the statement.
 const MAX_TOKENS: usize = 64;
 /// Longest name of an object that is shown, in characters.
 const MAX_NAME: usize = 300;
@@ -35,7 +35,7 @@ pub fn summary(statement: &str, syntax: Syntax) -> (String, Option<String>) {
     (what, name.map(|name| name.chars().take(MAX_NAME).collect()))
 }
 
-/// The first tokens of a statement, by number.
+/// The first tokens of a statement; positions count from 0.
 struct Cursor<'s>(Vec<Token<'s>>);
 
 impl Cursor<'_> {
@@ -49,7 +49,7 @@ impl Cursor<'_> {
         self.0.get(at).is_some_and(|token| token.is_symbol(symbol))
     }
 
-    /// Number of the word that says what is defined, behind those that say how.
+    /// Position of the word for the kind of object, such as `TABLE`, after modifiers such as `OR REPLACE`.
     fn kind(&self) -> usize {
         let mut at = 1_usize;
         loop {
@@ -66,13 +66,13 @@ impl Cursor<'_> {
         }
     }
 
-    /// Number of the token behind an account (`'a'@'%'`) or a single word.
+    /// Position of the token after an account (`'a'@'%'`) or a single word.
     fn after_account(&self, at: usize) -> usize {
         let length = if self.is_symbol(at.saturating_add(1), "@") { 3 } else { 1 };
         at.saturating_add(length)
     }
 
-    /// A name with its schema if that is given: `shop.orders`.
+    /// The name at a position, with its schema if the statement gives it: `shop.orders`.
     fn qualified_name(&self, at: usize) -> Option<String> {
         let name = |at: usize| {
             let token = self.0.get(at)?;

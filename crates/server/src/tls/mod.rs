@@ -1,5 +1,5 @@
-//! TLS for two purposes: secure connections (rustls with this crate's verifier), and probes that must support every
-//! version (own messages).
+//! TLS for two purposes: secure connections, by rustls with this crate's verifier; and probes, by this crate's own
+//! messages, because a probe must support every version.
 
 use std::fmt;
 

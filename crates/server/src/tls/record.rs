@@ -57,7 +57,7 @@ impl Deframer {
         Ok(())
     }
 
-    /// Bytes not yet used for a message: after [`NotTls`], what was received instead.
+    /// Received bytes that no returned message contains; after [`NotTls`], the bytes that are not TLS.
     pub fn unread(&self) -> &[u8] {
         &self.raw
     }

@@ -22,7 +22,7 @@ pub struct ServerHello {
     pub version: u16,
     /// Cipher suite.
     pub suite: u16,
-    /// Whether it is a HelloRetryRequest; version, suite and group are chosen all the same.
+    /// Whether it is a HelloRetryRequest, which also names the version, suite and group that the server chose.
     pub retry: bool,
     /// Key share group (TLS 1.3).
     pub group: Option<u16>,

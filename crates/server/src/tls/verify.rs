@@ -21,7 +21,7 @@ pub(crate) enum CertificatePolicy {
     Key,
     /// One of these certificates must have issued it.
     Issuer(Vec<CertificateDer<'static>>),
-    /// As above, and it must be valid for this host.
+    /// One of these certificates must have issued it, and it must be valid for this host.
     IssuerAndName(Vec<CertificateDer<'static>>, String),
 }
 
@@ -58,7 +58,7 @@ impl From<Rejection> for Error {
     }
 }
 
-/// The verifier for rustls.
+/// Checks server certificates in handshakes of rustls.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     policy: CertificatePolicy,
@@ -76,8 +76,8 @@ impl Verifier {
         Self { policy, pinned, algorithms }
     }
 
-    /// Whether the proof of the key may be skipped, if the key is of a kind that cannot be verified: only when nothing
-    /// is trusted.
+    /// Whether the proof of possession is skipped: only if signatures by this kind of key cannot be verified, and
+    /// neither an issuer nor a fingerprint is required.
     fn goes_without_key(&self, certificate: &CertificateDer<'_>) -> bool {
         matches!(self.policy, CertificatePolicy::Key) && self.pinned.is_empty() && !key_is_checked(certificate)
     }

@@ -384,7 +384,7 @@ pub enum Error {
     Server {
         /// The statement, or what was attempted.
         doing: String,
-        /// What is wrong with the file.
+        /// Error of the connection or of the server.
         source: Box<server::Error>,
     },
     /// The account lacks a privilege.

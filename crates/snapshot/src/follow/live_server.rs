@@ -1,4 +1,4 @@
-//! A server and the location of its files; copies the files that are handled alike for every server.
+//! A server and the location of its files. Copies the files that are handled in the same way for MariaDB and MySQL.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -5,9 +5,9 @@
 //! could have left, had the server written only the copied pages since the checkpoint. So the server's own recovery
 //! makes the copy consistent.
 //!
-//! Three rules make this sound. The log is kept from the *first* checkpoint on, so it covers every page: none is newer
-//! than its end, and none lacks a change from before its beginning. A page that was read during a write is read again.
-//! Tables are changed by DDL either before their files are copied, or their files are copied again.
+//! Three rules make this sound. The log is kept from the *first* checkpoint on, so it covers every page: no page is
+//! newer than the end of the log, and no page lacks a change from before its beginning. A page that was read during a
+//! write is read again. The files of a table that DDL has changed since they were copied are copied again.
 
 mod copy;
 mod ddl_log;

@@ -83,8 +83,8 @@ impl PageFormat {
     }
 }
 
-/// Flags of a tablespace whose first page still is as the file was created with: its page type is not set. Seen on
-/// MySQL 9.7.
+/// Flags of a new tablespace whose first page is still as it was when the file was created: its page type is not set.
+/// Seen on MySQL 9.7.
 fn flags_of_new(head: &[u8]) -> Option<SpaceFlags> {
     const SPACE_OF_HEADER: usize = 38;
     const FLAGS: usize = 54;

@@ -56,7 +56,8 @@ struct RedoFile {
 }
 
 impl<'a> RedoFiles<'a> {
-    /// Begins at the newest checkpoint in the server's files. The server has to keep them from before this call on.
+    /// Starts the copy at the newest checkpoint in the server's files. The server must have been told to keep these
+    /// files before this call.
     pub(super) fn begin(items: &[Item], copier: &'a Copier<'a>, keys: &dyn KeySource) -> Result<Self, Error> {
         let directory =
             items.iter().find(|item| item.to.starts_with(REDO_DIRECTORY)).and_then(|item| item.from.parent());
@@ -187,7 +188,7 @@ impl<'a> RedoFiles<'a> {
         }
     }
 
-    /// Removes what was copied beyond the end.
+    /// Cuts the copy off at the end: removes the part that was copied beyond it.
     fn cut_back(&mut self, end: u64) -> Result<(), Error> {
         self.position = end - end % BLOCK;
         while let Some(behind) = self.files.pop_if(|file| file.head.start().0 > self.position) {

@@ -20,7 +20,7 @@ use crate::{Error, prepare_fault::manual_steps, program::Program};
 /// A user and a group, by number.
 pub type User = (u32, u32);
 
-/// What to prepare, and with what.
+/// The backup to prepare, and the program that prepares it.
 #[derive(Clone, Copy, Debug)]
 pub struct Preparation<'a> {
     /// The program that made the backup.

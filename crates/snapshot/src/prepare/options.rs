@@ -19,7 +19,7 @@ use super::PrepareFault;
 /// Size limit. No program writes more, and nobody needs more to specify keys.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// ValueType of the value of an option.
+/// The form that the value of an option must have.
 #[derive(Clone, Copy)]
 enum ValueType {
     Number,
@@ -65,7 +65,7 @@ pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32,
     files::write_atomic(&path, &rewritten, options).map_err(PrepareFault::io(&path))
 }
 
-/// The known options of a text. The error is the name of an option whose value does not have its form.
+/// The known options in a text. The error is the name of an option whose value does not have the required form.
 fn rewritten(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     let text = String::from_utf8_lossy(text);
     let mut rewritten = section(MYSQLD, &[""; 0]);

@@ -31,8 +31,9 @@ pub(super) fn check_one_file_system(source: &Source<'_>) -> Result<(), Error> {
     }
 }
 
-/// Checks that nothing was mounted over a directory, which would be missing in a snapshot. It may
-/// be mounted from the same file system, but inodes keep their numbers in a snapshot.
+/// Checks that nothing is mounted over a directory: the mounted data would be missing in the
+/// snapshot. Compares inode numbers, which are the same in a snapshot. Device numbers would not
+/// show a mount of another directory of the same file system.
 pub(super) fn check_mounts(datadir: &Path, copy: &Path, directories: &[PathBuf]) -> Result<(), Error> {
     let inode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.ino());
     let mounts = mounted::process_mounts()?;

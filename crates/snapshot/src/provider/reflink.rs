@@ -53,12 +53,12 @@ impl Driver for Reflink {
     }
 }
 
-/// What was cloned, and what each file was like.
+/// The cloned files, and the metadata of their originals.
 pub(super) struct Cloned {
     pub(super) listing: Listing,
-    /// In the copy.
+    /// Path and open file in the copy, and metadata of the original.
     pub(super) files: Vec<(PathBuf, File, Metadata)>,
-    /// Lists of binary logs by their paths, in the copy.
+    /// Paths of indexes of binary logs in the copy.
     pub(super) indexes: Vec<PathBuf>,
 }
 

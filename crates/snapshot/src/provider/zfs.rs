@@ -84,7 +84,8 @@ fn data_sets(mounts: &Mounts, datadir: &Path, listing: &Listing) -> Result<Vec<D
         if sets.iter().any(|set| set.name == mount.source) {
             continue;
         }
-        // Only whole data sets can be mounted in the same place as their snapshots.
+        // A snapshot shows its whole data set, so it cannot take the place of a mount that shows
+        // only a part.
         let whole = mount.point == path && mount.within(&path) == Path::new("");
         if mount.kind != "zfs" || pool(&mount.source) != pool(&current.source) || !whole {
             return Err(otherwise(&path));

@@ -1,4 +1,4 @@
-//! Clients that change a server while it is copied, and what a copy must hold of their work.
+//! Clients that change a server while it is copied, and checks that a copy contains their changes.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ const TABLES: u64 = 4;
 /// Rows of a bulk load: some megabytes, so that it is not complete between two reads of the copy.
 const BULK_ROWS: u64 = 8_000;
 
-/// Tables between which money is transferred, a journal with a row for each commit, and tables for bulk loads.
+/// Creates tables between which money is transferred, a journal with a row for each commit, and tables for bulk loads.
 pub(crate) fn prepare(server: &Server, table_options: &str) {
     let other_engine = if server.kind().is_mariadb() { "Aria" } else { "MyISAM ENCRYPTION='N'" };
     let rows = (1..=ACCOUNTS).map(|id| format!("({id},{BALANCE},REPEAT('x',300))")).collect::<Vec<_>>().join(",");
@@ -134,7 +134,8 @@ fn load_in_bulk(account: &Account, _datadir: &Path, mut random: Random, stop: &A
     }
 }
 
-/// DDL of every kind, in an order that differs from round to round: each finds what an earlier one left, or fails.
+/// Runs DDL of every kind, in an order that differs from round to round. Each statement works on the results of earlier
+/// ones, or fails.
 fn change_definitions(account: &Account, datadir: &Path, mut random: Random, stop: &AtomicBool) {
     let mut connection = connect(account);
     for round in 0_u64.. {
@@ -280,7 +281,8 @@ pub(crate) fn check(copy: &Server, acknowledged: &[u64], position: &CopyPosition
         "{checked}"
     );
     if copy.kind() == Kind::MySql80 {
-        // Its log_status counts transactions in the position of the binary log before it counts them in the set.
+        // log_status of MySQL 8.0 counts transactions in the position of the binary log before it counts them in the
+        // GTID set.
         let subset = format!("SELECT GTID_SUBSET('{}', @@GLOBAL.gtid_executed)", position.gtid);
         return assert_eq!(value(&subset), "1", "{} in {}", position.gtid, value("SELECT @@GLOBAL.gtid_executed"));
     }

@@ -42,7 +42,7 @@ fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     prepare(&server, case.table_options);
     let load = Load::start(&server, 3, false, &mut Random::new(0xf01));
     load.wait_for_commits(300);
-    // Or no page was written, and there was no checkpoint.
+    // Otherwise no page might be written, and there might be no new checkpoint.
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
     let control = Options { recover_from: Checkpoint::Newest, ..options(&server, case) };
     let copy = take_copy(&server, &control).expect("a copy");
@@ -90,7 +90,7 @@ fn take_copy(server: &Server, options: &Options) -> Result<SnapshotCopy, Error> 
     take(&DataDir::at(server.datadir()).expect("its data directory"), options)
 }
 
-/// The reason why there is no copy.
+/// Takes a copy, which must fail; returns the error.
 fn refused(server: &Server, options: &Options) -> Error {
     take_copy(server, options).expect_err("it is refused")
 }
@@ -300,7 +300,7 @@ fn an_encrypted_redo_log_of_mysql_97_needs_the_keyring() {
     assert!(matches!(error, Error::RedoEncrypted), "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("--keyring")));
 
-    // What was encrypted in the log before is older than the checkpoint then.
+    // After the next checkpoint, recovery no longer needs the encrypted part of the log.
     server.sql("SET GLOBAL innodb_redo_log_encrypt = OFF; SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
     let load = Load::start(&server, 3, false, &mut Random::new(0xf01));
     let mut copy = None;
@@ -391,8 +391,8 @@ fn while_running(server: &Server, statement: &str, meanwhile: impl FnOnce(u64)) 
     let _ = running.join().expect("it ends");
 }
 
-/// Asserts that a copy is refused since a statement holds a lock up, and that the error says so without the statement's
-/// values.
+/// Asserts that a copy is refused because a statement holds up a lock, and that the error shows the statement without
+/// its values.
 fn assert_held_up(server: &Server, options: &Options, lock: &str, id: u64, statement: &str) {
     let error = refused(server, options);
     let (said, hint) = (error.to_string(), error.hint().expect("a hint").into_owned());
@@ -415,7 +415,7 @@ fn mysql_97_names_the_session_that_holds_its_lock_up() {
     let in_time = Options { lock_wait: Duration::from_secs(1), ..options(&server, &case) };
     let mut reader = connect(&account(&server));
     reader.query("START TRANSACTION").and_then(|_| reader.query("SELECT * FROM bank.a0")).expect("rows");
-    // It waits for the reader, and has the lock that a backup wants.
+    // The statement waits for the reader, and holds the lock that a backup needs.
     while_running(&server, "ALTER TABLE bank.a0 ADD COLUMN pin INT DEFAULT 4711, ALGORITHM=COPY", |id| {
         assert_held_up(&server, &in_time, "LOCK INSTANCE FOR BACKUP", id, "ALTER TABLE bank.a0");
         let as_few = Options { account: Some(account_of(&server, "few")), ..in_time.clone() };
@@ -448,8 +448,8 @@ fn mariadb_1011_names_the_session_that_holds_a_stage_up() {
     drop(take_copy(&server, &in_time).expect("nothing holds the lock any more"));
 }
 
-/// A file beside the tables whose pages are newer than the log, as one of another server would be: a server could not
-/// recover a copy in which a page has changes that its log lacks.
+/// Adds a file whose pages are newer than the log, like a file of another server. The copy is refused: the log lacks
+/// changes of these pages, so a server could not recover it.
 fn a_page_newer_than_the_log_is_refused(builder: ServerBuilder) {
     let case = Case::new(builder);
     let server = case.builder.clone().start().expect("it starts");

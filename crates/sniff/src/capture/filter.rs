@@ -1,15 +1,17 @@
-//! The filter that runs in the kernel: TCP packets of some ports, each seen once, cut after [`SNAP_BYTES`].
+//! The filter that runs in the kernel. It passes each TCP packet of the watched ports once, truncated to
+//! [`SNAP_BYTES`].
 //!
 //! Source: Linux's `Documentation/networking/filter.rst`. Offsets count from the IP header, because the socket has the
-//! type `SOCK_DGRAM`. Loopback shows every packet twice, leaving and arriving: the leaving one is dropped, as libpcap
-//! does.
+//! type `SOCK_DGRAM`. The loopback interface delivers every packet twice, as outgoing and as incoming; the outgoing one
+//! is dropped, as in libpcap.
 
 use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_B, BPF_H, BPF_IND, BPF_JA, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_LDX,
     BPF_MEM, BPF_MSH, BPF_RET, BPF_ST, BPF_W, SKF_AD_IFINDEX, SKF_AD_OFF, SKF_AD_PKTTYPE,
 };
 
-/// Bytes of a packet that reach this program: more than an Ethernet frame has, less than what cards and kernels join.
+/// Maximum number of bytes passed of a packet: more than an Ethernet frame has, but less than the large packets that
+/// network cards and kernels merge.
 pub(super) const SNAP_BYTES: u32 = 2048;
 
 /// `PACKET_OUTGOING` of `linux/if_packet.h`.
@@ -26,11 +28,11 @@ pub(super) struct Instruction {
 
 const TCP: u32 = 6;
 
-/// Headers of IPv6 that may stand before TCP: hop-by-hop, routing, fragment, destination options. Such packets are rare,
-/// and looked at outside the kernel.
+/// IPv6 extension headers that may precede TCP: hop-by-hop, routing, fragment, destination options. Such packets are
+/// rare, so all of them pass and are examined outside the kernel.
 const EXTENSIONS: [u32; 4] = [0, 43, 44, 60];
 
-/// The filter for these ports, at most [`crate::MAX_PORTS`], of one interface or of all.
+/// The filter for these ports, at most [`crate::MAX_PORTS`], on one interface or on all.
 pub(super) fn program(ports: &[u16], interface: Option<u32>, loopback: Option<u32>) -> Vec<Instruction> {
     let mut program = Vec::new();
     if let Some(index) = interface {
@@ -41,7 +43,7 @@ pub(super) fn program(ports: &[u16], interface: Option<u32>, loopback: Option<u3
         program.extend([load_ancillary(SKF_AD_PKTTYPE), equal(OUTGOING, 0, 1), reject()]);
     }
     let (v4, v6) = (version_4(), version_6());
-    // The version decides which part runs.
+    // The IP version decides which part runs.
     program.extend([load_byte(0), of(BPF_ALU | BPF_AND | BPF_K, 0xf0)]);
     program.extend([equal(0x40, 3, 0), equal(0x60, 1, 0), reject(), jump(v4.len().saturating_add(1))]);
     program.extend(&v4);
@@ -51,7 +53,8 @@ pub(super) fn program(ports: &[u16], interface: Option<u32>, loopback: Option<u3
     program
 }
 
-/// Leaves the source port in `M[0]` and the destination port in the accumulator. Later fragments have no ports.
+/// Loads the source port into `M[0]` and the destination port into the accumulator. Fragments after the first have no
+/// ports and are rejected.
 fn version_4() -> Vec<Instruction> {
     vec![
         load_byte(9),
@@ -67,7 +70,7 @@ fn version_4() -> Vec<Instruction> {
     ]
 }
 
-/// As [`version_4`].
+/// As [`version_4`], for IPv6.
 fn version_6() -> Vec<Instruction> {
     let mut part = vec![load_byte(6)];
     for extension in EXTENSIONS {
@@ -109,7 +112,7 @@ fn load_half(offset: u32) -> Instruction {
     of(BPF_LD | BPF_H | BPF_ABS, offset)
 }
 
-/// Loads what the kernel knows of the packet beside its bytes.
+/// Loads a property of the packet that is not in its bytes, such as its interface.
 fn load_ancillary(what: i32) -> Instruction {
     of(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF.saturating_add(what).cast_unsigned())
 }
@@ -130,7 +133,7 @@ mod tests {
 
     const LOOPBACK: u32 = 1;
 
-    /// Runs a program as the kernel does. Returns how many bytes of the packet pass.
+    /// Runs a program as the kernel does. Returns the number of bytes of the packet that pass.
     fn run(program: &[Instruction], packet: &[u8], interface: u32, is_outgoing: bool) -> u32 {
         let (mut accumulator, mut index, mut memory, mut at) = (0_u32, 0_u32, 0_u32, 0_usize);
         let half = |offset: u32| {

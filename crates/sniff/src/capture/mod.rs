@@ -1,5 +1,5 @@
-//! Packets of this host, from a packet socket (packet(7)). Nothing is sent, and no interface is switched to promiscuous
-//! mode: only packets that this host sends or receives are seen.
+//! Captures packets of this host with a packet socket (packet(7)). Nothing is sent. No interface is switched to
+//! promiscuous mode, so only packets that this host sends or receives are captured.
 
 mod filter;
 
@@ -18,26 +18,26 @@ use crate::flow::FlowTable;
 use crate::packet::{Link, is_fragment, parse};
 use crate::service::MAX_PORTS;
 
-/// Memory of the kernel for packets that this program has not read yet. The system may allow less.
+/// Kernel buffer for packets that this program has not read yet, in bytes. The system may allow less.
 const QUEUE_BYTES: usize = 8 << 20;
 
-/// How often the end of the time and the wish to stop are looked at.
+/// Interval at which the time limit and the stop flag are checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Packets that are read from the queue at the end, at most.
+/// Maximum number of queued packets that are read at the end.
 const MAX_QUEUED: usize = 100_000;
 
-/// `ETH_P_ALL` of `linux/if_ether.h`: packets that leave, too.
+/// `ETH_P_ALL` of `linux/if_ether.h`: includes outgoing packets.
 const EVERY_PROTOCOL: u16 = 3;
 
-/// Packets of some ports.
+/// A capture of the packets of some ports.
 #[derive(Debug)]
 pub(crate) struct Capture {
     socket: Socket,
 }
 
 impl Capture {
-    /// Begins to watch these ports, on one interface or on all.
+    /// Starts to capture packets of these ports, on one interface or on all.
     ///
     /// # Errors
     /// [`Error::NotPermitted`], [`Error::NoInterface`], [`Error::TooManyPorts`], [`Error::Socket`].
@@ -56,13 +56,13 @@ impl Capture {
         let capture = Self { socket };
         capture.socket.attach_filter(&kernel).map_err(Error::Socket)?;
         capture.drain().map_err(Error::Socket)?;
-        // The kernel takes what it allows.
+        // The kernel reduces the size to its limit.
         let _ = capture.socket.set_recv_buffer_size(QUEUE_BYTES);
         capture.socket.set_read_timeout(Some(TICK)).map_err(Error::Socket)?;
         Ok(capture)
     }
 
-    /// Gives packets to the table until the time is over or the flag is set.
+    /// Adds packets to the table until the time is over or the flag is set.
     ///
     /// # Errors
     /// [`Error::Socket`].
@@ -79,7 +79,7 @@ impl Capture {
         self.take_queued(table, &mut packet).map_err(Error::Socket)
     }
 
-    /// Gives the packets to the table that the kernel has queued. More of them may come all the time.
+    /// Adds the packets that the kernel has queued to the table: at most [`MAX_QUEUED`], since new ones keep arriving.
     fn take_queued(&self, table: &mut FlowTable, packet: &mut [u8]) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         for _ in 0..MAX_QUEUED {
@@ -93,7 +93,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Drops what came before the filter was in place.
+    /// Discards packets that arrived before the filter was attached.
     fn drain(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         while (&self.socket).read(&mut [0; 1]).is_ok() {}
@@ -109,7 +109,7 @@ fn take(table: &mut FlowTable, packet: &[u8]) {
     }
 }
 
-/// Whether reading goes on: nothing came, a signal came, or an interface went down.
+/// Whether reading can continue after this error: no packet arrived, a signal arrived, or an interface went down.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, NetworkDown, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | NetworkDown | TimedOut | WouldBlock)

@@ -17,19 +17,20 @@ const GALERA_FLAGS: u32 = 0x0f00_0000;
 const GALERA_CRC32: u32 = 1 << 24;
 const GALERA_CRC32C: u32 = 1 << 25;
 
-/// Version, type, flags, one byte of control, and a length, before a sequence number and a checksum.
+/// Version, type, flags, control (one byte each), and length; a sequence number and a checksum follow.
 const IST_HEADER: usize = 8;
 
 /// Version (u32), length (u32), type, tag (u16), all big-endian; one byte of padding.
 const XCOM_HEADER: usize = 12;
 
-/// Newest version of XCom's protocol is 10.
+/// Upper limit for plausible versions; the newest version of XCom's protocol is 10.
 const XCOM_MAX_VERSION: u32 = 32;
 
-/// XCom's message types: normal, request and reply of versions.
+/// Highest XCom message type: 0 is a normal message, 1 a version request, 2 a version reply.
 const XCOM_MAX_TYPE: u8 = 2;
 
-/// A connection between nodes: the one that accepts speaks first in Galera, the one that connects in XCom.
+/// Recognises a connection between nodes from its start. In Galera the accepting node sends first, in XCom the
+/// connecting one.
 pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     galera(Direction::ToClient, 0, to_client)
         .or_else(|| galera(Direction::ToServer, 0, to_server))
@@ -37,12 +38,12 @@ pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
         .or_else(|| xcom(Direction::ToServer, 0, to_server))
 }
 
-/// A connection that was joined in the middle.
+/// Recognises a connection whose beginning was not captured.
 pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
     galera(direction, at, bytes).or_else(|| xcom(direction, at, bytes))
 }
 
-/// A message of gcomm. Packets of MySQL have headers like it, but no checksum.
+/// Recognises a message of gcomm by its checksum: headers of MySQL packets look alike but have none.
 fn galera(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
     let (word, rest) = bytes.split_first_chunk()?;
     let (stored, rest) = rest.split_first_chunk()?;
@@ -64,7 +65,8 @@ fn galera(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
     Some(Class::new(Protocol::Galera, State::Clear, vec![evidence]).settled())
 }
 
-/// The handshake that the joiner sends, of type 1, and the donor's answer, of type 2.
+/// Recognises an incremental state transfer: the joiner, which accepts the connection, sends a handshake (type 1), and
+/// the donor answers (type 2).
 fn incremental_transfer(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     let [version @ 1..=32, 1, 0, 0, 0, 0, 0, 0, ..] = to_client else { return None };
     let is_answered = to_server.is_empty() || to_server.starts_with(&[*version, 2, 0]);
@@ -87,7 +89,8 @@ fn xcom(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
     Some(Class::new(Protocol::GroupReplication, State::Clear, vec![evidence]).settled())
 }
 
-/// Whether another message begins after the first: three zero bytes and a small version.
+/// Whether another XCom message can follow the first: the captured ones of its first three bytes, the high bytes of the
+/// version, are zero.
 fn xcom_follows(rest: &[u8], length: usize) -> bool {
     let Some(next) = rest.get(length..) else { return false };
     next.iter().zip([0, 0, 0]).all(|(byte, zero)| *byte == zero)

@@ -1,11 +1,11 @@
-//! Shannon entropy: a hint at what unknown bytes are, never a proof. Compressed data look like encrypted data.
+//! Shannon entropy: a hint about what unknown bytes may be, never a proof. Compressed data looks like encrypted data.
 
 use serde::{Deserialize, Serialize};
 
 /// Entropy of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Entropy {
-    /// Bits for each byte, from 0 to 8; a sample of n bytes has at most log2(n).
+    /// Bits per byte, from 0 to 8; a sample of n bytes has at most log2(n).
     pub bits_per_byte: f64,
     /// Size of the sample, in bytes.
     pub sample_bytes: usize,
@@ -24,7 +24,7 @@ impl Entropy {
         let total = f64::from(u32::try_from(sample.len()).unwrap_or(u32::MAX));
         let share = |count: &u32| f64::from(*count) / total;
         let bits: f64 = counts.iter().filter(|count| **count > 0).map(share).map(|share| -share * share.log2()).sum();
-        // Two decimals, so that equal captures give equal reports.
+        // Rounded to two decimals, so that equal captures give equal reports.
         Self { bits_per_byte: (bits.max(0.0) * 100.0).round() / 100.0, sample_bytes: sample.len() }
     }
 }

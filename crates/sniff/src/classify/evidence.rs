@@ -1,18 +1,18 @@
-//! Bytes that show what a connection carries: parts of protocol headers, never what was sent.
+//! Bytes that show which protocol a connection carries: parts of protocol headers, never user data.
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
-/// The most bytes that evidence has: a record header, and the version and suite behind it.
+/// Maximum number of bytes in one piece of evidence: a record header, version and cipher suite.
 const MAX_BYTES: usize = 16;
 
-/// Who sent bytes.
+/// Direction in which bytes were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// The client.
+    /// From client to server.
     ToServer,
-    /// The server.
+    /// From server to client.
     ToClient,
 }
 
@@ -27,12 +27,12 @@ impl Direction {
     }
 }
 
-/// Some bytes of a header.
+/// Some bytes of a protocol header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Who sent them.
+    /// Direction in which they were sent.
     pub direction: Direction,
-    /// Their offset from the first byte that was seen in this direction.
+    /// Their offset from the first byte captured in this direction.
     pub offset: usize,
     /// The bytes, in hexadecimal digits.
     pub bytes: String,
@@ -41,7 +41,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The first `count` bytes of `bytes`, which begin at `offset`. The caller knows that they are a header.
+    /// The first `count` bytes of `bytes`, which begin at `offset`. The caller ensures that they are part of a header.
     pub(super) fn new(
         direction: Direction,
         offset: usize,
@@ -53,7 +53,7 @@ impl Evidence {
         Self { direction, offset, bytes: HEXLOWER.encode(shown), meaning: meaning.into() }
     }
 
-    /// The same evidence, if `length` bytes precede it in this direction.
+    /// The same evidence with its offset increased by `length` if it is in this direction: as many bytes precede it.
     pub(super) fn behind(self, direction: Direction, length: usize) -> Self {
         let offset = if self.direction == direction { self.offset.saturating_add(length) } else { self.offset };
         Self { offset, ..self }

@@ -1,6 +1,6 @@
-//! What a connection carries, told from the first bytes of both directions alone.
+//! Recognises the protocol of a connection from the first bytes of both directions.
 //!
-//! Nothing of the content leaves this module: evidence is a few bytes of a protocol's header, and what they mean.
+//! No content leaves this module: evidence is a few bytes of a protocol header and their meaning.
 
 mod cluster;
 mod entropy;
@@ -19,7 +19,7 @@ pub use self::entropy::Entropy;
 pub use self::evidence::{Direction, Evidence};
 pub use self::tls::Tls;
 
-/// A protocol that servers of the MySQL family speak, or what they send through a plain connection.
+/// A protocol of servers of the MySQL family, or a data format that is sent over a plain connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
@@ -29,27 +29,27 @@ pub enum Protocol {
     MysqlCompressed,
     /// A replica reads binary logs.
     Replication,
-    /// A server clones another.
+    /// A server clones another one.
     Clone,
     /// Group Replication, over XCom or over the classic protocol.
     GroupReplication,
     /// The X Protocol.
     XProtocol,
-    /// Replication of Galera.
+    /// Galera replication.
     Galera,
     /// Incremental state transfer of Galera.
     IncrementalTransfer,
-    /// xbstream or mbstream: what backup programs send.
+    /// xbstream or mbstream, as backup programs send it.
     Xbstream,
     /// rsync's own protocol.
     Rsync,
     /// A tar archive.
     Tar,
-    /// Data compressed by gzip, zstd, LZ4 or another program: readable by everybody.
+    /// Data compressed with gzip, zstd, LZ4 or another program: anybody can read it.
     CompressedData,
-    /// Data encrypted by age, xbcrypt or openssl before they were sent.
+    /// Data encrypted with age, xbcrypt or openssl before it was sent.
     EncryptedData,
-    /// TLS from the first byte: what is inside cannot be seen.
+    /// TLS from the first byte, so the protocol inside is not visible.
     Tls,
     /// None of them.
     Unknown,
@@ -83,13 +83,13 @@ impl Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// They can.
+    /// Others can read it.
     Clear,
-    /// It could not be told.
+    /// Not recognised, so others may be able to read it.
     Unknown,
     /// Only the opening was seen, before anything that needs protection.
     Opening,
-    /// They cannot.
+    /// Others cannot read it.
     Encrypted,
 }
 
@@ -111,26 +111,27 @@ impl State {
 pub struct Side<'s> {
     /// The bytes in order, without a gap.
     pub bytes: &'s [u8],
-    /// Whether they are those that the connection began with.
+    /// Whether they are the first bytes of the connection.
     pub is_from_start: bool,
-    /// Offsets where segments began: where messages may begin, if the start is missing.
+    /// Offsets where segments began. If the beginning of the connection is missing, only these are tested as starts of
+    /// messages.
     pub starts: &'s [usize],
 }
 
-/// What was recognised.
+/// Classification of a connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Class {
     /// The protocol.
     pub protocol: Protocol,
-    /// Whether it can be read.
+    /// Whether others can read the connection.
     pub state: State,
-    /// TLS, if it was seen.
+    /// Version and cipher suite of TLS, if it was recognised.
     pub tls: Option<Tls>,
-    /// The bytes that show it.
+    /// The bytes that show protocol and state.
     pub evidence: Vec<Evidence>,
-    /// Entropy of what was not recognised.
+    /// Entropy of the bytes, if the protocol was not recognised.
     pub entropy: Option<Entropy>,
-    /// More bytes would change nothing.
+    /// Whether the classification is final: more bytes cannot change it.
     pub is_settled: bool,
 }
 
@@ -143,14 +144,15 @@ impl Class {
         Self { is_settled: true, ..self }
     }
 
-    /// What TLS makes of a protocol: its own state, and its evidence after the evidence so far.
+    /// Turns the classification of the TLS part into that of `protocol` over TLS: keeps its state, and appends its
+    /// evidence to `before`.
     fn over(self, protocol: Protocol, before: Vec<Evidence>) -> Self {
         let evidence = before.into_iter().chain(self.evidence).collect();
         Self { protocol, evidence, ..self }
     }
 }
 
-/// Recognises a connection. Both directions may be empty.
+/// Classifies a connection. Either direction may be empty.
 #[must_use]
 pub fn classify(to_server: Side<'_>, to_client: Side<'_>) -> Class {
     if to_server.bytes.is_empty() && to_client.bytes.is_empty() {
@@ -161,7 +163,7 @@ pub fn classify(to_server: Side<'_>, to_client: Side<'_>) -> Class {
     found.unwrap_or_else(|| unknown(to_server.bytes, to_client.bytes))
 }
 
-/// A connection whose first bytes are known. The protocols differ in their first message, in this order the surest first.
+/// Recognises a connection from its first bytes, after the header of a proxy if there is one.
 fn beginning(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     let Some((header, length)) = proxy::header(to_server) else { return unproxied(to_server, to_client) };
     let rest = to_server.get(length..).unwrap_or_default();
@@ -173,7 +175,8 @@ fn beginning(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     Some(Class { evidence: iter::once(header).chain(evidence).collect(), ..found })
 }
 
-/// What begins behind the header of a proxy.
+/// Recognises a connection from its first bytes without a proxy header. Protocols are tested in the order of how
+/// reliably their first message identifies them.
 fn unproxied(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     tls::from_start(to_server, to_client)
         .or_else(|| mysql::from_start(to_server, to_client))
@@ -182,8 +185,8 @@ fn unproxied(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
         .or_else(|| cluster::from_start(to_server, to_client))
 }
 
-/// A connection that was joined in the middle: a message may begin wherever a segment began. What is read in clear comes
-/// first: records of TLS are recognised by less.
+/// Recognises a connection whose beginning was not captured. A message may begin wherever a segment began. Protocols in
+/// clear are tested first, since TLS records are recognised by fewer bytes.
 fn middle(to_server: Side<'_>, to_client: Side<'_>) -> Option<Class> {
     let all = || tails(to_server, Direction::ToServer).chain(tails(to_client, Direction::ToClient));
     let by = |test: fn(Direction, usize, &[u8]) -> Option<Class>| {
@@ -196,7 +199,7 @@ fn middle(to_server: Side<'_>, to_client: Side<'_>) -> Option<Class> {
         .or_else(|| by(tls::in_the_middle))
 }
 
-/// What begins with each segment of a direction, and where.
+/// For each segment start of a direction: the offset, and all bytes from there on.
 fn tails<'s>(side: Side<'s>, direction: Direction) -> impl Iterator<Item = (Direction, usize, &'s [u8])> {
     side.starts.iter().filter_map(move |start| Some((direction, *start, side.bytes.get(*start..)?)))
 }

@@ -1,4 +1,5 @@
-//! The classic protocol: the greeting, the login or the switch to TLS, and the commands that begin a replication.
+//! Recognises the classic protocol by the greeting, the login or the switch to TLS, and the commands that start
+//! replication.
 //!
 //! Source: MySQL's "Connection Phase", "Command Phase" and "Compression"; `my_command.h` for the commands.
 
@@ -8,31 +9,31 @@ use server::greeting::{self, FirstPacket, capability};
 
 use super::{Class, Direction, Evidence, Protocol, State, tls};
 
-/// Bytes of a packet header: three of length, one of sequence number.
+/// Bytes of a packet header: length (3), sequence number (1).
 const HEADER: usize = 4;
 
-/// Header of a compressed packet: a packet header, and three bytes of the length before compression.
+/// Bytes of the header of a compressed packet: a packet header, then the length before compression (3).
 const COMPRESSED_HEADER: usize = 7;
 
-/// Payload of the packet that asks for TLS: a login without the user's name.
+/// Payload length of the request for TLS: a login that ends before the user name.
 const SSL_REQUEST_BYTES: usize = 32;
 
 /// Sequence number of the client's first packet.
 const ANSWER: u8 = 1;
 
-/// Plausible payloads of a login: since 4.1 fixed fields of 32 bytes and a name; before, of 5 bytes. Attributes of the
-/// connection are at most 64 KiB.
+/// Plausible payload lengths of a login: fixed fields (32 bytes since 4.1, 5 bytes before), the user name, and
+/// connection attributes of at most 64 KiB.
 const LOGIN_BYTES: RangeInclusive<usize> = 33..=70_000;
 const OLD_LOGIN_BYTES: RangeInclusive<usize> = 6..=70_000;
 
-/// Bytes of a connection in clear after which it is not looked at any longer: a replica has sent the command that begins
-/// its stream before.
+/// Number of bytes from the client after which a connection in clear is no longer examined. A replica sends the command
+/// that starts its stream within fewer bytes.
 const SETTLED_BYTES: usize = 4096;
 
-/// Header and capability bits: the user's name comes later.
+/// Bytes of a login shown as evidence: header and capabilities. The user name follows later.
 const LOGIN_EVIDENCE: usize = 8;
 
-/// Commands that say what a connection is for.
+/// Commands that show the purpose of a connection.
 const COMMANDS: [(u8, &str, Protocol); 5] = [
     (0x12, "COM_BINLOG_DUMP", Protocol::Replication),
     (0x15, "COM_REGISTER_SLAVE", Protocol::Replication),
@@ -41,7 +42,7 @@ const COMMANDS: [(u8, &str, Protocol); 5] = [
     (0x21, "COM_SUBSCRIBE_GROUP_REPLICATION_STREAM", Protocol::GroupReplication),
 ];
 
-/// Commands by which a connection is known if its start is missing: those that clients send all the time.
+/// Commands that identify a connection whose beginning was not captured: those that clients send frequently.
 const COMMON: [(u8, &str); 7] = [
     (0x01, "COM_QUIT"),
     (0x03, "COM_QUERY"),
@@ -52,7 +53,7 @@ const COMMON: [(u8, &str); 7] = [
     (0x1f, "COM_RESET_CONNECTION"),
 ];
 
-/// A packet: its payload may be cut.
+/// A packet; its payload may be incomplete.
 struct Packet<'p> {
     length: usize,
     sequence: u8,
@@ -60,7 +61,7 @@ struct Packet<'p> {
 }
 
 impl<'p> Packet<'p> {
-    /// The packet with a header of `header` bytes that begins here.
+    /// Parses the packet at the start of `bytes`, with a header of `header` bytes.
     fn parse(bytes: &'p [u8], header: usize) -> Option<Self> {
         let [low, middle, high, sequence, ..] = bytes else { return None };
         let length = usize::try_from(u32::from_le_bytes([*low, *middle, *high, 0])).ok()?;
@@ -73,7 +74,7 @@ impl<'p> Packet<'p> {
     }
 }
 
-/// A connection that begins with a server's greeting, or its refusal.
+/// Recognises a connection that begins with the server's greeting, or with its refusal.
 pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     let first = Packet::parse(to_client, HEADER).filter(|packet| packet.sequence == 0 && packet.is_whole())?;
     let meaning = match greeting::parse(first.payload)? {
@@ -100,7 +101,7 @@ pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     Some(in_clear(to_server, capabilities, evidence))
 }
 
-/// The client has asked for TLS.
+/// Classifies a connection in which the client has requested TLS.
 fn after_request(to_server: &[u8], mut evidence: Vec<Evidence>, greeted: usize, to_client: &[u8]) -> Class {
     let asked = HEADER.saturating_add(SSL_REQUEST_BYTES);
     evidence.push(Evidence::new(Direction::ToServer, 0, to_server, LOGIN_EVIDENCE, "the client asks for TLS"));
@@ -115,7 +116,8 @@ fn after_request(to_server: &[u8], mut evidence: Vec<Evidence>, greeted: usize, 
     tls::handshake(Protocol::Mysql, evidence, (asked, rest), (greeted, answer))
 }
 
-/// The client has logged in without TLS: the user's name and everything after it can be read.
+/// Classifies a connection in which the client has logged in without TLS: the user name and everything after it is in
+/// clear.
 fn in_clear(to_server: &[u8], capabilities: u32, mut evidence: Vec<Evidence>) -> Class {
     evidence.push(Evidence::new(Direction::ToServer, 0, to_server, LOGIN_EVIDENCE, "login without TLS"));
     let is_compressed = capabilities & (capability::COMPRESS | capability::ZSTD) != 0;
@@ -139,7 +141,8 @@ fn in_clear(to_server: &[u8], capabilities: u32, mut evidence: Vec<Evidence>) ->
     if to_server.len() >= SETTLED_BYTES { class.settled() } else { class }
 }
 
-/// What a command makes of a connection. A compressed packet is looked into if it is sent as it is, as short ones are.
+/// The purpose that a command shows, if any. Of compressed packets only those stored without compression are examined,
+/// as short ones are.
 fn purpose(bytes: &[u8], packet: &Packet<'_>, is_compressing: bool) -> Option<(Protocol, &'static str)> {
     let command = if is_compressing {
         bytes.get(HEADER..COMPRESSED_HEADER).filter(|length| *length == [0; 3])?;
@@ -150,7 +153,7 @@ fn purpose(bytes: &[u8], packet: &Packet<'_>, is_compressing: bool) -> Option<(P
     COMMANDS.iter().find(|(number, ..)| number == command).map(|(_, name, protocol)| (*protocol, *name))
 }
 
-/// A connection that was joined after the login: a command that fills its segment, or an event of a binary log.
+/// Recognises a connection whose login was not captured, by a complete command or a binary log event.
 pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
     let packet = Packet::parse(bytes, HEADER)?;
     let found = |protocol, count, meaning: &str| {
@@ -174,15 +177,15 @@ pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Op
     }
 }
 
-/// Whether a statement may begin with these bytes. Attributes of a query come before its text.
+/// Whether these bytes may be the start of a statement's text, after an empty list of query attributes.
 fn is_text(statement: &[u8]) -> bool {
     let text = statement.strip_prefix(&[0, 1]).unwrap_or(statement);
     let first = text.get(..8).unwrap_or(text);
     !first.is_empty() && first.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-/// Whether a server's packet holds an event: a marker, perhaps that of semi-synchronous replication, and an event header
-/// whose length is that of the packet.
+/// Whether a server's packet holds a binary log event: a zero byte, optionally the header of semi-synchronous
+/// replication, and an event header with the length of the rest of the packet.
 ///
 /// Source: `binlog_event.h`: time, type, server id, length, next position, flags.
 fn is_event(packet: &Packet<'_>) -> bool {

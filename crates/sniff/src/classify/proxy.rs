@@ -1,4 +1,4 @@
-//! The header that a proxy sends before the client's first byte.
+//! Parses the header that a proxy sends before the client's first byte.
 //!
 //! Source: "The PROXY protocol", versions 1 and 2, of HAProxy.
 
@@ -10,15 +10,15 @@ const BINARY: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Longest header of version 1, with its line end.
 const MAX_TEXT_BYTES: usize = 107;
 
-/// The header's first bytes, and its length: its addresses are not evidence. A header whose end is not held takes all
-/// bytes.
+/// The signature of the header as evidence, without the addresses, and the length of the header. If its end was not
+/// captured, all bytes belong to it.
 pub(super) fn header(to_server: &[u8]) -> Option<(Evidence, usize)> {
     let (signature, length) = text(to_server).or_else(|| binary(to_server))?;
     let seen = Evidence::new(Direction::ToServer, 0, to_server, signature, "header of the PROXY protocol");
     Some((seen, length.unwrap_or(to_server.len()).min(to_server.len())))
 }
 
-/// Length of the signature, and of the header if its end is held.
+/// Version 1: length of the signature, and of the header if its end was captured.
 fn text(to_server: &[u8]) -> Option<(usize, Option<usize>)> {
     if !begins(to_server, TEXT) {
         return None;
@@ -28,7 +28,7 @@ fn text(to_server: &[u8]) -> Option<(usize, Option<usize>)> {
     (end.is_some() || line.len() < MAX_TEXT_BYTES).then_some((TEXT.len(), end))
 }
 
-/// As [`text`].
+/// As [`text`], for version 2.
 fn binary(to_server: &[u8]) -> Option<(usize, Option<usize>)> {
     if !begins(to_server, BINARY) {
         return None;
@@ -37,7 +37,7 @@ fn binary(to_server: &[u8]) -> Option<(usize, Option<usize>)> {
     Some((BINARY.len(), length.map(|length| usize::from(length).saturating_add(16))))
 }
 
-/// Whether the bytes are those of a signature, as far as they are held.
+/// Whether the bytes begin with a signature, or with the captured part of one.
 fn begins(bytes: &[u8], signature: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().zip(signature).all(|(one, other)| one == other)
 }

@@ -1,4 +1,4 @@
-//! Both directions of connections, made byte by byte.
+//! Classifies connections whose bytes are constructed here.
 
 use proptest::prelude::*;
 use server::tls::TlsVersion;
@@ -124,7 +124,7 @@ fn a_suite_without_encryption_is_clear_and_an_unknown_suite_unknown() {
 fn the_answer_to_a_client_hello_is_tls_or_unknown() {
     let to_server = [ssl_request(), client_hello()].concat();
     let hello = server_hello(0xc030, false);
-    // A record that goes on with the certificate, behind what is held.
+    // A record that continues with the certificate, which was not captured.
     let mut long = hello.clone();
     long[3] = 0x20;
     let alert = [0x15, 3, 3, 0, 2, 1, 112];
@@ -180,7 +180,7 @@ fn commands_say_what_a_connection_is_for() {
 
 #[test]
 fn compressed_packets_are_looked_into_if_they_are_short() {
-    // Three zero bytes: the length before compression, which this packet did without.
+    // The length before compression is 0: the packet is stored uncompressed.
     let compressed = |inner: Vec<u8>| {
         let length = u8::try_from(inner.len()).unwrap();
         [vec![length, 0, 0, 0, 0, 0, 0], inner].concat()
@@ -248,7 +248,7 @@ fn a_connection_that_was_joined_late_is_known_by_a_message() {
     assert_eq!(cut.state, State::Unknown);
     let data = [&[0x17, 3, 3, 0, 40][..], &[8; 40], &[0x17, 3, 3, 0, 20, 1]].concat();
     assert_eq!(classify(Side::default(), joined(&data)).state, State::Encrypted);
-    // Its end is not held; another packet follows; what follows is cut within its header.
+    // The end is missing; another packet follows; the header of the following record is incomplete.
     for cut in [&data[..44], &[&data[..45], &query].concat(), &data[..49]] {
         assert_eq!(classify(Side::default(), joined(cut)).state, State::Unknown, "{cut:x?}");
     }
@@ -257,7 +257,7 @@ fn a_connection_that_was_joined_late_is_known_by_a_message() {
     let mut event = vec![0, 1, 2, 3, 4, 0x1e, 1, 0, 0, 0, 30, 0, 0, 0];
     event.resize(31, 0);
     assert_eq!(classify(Side::default(), joined(&packet(9, &event))).protocol, Protocol::Replication);
-    // Behind the rest of a message that began earlier.
+    // After the rest of an earlier message.
     let behind = [&[0xee; 33][..], &query].concat();
     let side = Side { bytes: &behind, is_from_start: false, starts: &[0, 33] };
     assert_eq!(classify(side, Side::default()).protocol, Protocol::Mysql);
@@ -273,7 +273,7 @@ fn packets_in_clear_are_not_taken_for_records() {
             assert_eq!((class.protocol, class.state), (Protocol::Unknown, State::Unknown), "{sequence} {end}");
         }
     }
-    // What is clear wins: a command in one direction, a record in the other.
+    // Data in clear takes precedence: a command in one direction, a TLS record in the other.
     let record = [&[0x17, 3, 3, 0, 40][..], &[8; 40]].concat();
     let class = classify(joined(&packet(0, b"\x03SELECT 1")), joined(&record));
     assert_eq!((class.protocol, class.state), (Protocol::Mysql, State::Clear));

@@ -1,4 +1,4 @@
-//! TLS, from the record headers and the ServerHello: they are in clear in every version.
+//! Recognises TLS by the record headers and the ServerHello, which are in clear in every version.
 //!
 //! Source: RFC 8446 sections 4.1.3 and 5.1, RFC 5246 section 6.2.
 
@@ -14,13 +14,13 @@ use super::{Class, Direction, Evidence, Protocol, State};
 /// Bytes of a record header.
 const HEADER: usize = 5;
 
-/// Record header, type and length of the message, version.
+/// Bytes shown as evidence: record header, type and length of the message, version.
 const HELLO_EVIDENCE: usize = 11;
 
 /// Largest length of an encrypted record (RFC 5246 allows 2048 bytes more than the content).
 const MAX_RECORD: usize = 16_384 + 2048;
 
-/// An encrypted record has at least a tag of 16 bytes and one byte more.
+/// Minimum length of an encrypted record: a tag of 16 bytes and one more byte.
 const MIN_ENCRYPTED: usize = 17;
 
 /// `ContentType` of records.
@@ -38,21 +38,21 @@ const WITHOUT_ENCRYPTION: [u16; 23] = [
     0xc006, 0xc00b, 0xc010, 0xc015, 0xc039, 0xc03a, 0xc03b, 0xc0b4, 0xc0b5,
 ];
 
-/// What the server chose.
+/// Version and cipher suite that the server chose.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Tls {
-    /// The version; `None` if the connection was joined after the handshake, or the number is not known.
+    /// The version; `None` if the handshake was not captured, or the version is not known.
     pub version: Option<TlsVersion>,
     /// IANA name of the cipher suite.
     pub suite: Option<String>,
 }
 
-/// A connection that begins with TLS; `None` if it does not.
+/// Recognises a connection that begins with TLS.
 pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     is_client_hello(to_server).then(|| handshake(Protocol::Tls, Vec::new(), (0, to_server), (0, to_client)))
 }
 
-/// The handshake that begins at these offsets of both directions.
+/// Classifies a connection by the handshake that begins at these offsets. `before` is the evidence that precedes it.
 pub(super) fn handshake(
     protocol: Protocol,
     before: Vec<Evidence>,
@@ -77,7 +77,7 @@ pub(super) fn handshake(
     class.settled().over(protocol, before)
 }
 
-/// What a suite makes of a connection. A number that is not known may stand for a suite without encryption.
+/// State of a connection with this cipher suite. An unknown suite may be one without encryption.
 fn state_of(suite: u16) -> State {
     if WITHOUT_ENCRYPTION.contains(&suite) {
         State::Clear
@@ -93,17 +93,17 @@ pub(super) fn is_client_hello(bytes: &[u8]) -> bool {
     matches!(bytes, [0x16, 3, 0..=4, _, _, 1, ..])
 }
 
-/// What a server answers to a ClientHello.
+/// The server's answer to a ClientHello.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     /// Nothing yet, an alert, or a part of a ServerHello.
     Incomplete,
     Hello(ServerHello),
-    /// Something that is no answer of TLS.
+    /// Not a TLS answer.
     Foreign,
 }
 
-/// The answer, as far as it is held: a record may go on behind what is held, if the ServerHello in it does not.
+/// Parses the answer. The record may be incomplete as long as the ServerHello in it is complete.
 fn answer(to_client: &[u8]) -> Answer {
     let (mut rest, mut message) = (to_client, Vec::new());
     while let Some((kind, length)) = record(rest) {
@@ -135,8 +135,9 @@ fn first_message(bytes: &[u8]) -> Option<Answer> {
     Some(hello.map_or(Answer::Foreign, Answer::Hello))
 }
 
-/// A connection that was joined after the handshake: an encrypted record that is held to its end, and then the header
-/// of another, or nothing. A packet of another protocol can begin with the same bytes, but does not end there.
+/// Recognises a connection whose handshake was not captured: a complete encrypted record, followed by the header of
+/// another one or by nothing. A packet of another protocol can begin with the same bytes, but does not end at the same
+/// place.
 pub(super) fn in_the_middle(direction: Direction, at: usize, bytes: &[u8]) -> Option<Class> {
     let length = encrypted(bytes, APPLICATION_DATA)?;
     let next = bytes.get(HEADER.saturating_add(length)..)?;

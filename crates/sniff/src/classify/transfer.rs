@@ -1,4 +1,4 @@
-//! State transfers and backups: what programs send through a plain connection.
+//! Recognises state transfers and backups: data that programs send over a plain connection.
 //!
 //! Sources: `xbstream.h` of Percona XtraBackup; rsync's `clientserver.c`; POSIX for tar; RFC 1952, RFC 8878 and the LZ4
 //! frame format; "age-encryption.org/v1"; `xbcrypt.h`; OpenSSL's `enc`.
@@ -21,7 +21,7 @@ const MAGICS: [(&[u8], &str, Protocol); 9] = [
 /// Offset and bytes of the magic in a tar header; GNU's has spaces after it.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
-/// A connection that begins with one of these.
+/// Recognises a connection that begins with one of the [`MAGICS`] or a tar header.
 pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     by_magic(Direction::ToServer, 0, to_server)
         .or_else(|| by_magic(Direction::ToClient, 0, to_client))
@@ -29,7 +29,7 @@ pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
         .or_else(|| tar(Direction::ToClient, to_client))
 }
 
-/// A connection that was joined in the middle: a chunk of an xbstream begins anywhere.
+/// Recognises an xbstream whose beginning was not captured: a chunk may begin anywhere.
 pub(super) fn in_the_middle(direction: Direction, bytes: &[u8]) -> Option<Class> {
     let (magic, meaning, protocol) = MAGICS.first()?;
     let at = bytes.windows(magic.len()).position(|window| window == *magic)?;

@@ -1,23 +1,23 @@
-//! The X Protocol: messages in clear until the capability `tls` is set.
+//! Recognises the X Protocol: its messages are in clear until the capability `tls` is set.
 //!
 //! Source: MySQL's `mysqlx.proto`. A message is its length (u32, little-endian, with the type byte), its type, its body.
 
 use super::{Class, Direction, Evidence, Protocol, State, tls};
 
-/// Length and type.
+/// Bytes of a message header: length and type.
 const HEADER: usize = 5;
 
-/// First messages are short.
+/// Maximum plausible length of the first messages.
 const MAX_BYTES: usize = 1 << 20;
 
 const CAPABILITIES_GET: u8 = 1;
 const CAPABILITIES_SET: u8 = 2;
 const AUTHENTICATE_START: u8 = 4;
 
-/// The notice by which servers since 8.0.16 greet: `GLOBAL` frame of the type "hello".
+/// The notice that servers send first since 8.0.16: a `GLOBAL` frame of the type "hello".
 const HELLO: &[u8] = &[5, 0, 0, 0, 0x0b, 8, 5];
 
-/// A connection that begins with such messages.
+/// Recognises a connection that begins with messages of the X Protocol.
 pub(super) fn from_start(to_server: &[u8], to_client: &[u8]) -> Option<Class> {
     let greeted = to_client.starts_with(HELLO);
     if !greeted && !matches!(message(to_server), Some((_, CAPABILITIES_GET..=AUTHENTICATE_START))) {

@@ -69,7 +69,7 @@ impl Layout {
     fn write_index(&self, name: &str) -> Result<(), Error> {
         let (Some(current), Some(index)) = (&self.binlog, &self.binlog_index) else { return Ok(()) };
         let log = current.with_file_name(name);
-        // As servers write it: relative to the data directory for files below it.
+        // Servers write paths below the data directory relative to it.
         let line = match log.strip_prefix(&self.datadir) {
             Ok(below) => format!("./{}\n", below.display()),
             Err(_) => format!("{}\n", log.display()),
@@ -84,8 +84,8 @@ impl Layout {
         location.map_or(&self.datadir, |location| &location.directory)
     }
 
-    /// Checks that all old data can be removed: of a mount point only the content could be removed,
-    /// and the new directory could not be moved there.
+    /// Checks that all old data can be replaced. A mount point cannot: only its content could be
+    /// removed, and the new directory could not be moved there.
     ///
     /// # Errors
     /// [`Error::Outside`] names a mount point.
@@ -114,7 +114,7 @@ impl Layout {
             let name = path.file_name().unwrap_or_default();
             let kind = fs::symlink_metadata(&path).map_err(Error::file(&path, "cannot be looked at"))?;
             let hidden = name.as_encoded_bytes().starts_with(b".") || name == LOST_AND_FOUND;
-            // Follows links.
+            // `is_dir` follows links: a link to a directory counts as a directory.
             let directory = path.is_dir() && !hidden && !self.is_node_directory(&path);
             if directory || !kind.is_dir() && matches(&data, name) {
                 old.push(path);

@@ -93,7 +93,8 @@ fn holds(directory: &Path, is_one: impl Fn(&OsStr) -> bool) -> bool {
     list(directory).unwrap_or_default().iter().filter_map(|path| path.file_name()).any(is_one)
 }
 
-/// A directory that does not exist yet is created when needed.
+/// The path with links resolved, or unchanged if the directory does not exist yet: it may be
+/// created later.
 fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

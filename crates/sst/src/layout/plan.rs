@@ -94,7 +94,8 @@ impl Layout {
             .extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| pattern_below(home, TEMPORARY)));
         for node_directories in self.node_directories.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
             exclude.extend(pattern_below(node_directories, "*"));
-            // Statements that only read also change it.
+            // The directory itself is excluded too: even statements that only read may change it, for example with
+            // temporary files.
             exclude.extend(
                 node_directories
                     .to_str()

@@ -24,7 +24,7 @@ const MAX_FILE_BYTES: usize = 1 << 16;
 const FIRST_BYTES: usize = 4 << 10;
 /// Time limit of a program that prints credentials.
 const PROGRAM_LIMIT: Duration = Duration::from_secs(60);
-/// How long before they expire credentials are replaced.
+/// Credentials are replaced this long before they expire.
 const BEFORE_EXPIRY: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
 /// Credentials to sign requests with.

@@ -19,7 +19,7 @@ pub(super) struct Download {
     client: Arc<Client>,
     key: String,
     reader: Box<dyn Read + Send>,
-    /// Entity tag of the object, so that all bytes are of the same version.
+    /// Entity tag of the object: all bytes must come from the same version.
     etag: Option<String>,
     at: u64,
     end: u64,

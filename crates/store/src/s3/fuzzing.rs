@@ -1,4 +1,4 @@
-//! Entry points of the fuzz targets: what a store answers.
+//! Entry points of the fuzz targets: they parse answers of a store.
 
 use super::xml;
 

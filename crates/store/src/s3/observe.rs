@@ -1,4 +1,4 @@
-//! What a store does, which is not always what it says.
+//! Observes how a store behaves, which may differ from what it reports.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{S3, S3Fault, client::Upload, sum_of};
 use crate::{Error, Name, Put, Store};
 
-/// What was observed of a store. `None`: it could not be observed, for lack of a permission or because it was not needed.
+/// Observed behaviour of a store. `None`: not observed, because a permission is missing or there was no need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
     /// Whether it refuses bytes that do not have the checksum they came with, and stores nothing of them.
@@ -23,8 +23,9 @@ pub struct Observed {
 }
 
 impl S3 {
-    /// Observes the store by the object `existing`, which was put as `put`, and by one of the name `absent`, which a
-    /// careful store refuses. What cannot be observed for another reason than a missing permission is also returned.
+    /// Observes the store with two objects: `existing`, whose put returned `put`, and `absent`, which is put with a
+    /// wrong checksum and which a careful store refuses. Also returns errors that prevented an observation, except
+    /// missing permissions.
     pub fn observe(&self, existing: &Name, put: Put, absent: &Name) -> (Observed, Vec<Error>) {
         let (object, checksums) = (self.observe_object(existing, put), self.refuses_wrong_checksum(absent));
         let mut faults = Vec::new();
@@ -55,7 +56,8 @@ impl S3 {
         })
     }
 
-    /// Puts bytes with the checksum of others. What a careless store keeps of them is removed, if this user may do that.
+    /// Puts bytes with the checksum of other bytes. If the store keeps the object, it is removed, if this user may
+    /// delete.
     fn refuses_wrong_checksum(&self, name: &Name) -> Result<bool, S3Fault> {
         let unreadable = |error: std::io::Error| S3Fault::Answer(error.to_string());
         let (mut body, mut other) = (Cursor::new(b"probe".as_slice()), Cursor::new(b"other".as_slice()));
@@ -66,7 +68,7 @@ impl S3 {
         match without_lock.put(name, upload, &wrong) {
             Ok(_) => {}
             Err(S3Fault::Garbled | S3Fault::Refused { status: 400, .. }) => {
-                // Whoever may not look can only believe it.
+                // A user who may not read objects has to rely on the answer.
                 let is_there = self.head(name).ok().flatten().is_some();
                 if !is_there {
                     return Ok(true);
@@ -74,17 +76,17 @@ impl S3 {
             }
             Err(fault) => return Err(fault),
         }
-        // Whether it can be removed does not matter to the verdict.
+        // The verdict does not depend on this removal.
         let _ = self.delete(name);
         Ok(false)
     }
 }
 
 impl Observed {
-    /// What a user has to know: what the store does not do, and a clock that differs.
+    /// Warnings for the user: checksums and locks that the store ignores, and a clock that differs.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        /// By how much clocks usually differ, with the precision of the answer.
+        /// Usual difference between clocks, including the precision of the answer's date.
         const USUAL: SignedDuration = SignedDuration::from_secs(60);
         let mut warnings = Vec::new();
         if self.checksums == Some(false) {

@@ -47,7 +47,8 @@ const LEVELS: [(CompressionLevel, f64); 6] = [
     (CompressionLevel::Zstd(9), 30e6),
 ];
 
-/// Levels to try after none, the better one first: LZ4 does not compress digits and short words, which zstd halves.
+/// Levels to try after none, in order of preference. zstd is first because it halves digits and short words, which LZ4
+/// does not compress.
 const AFTER_NONE: [CompressionLevel; 2] = [CompressionLevel::Zstd(1), CompressionLevel::Lz4];
 
 /// Position of one of the [`LEVELS`].
@@ -119,7 +120,7 @@ struct SearchState {
 }
 
 impl CompressionController {
-    /// As the user requested.
+    /// Creates a controller for the compression that the user requested.
     #[must_use]
     pub const fn new(compression: Compression) -> Self {
         let fixed = match compression {

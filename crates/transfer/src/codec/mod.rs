@@ -148,7 +148,7 @@ impl Decoder {
     /// Decompresses a payload into `into`, which it must fill exactly.
     ///
     /// # Errors
-    /// [`InvalidPayload`] if it does not.
+    /// [`InvalidPayload`] if the payload is invalid or has another length.
     pub fn decode(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<(), InvalidPayload> {
         let bytes = self.decode_up_to(codec, payload, into)?;
         if bytes == into.len() { Ok(()) } else { Err(InvalidPayload) }

@@ -1,4 +1,4 @@
-//! One entry of a plan, and how its change is noticed.
+//! An entry of a plan, and how its changes are detected.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
 /// Message for a path that now leads to another file.
 pub(crate) const OTHER_FILE: &str = "another file took its place";
 
-/// One entry, and what is needed to detect that it changed.
+/// An entry with the metadata that reveals later changes of it.
 #[derive(Debug)]
 pub struct PlannedEntry {
     /// The entry as it is sent.

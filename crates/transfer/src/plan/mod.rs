@@ -178,7 +178,7 @@ impl Plan {
         !planned.mtime_unreliable && planned.identity == *identity && identity.is_settled(*looked)
     }
 
-    /// What [`is_unchanged_since`](Self::is_unchanged_since) needs to compare with later.
+    /// The state of a file for a later call of [`is_unchanged_since`](Self::is_unchanged_since).
     pub(crate) const fn identity(&self, planned: &PlannedEntry) -> (Identity, SystemTime) {
         (planned.identity, self.began)
     }

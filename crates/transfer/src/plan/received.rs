@@ -1,4 +1,4 @@
-//! The list of entries that a receiver gets: whether it can be created inside of the target.
+//! Validates the list of entries that a receiver gets from the sender.
 
 use std::{collections::BTreeSet, os::unix::ffi::OsStrExt};
 

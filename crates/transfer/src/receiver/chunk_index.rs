@@ -1,5 +1,5 @@
-//! Hashes of the chunks that are present. They are on disk, because those of a large source would
-//! not fit into memory: in an unnamed file in the staging directory, with a slot for every chunk.
+//! Hashes of the chunks that are present. The hashes of a large source do not fit into memory, so they are in an
+//! unnamed file in the staging directory, which has a slot for every chunk.
 
 use std::{
     collections::HashMap,
@@ -50,7 +50,7 @@ struct FileChunks {
     capacity: u64,
     /// Chunks that are present.
     present: RangeSet,
-    /// Chunks of these that were received for the current list.
+    /// Present chunks that were received for the current list.
     received: RangeSet,
 }
 
@@ -86,13 +86,13 @@ impl State {
     }
 }
 
-/// More hashes than any file system holds.
+/// The error for more hashes than any file system can hold.
 fn full() -> io::Error {
     io::ErrorKind::FileTooLarge.into()
 }
 
 impl ChunkIndex {
-    /// For new files. `hashes` is empty.
+    /// Creates the index for a list of new files. `hashes` is an empty file.
     pub(super) fn new(hashes: File, entries: &[Entry]) -> io::Result<Self> {
         let mut state = State::default();
         for entry in entries {

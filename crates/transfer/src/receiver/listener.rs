@@ -145,7 +145,7 @@ impl Listener {
                     scope.spawn(move || {
                         let verdict = self.judge(socket, peer, settings);
                         drop(guard);
-                        // The receiver is gone if another sender authenticated first.
+                        // The channel is closed if another sender authenticated first.
                         let _ = results_tx.send(verdict);
                     });
                 }

@@ -89,8 +89,8 @@ fn frames_of(file: usize) -> Vec<Vec<u8>> {
     [CompressionLevel::None, CompressionLevel::Lz4, CompressionLevel::Zstd(1)].map(frame).to_vec()
 }
 
-/// Slot, kind and length of keys, and what they decrypt of a chunk: number of units, and bytes of
-/// marks.
+/// A key: slot, start of its encoding, and its length after that. The function maps the length of a
+/// chunk to the number of encryption units in it and to the number of bytes that describe them.
 type Key = (u16, &'static [u8], usize, fn(usize) -> (usize, usize));
 
 const KEYS: [Key; 7] = [
@@ -105,7 +105,8 @@ const KEYS: [Key; 7] = [
     (12, &[7, 1, 1], 16 + 4 + 8, |bytes| (bytes / 512, (bytes / 512).div_ceil(8))),
 ];
 
-/// Pages, or part of a log, described as such, but none of them encrypted.
+/// A frame with pages or part of a log as decrypted data, whose description says that none of it
+/// was encrypted.
 fn opened(file: usize, (slot, _, _, marks): Key) -> Vec<u8> {
     let bytes = bytes_of(file);
     let (units, mark_bytes) = marks(bytes.len());

@@ -130,8 +130,8 @@ impl<'r> ChunkReceiver<'r> {
             let path = self.receiving.staging.path_of(&entry.path);
             return Err(Error::Damaged { path, chunk: chunk.number });
         }
-        // Added before it is written: of two copies received at once, the other one could end up on
-        // disk.
+        // Add the chunk to the index before it is written. A second copy that arrives at the same time is then rejected
+        // and cannot overwrite the first.
         add_to_index(self.receiving, &round, number, chunk, peer)?;
         let rewrapped = match &self.receiving.rekeying {
             Some(rekeying) if chunk.number == 0 => {
@@ -140,7 +140,7 @@ impl<'r> ChunkReceiver<'r> {
             }
             _ => false,
         };
-        // The received bytes are no longer needed then, so their buffer is free.
+        // If the key was rewrapped, the received bytes are no longer needed and their buffer is free.
         let (bytes, spare) = match rewrapped {
             true => (&*self.worker.decoded.take(length), &mut self.worker.bytes),
             false => (bytes, spare),
@@ -159,7 +159,7 @@ impl<'r> ChunkReceiver<'r> {
         let began = Instant::now();
         let kept = |chunks| round.resumed && round.chunk_index.has_kept(number, chunks);
         let written = file.write(chunk, bytes, kept, spare);
-        // A first chunk that was changed has to be sent again in another attempt.
+        // A rewrapped first chunk is not recorded: another attempt has to receive it again.
         let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);
         let noted = written.and_then(|()| if rewrapped { Ok(()) } else { note() });
         noted.map_err(|source| Error::Target {

@@ -59,7 +59,8 @@ pub struct TargetFile {
     used: Cell<bool>,
     /// Whether it has holes, so that space is allocated for received data only.
     sparse: Cell<bool>,
-    /// Whether the surroundings of the current chunk are kept from before and may be holes.
+    /// Whether chunks in the same group as the current one are kept from an earlier transfer or list. They may have
+    /// holes, so space is allocated for received data only.
     kept: Cell<bool>,
     /// Number of the group of chunks for which space was allocated last.
     room: Cell<Option<u64>>,

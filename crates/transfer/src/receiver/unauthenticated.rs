@@ -40,7 +40,8 @@ impl UnauthenticatedPeers {
         let mut connections = self.connections.lock().ok()?;
         if connections.len() >= MAX_PEERS {
             let of = |from| connections.iter().filter(|connections| connections.from == from).count();
-            // Of addresses with equally many, the one with the oldest connection.
+            // If several addresses have the most connections, the one with the oldest connection is
+            // chosen.
             let most = connections.iter().rev().map(|connections| connections.from).max_by_key(|from| of(*from));
             let location =
                 connections.iter().position(|connections| Some(connections.from) == most).unwrap_or_default();

@@ -136,7 +136,7 @@ impl FilesWithoutKey {
     }
 }
 
-/// Why a file must not be transferred that a server can start without.
+/// The reason not to transfer a file, for files that a server does not need to start; `None` if it may be transferred.
 fn superfluous(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, Error> {
     if is_keyring(source, head, path)? {
         return Ok(Some("it is a keyring of this side, and would be sent"));

@@ -16,8 +16,8 @@ use crate::{
     hash::CHUNK_BYTES,
 };
 
-/// Memory for compression and connections together. The limit of the process is 256 MiB, of which
-/// it uses some 40 without either.
+/// Memory for compression and connections together. The limit of the process is 256 MiB, and
+/// everything else takes some 40 MiB.
 const SHARED_BYTES: usize = 208 << 20;
 /// Memory of one connection: a chunk, and data on its way to the socket.
 const CONNECTION_BYTES: usize = 1280 << 10;
@@ -25,7 +25,7 @@ const CONNECTION_BYTES: usize = 1280 << 10;
 /// again.
 const ENCODER_BYTES: usize = 3 * (CHUNK_BYTES + MAX_DESCRIPTION_BYTES);
 
-/// An encoder, and buffers for decrypted pages. `Debug` shows nothing of them.
+/// An encoder and buffers for decrypted pages. `Debug` does not show their content.
 #[derive(Default)]
 pub(super) struct Encoding {
     pub(super) encoder: Encoder,

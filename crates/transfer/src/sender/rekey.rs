@@ -68,7 +68,8 @@ fn fault(fault: RekeyFault) -> Error {
     }
 }
 
-/// Advice for wrapped keys in a log that stopping the server clears (since 8.0.30) or does not.
+/// Advice if the redo log contains wrapped keys. Since MySQL 8.0.30 stopping the server clears the
+/// log; before, it is kept.
 const fn key_records(is_kept: bool) -> &'static str {
     if is_kept {
         "it holds wrapped keys that recovery could write back, and before MySQL 8.0.30 stopping the server does not \

@@ -37,8 +37,8 @@ use crate::{
     wire::{Control, Data},
 };
 
-/// Interval of checks, also for the end of the connections, so that a short transfer does not end
-/// late.
+/// Interval at which messages and the end of the data connections are checked: short, so that a short transfer ends
+/// without delay.
 const TICK: Duration = Duration::from_millis(2);
 /// Keepalive interval while there is nothing to send.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_millis(500);
@@ -312,7 +312,7 @@ impl<'s> Session<'s> {
                         return Err(Error::protocol(control.peer(), "chunks of no file"));
                     };
                     self.known.add(planned, first, &hashes);
-                    // Reading all of it may take long, and the receiver needs keepalives.
+                    // Reading all messages may take long, and the receiver needs keepalives.
                     if self.last_sent.elapsed() >= KEEPALIVE_INTERVAL {
                         control.send(&Control::Ping)?;
                         self.last_sent = Instant::now();

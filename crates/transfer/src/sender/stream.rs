@@ -69,7 +69,7 @@ impl<'s> ChunkSender<'s> {
 
     fn part(&mut self, part: &Part) -> Result<(), Error> {
         match self.try_part(part) {
-            // What changed is read again for the next list, or is no longer in it.
+            // A changed file is read again for the next list; a removed one is no longer in it.
             Err(error) if self.sending.source != Source::Static && error.is_change() => Ok(()),
             other => other,
         }

@@ -143,7 +143,7 @@ impl ControlChannel {
                 self.write_out()?;
             }
         }
-        // Before the buffer for unencrypted data is full.
+        // Write out before the buffer for unencrypted data is full.
         if self.tls.wants_write() && bytes.len() > HEADER_BYTES { self.write_out() } else { Ok(()) }
     }
 

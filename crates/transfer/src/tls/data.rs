@@ -64,7 +64,7 @@ impl MessageBuffer {
     }
 }
 
-/// It contained keys and decrypted pages.
+/// Wipes the buffer, which may contain keys and decrypted pages.
 impl Drop for MessageBuffer {
     fn drop(&mut self) {
         // Only the used part: untouched memory is not allocated by the system yet.

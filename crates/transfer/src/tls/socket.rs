@@ -18,7 +18,8 @@ use crate::{
 const READ_BYTES: usize = 256 << 10;
 /// Bytes written to the socket at once.
 const WRITE_BYTES: usize = 256 << 10;
-/// Capacity for what is encoded after [`WRITE_BYTES`] are reached.
+/// Additional capacity of the send buffer: a record may be encoded while nearly [`WRITE_BYTES`] are
+/// pending.
 const SPARE_BYTES: usize = 64 << 10;
 /// Maximum length of a record.
 const RECORD_BYTES: usize = record::HEADER_BYTES + record::MAX_BODY_BYTES;

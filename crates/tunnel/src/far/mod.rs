@@ -193,7 +193,7 @@ impl Far {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// What it says when it accepts near ends.
+    /// The log line that announces that this end accepts near ends.
     #[must_use]
     pub fn ready_text(&self) -> String {
         let addresses: Vec<String> = self.addresses().iter().map(ToString::to_string).collect();
@@ -295,8 +295,8 @@ fn max_warm(options: &FarOptions) -> u16 {
     options.warm_max.unwrap_or(if counted { MAX_WARM_IF_COUNTED } else { u16::MAX })
 }
 
-/// The account for which the server may accept the peer's user name at its socket instead of a password, if this is an
-/// administrator.
+/// The user that this process runs as, if a server with socket authentication may give that user an administrator's
+/// account without a password: root, or the server's own user.
 fn trusted_user(options: &FarOptions) -> Option<&'static str> {
     let ServerAddress::Socket(path) = &options.server else { return None };
     let user = rustix::process::geteuid();

@@ -232,8 +232,8 @@ async fn flush_if_slow<T>(link: &mut Link, connecting: impl Future<Output = T>) 
     }
 }
 
-/// If many connections wait at the server's unix socket, connecting blocks, which a non-blocking
-/// socket reports as an error.
+/// Connects to the server's unix socket; retries while its queue of connections is full, which a non-blocking socket
+/// reports as an error.
 async fn connect_socket(path: &Path) -> io::Result<StreamSocket> {
     loop {
         match StreamSocket::connect(path) {

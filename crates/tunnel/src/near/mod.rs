@@ -105,7 +105,7 @@ impl Near {
         self.listeners.iter().map(ToString::to_string).collect()
     }
 
-    /// What it says when it accepts clients.
+    /// The log line that announces that this end accepts clients.
     #[must_use]
     pub fn ready_text(&self) -> String {
         format!("ready: near end on {}", self.addresses().join(", "))

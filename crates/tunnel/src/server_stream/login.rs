@@ -1,8 +1,8 @@
 //! Login of a client that does not know that the connection to the server is encrypted.
 //!
-//! Such a client answers the greeting with its login, packet 1. A server that is to use TLS must first get a request
-//! for TLS, which takes that number. From there on the server's sequence numbers are one ahead of the client's, until
-//! the login is over: each command starts at 0 again.
+//! Such a client answers the greeting with its login, packet 1. To start TLS, the server must first get a request for
+//! TLS, which takes that number. From then on the server's sequence numbers are one ahead of the client's until the
+//! login is over; each command starts at 0 again.
 //!
 //! Source: MySQL's "Protocol::SSLRequest", "Protocol::HandshakeResponse41", "Connection Phase".
 

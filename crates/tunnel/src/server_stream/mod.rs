@@ -1,4 +1,4 @@
-//! Connections to the server, and what passes through them until the client has logged in.
+//! Connections to the server, and the processing of logins that pass through them.
 
 mod compressed;
 mod login;

@@ -1,9 +1,9 @@
 //! Passwords that a client encrypts with a key while the server expects them in plaintext.
 //!
 //! `caching_sha2_password` sends the whole password in plaintext over a secure channel, and otherwise encrypts it with
-//! the server's RSA key. A server considers its unix socket secure and provides no key there. A client on a port of the
-//! near end does not, and asks for a key. That client gets a key of the far end instead, and the decrypted password
-//! goes to the server as it expects: from this process to the server, as from any client at the socket.
+//! the server's RSA key. A server considers its unix socket secure and provides no key there. A client on a TCP port of
+//! the near end considers its connection insecure and asks for a key. It gets a key of the far end. The far end
+//! decrypts the password and sends it to the server in plaintext, as any client at the socket does.
 //!
 //! The client has then sent and received one packet more than the server, so sequence numbers differ by two until the
 //! login is over.

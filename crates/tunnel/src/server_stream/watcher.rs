@@ -104,7 +104,7 @@ impl Watch {
 
 /// Feeds a connection from its first byte on, in pieces. Each piece is preceded by one byte: the highest bit marks
 /// bytes of the client, the others are the length. Asserts that each side receives exactly what the other sent, unless
-/// a key was provided. Returns whether one was.
+/// the client got a key. Returns whether it did.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn watch_of(mut input: &[u8]) -> bool {
     static KEY: std::sync::OnceLock<Arc<PasswordKey>> = std::sync::OnceLock::new();

@@ -65,7 +65,7 @@ fn open_account(sql: &SqlFacts, account: &Account<'_>) -> Option<CheckResult> {
 
 fn password(sql: &SqlFacts, account: &Account<'_>) -> String {
     let name = account.quoted();
-    // Built in since then; a TCP connection never passes it.
+    // MariaDB 10.4.3 and newer have `unix_socket` built in; it never accepts a TCP connection.
     if sql.can(Capability::UnixSocketBuiltIn) && account.user == "root" && account.host == "localhost" {
         return format!("ALTER USER {name} IDENTIFIED VIA unix_socket");
     }

@@ -34,7 +34,7 @@ const PASSWORD_PLUGINS: &[&str] = &[
 /// All accounts and roles of the server.
 ///
 /// # Errors
-/// [`Unavailable`] if the server refused, or returned no account, which cannot be.
+/// [`Unavailable`] if the server refused, or returned no account: every server has some.
 fn all_accounts<'a>(cx: &'a Context<'_>) -> Observed<(&'a SqlFacts, Vec<Account<'a>>)> {
     let sql = cx.facts.sql()?;
     let accounts = sql.accounts()?;

@@ -37,7 +37,7 @@ fn weakness(sql: &SqlFacts, account: &Account<'_>) -> Option<(&'static str, Seve
     if has_plugin(account, &[NATIVE_PASSWORD, ""]) && account.unusable_password != Some(true) {
         return Some(("unsalted SHA-1", Severity::Medium));
     }
-    // Before 8.0 MySQL has nothing better.
+    // MySQL before 8.0 has no better plug-in than this one.
     if has_plugin(account, &[SHA256_PASSWORD]) && sql.can(Capability::CachingSha2) {
         return Some(("sha256_password, which is deprecated", Severity::Low));
     }

@@ -37,7 +37,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     for_each_host(cx, |host, results| results.push_unknown(host.artefact(), no_record(host)))
 }
 
-/// The newest restore of one of the host's backups that proved it.
+/// The newest restore that proved one of the host's backups.
 fn newest_proven<'a>(host: &HostBackups<'_>, restores: impl Iterator<Item = Recorded<'a>>) -> Option<Recorded<'a>> {
     let of_host = |sha256| host.all.iter().any(|(_, receipt)| receipt.sha256 == sha256);
     restores.filter(|(_, restore)| restore.proven && of_host(restore.receipt)).max_by_key(|(_, restore)| restore.ended)

@@ -31,7 +31,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
         return Ok(CheckResults::not_applicable("no baseline was given"));
     };
     same_server(baseline, cx.facts)?;
-    // The closing checks are not complete for today's side.
+    // Today's findings of the closing checks are not complete yet, so those of the baseline do not count.
     let is_judging = |finding: &&Finding| judging().any(|check| check.id == finding.id);
     let before: Vec<Finding> = findings.iter().filter(is_judging).cloned().collect();
     let drift = Drift::between(&before, cx.findings);

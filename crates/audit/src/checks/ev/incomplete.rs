@@ -69,7 +69,7 @@ fn remedy(finding: &Finding) -> &str {
     finding.remediation.as_deref().unwrap_or(&finding.message)
 }
 
-/// What is missing, without the names of the artefacts that miss it, so that one step is one finding.
+/// What is missing, by the remedy without names of artefacts, so that each step is one finding.
 fn thing(remedy: &str, artefact: &str) -> String {
     // Report a missing grant once, even if there are alternatives.
     if let Some((_, grant)) = remedy.split_once("GRANT ")

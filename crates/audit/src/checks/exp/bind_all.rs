@@ -113,7 +113,8 @@ fn by_variables(sql: &SqlFacts) -> Observed<CheckResults> {
         );
         return Ok(CheckResults::one(pass.evidence(sql.variable_evidence(variable::SKIP_NETWORKING))));
     }
-    // Old servers lack the X Protocol and the administrative port, but every server has this one.
+    // Every server has `bind_address`: if it is not reported, the result is UNKNOWN. Old servers lack the variables of
+    // the other ports.
     sql.variable(variable::BIND_ADDRESS)?;
     let mut results = CheckResults::new();
     let mut bound = Vec::new();

@@ -35,14 +35,14 @@ fn no_node() -> CheckResults {
 
 /// Sets provider options, or removes those without a value, at the next start.
 ///
-/// All of them are one value of the option file: a line with only the new ones would remove the others. The server's
-/// variable contains defaults too, so only its option files show what is set.
+/// The option file has all of them in one value: a line with only the new options would remove the others. The server's
+/// variable also contains defaults, so only the option files show which options were set.
 pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, options: &[(&str, Option<&str>)]) -> Remedy {
     let Some(host) = facts.host.as_ref().filter(|host| host.unreadable_options.is_empty()) else {
         return Remedy::advice(provider_options_advice(sql, options)).then_restart();
     };
     let current = configured_provider_options(host).unwrap_or_default();
-    // A password in it is not known here, so the new line would not have it.
+    // The collector omits passwords, so the new line would lack them.
     if current.contains(LEFT_OUT) {
         return Remedy::advice(provider_options_advice(sql, options)).then_restart();
     }

@@ -54,7 +54,7 @@ pub(super) fn while_out(sql: &SqlFacts, set: Remedy) -> Remedy {
     }
 }
 
-/// Leaves the group, and bootstraps it again if it has no members.
+/// Makes a member leave and rejoin the group. If all members have left, the last primary bootstraps it again.
 fn restarted(set: Remedy) -> Remedy {
     Remedy::statement(STOP_GROUP_REPLICATION)
         .and(set)
@@ -66,7 +66,8 @@ fn restarted(set: Remedy) -> Remedy {
         .and(Remedy::statement("SET GLOBAL group_replication_bootstrap_group = OFF"))
 }
 
-/// The next recovery reads its settings, except where they also apply to the group's messages.
+/// Changes a setting of recovery, which the next recovery reads. With the communication stack `MYSQL` the setting also
+/// applies to the group's messages, so all members must leave.
 fn set_recovery(sql: &SqlFacts, set: Remedy) -> Remedy {
     let stack = sql.variable_or_none(variable::GROUP_REPLICATION_COMMUNICATION_STACK);
     if stack.is_some_and(|stack| stack.eq_ignore_ascii_case("MYSQL")) { while_all_are_out(sql, set) } else { set }

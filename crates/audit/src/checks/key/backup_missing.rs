@@ -190,7 +190,10 @@ fn unproven(cx: &Context<'_>) -> Observed<CheckResults> {
     })
 }
 
-/// Judges the register's copies: either unchanged copies contain all keys, or why not.
+/// Judges the copies in the register.
+///
+/// # Errors
+/// Why it is not known that unchanged copies contain all keys.
 fn by_register(cx: &Context<'_>) -> Result<CheckResults, String> {
     let register = match &cx.facts.register {
         Some(Ok(register)) => register,

@@ -221,7 +221,7 @@ fn known_keys(cx: &Context<'_>) -> Vec<KeyName> {
     in_files.chain(in_memory).collect()
 }
 
-/// Why nothing is known about master keys, or that none applies to this server.
+/// The result if no file with a wrapped key was found: not applicable, or why this is not certain.
 fn nothing_wrapped(cx: &Context<'_>) -> Observed<crate::check::CheckResults> {
     use crate::check::CheckResults;
     if is_mariadb(cx) {

@@ -84,7 +84,7 @@ fn absence(sql: &SqlFacts) -> Evidence {
     }
 }
 
-/// What is requested, or encrypted already.
+/// What requests encryption, or is encrypted already, with the evidence.
 fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
     let (mut description, mut evidence) = (Vec::new(), Vec::new());
     for name in all_switches() {

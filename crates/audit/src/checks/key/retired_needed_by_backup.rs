@@ -88,7 +88,7 @@ fn no_keys(cx: &Context<'_>) -> Observed<CheckResults> {
     })
 }
 
-/// All except the newest of each server.
+/// All master keys except the newest one of each server.
 fn retired(keys: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &(String, u32)> {
     let newest: BTreeMap<&str, u32> = keys.iter().map(|(owner, number)| (owner.as_str(), *number)).collect();
     keys.iter().filter(move |(owner, number)| newest.get(owner.as_str()).is_some_and(|newest| number < newest))

@@ -39,7 +39,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let by_pages = by_pages(cx, &mut results);
     let by_rows = match &cx.facts.sql {
         Some(sql) => by_rows(sql, &mut results)?,
-        // Without a server, only pages other than page 0 show it.
+        // Without a server, only pages show key versions: if no file was read, the result is UNKNOWN.
         None if by_pages == 0 && !cx.facts.files()?.data_seen() => {
             cx.facts.sql()?;
             0

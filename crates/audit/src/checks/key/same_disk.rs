@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
             );
         }
     }
-    // Server and host may name the same file.
+    // The server and the host facts may name a file that was judged above.
     for path in key_paths(cx) {
         let judged = |file: &FileFact| file.path == path && data_directory(cx, followed(cx, &file.path)).is_some();
         if !live_stores(cx).any(|(file, _)| judged(file)) {

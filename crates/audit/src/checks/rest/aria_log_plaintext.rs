@@ -49,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     Ok(CheckResults::one(CheckResult::pass("server", EvidenceGrade::Bytes, "no Aria log holds a change")))
 }
 
-/// Every MariaDB has one: if none was found, it is unknown.
+/// No log was found, although every MariaDB server has one: UNKNOWN, unless the data is not MariaDB's.
 fn none_found(cx: &Context<'_>) -> Observed<CheckResults> {
     cx.facts.files()?;
     if super::mariadb(cx).is_none() && data_seen(cx) {

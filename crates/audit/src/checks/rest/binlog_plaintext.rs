@@ -92,7 +92,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> CheckResult {
     }
 }
 
-/// A server of that version has the variable: if it is not shown, it is unknown.
+/// This version has the variable: if the server did not report it, the result is UNKNOWN.
 fn switch_unseen(sql: &SqlFacts) -> Unavailable {
     Unavailable {
         what: "binlog_encryption or encrypt_binlog".to_owned(),

@@ -57,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     Ok(CheckResults::one(result.evidence(sql.variable_evidence(name))))
 }
 
-/// A server of a version with the variable that does not show it: unknown.
+/// N/A if this version has no such variable. Otherwise the server did not report it, and the result is UNKNOWN.
 fn none(sql: &SqlFacts) -> Observed<CheckResults> {
     if sql.mysql_can(Capability::EncryptByDefault) {
         sql.variable(variable::MYSQL_NEW_TABLES)?;

@@ -106,7 +106,7 @@ fn unread_files<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {
         .collect()
 }
 
-/// Whether a tablespace that was not found does not exist.
+/// Whether all tablespaces are known, so that one that was not found does not exist.
 fn all_known(cx: &Context<'_>) -> bool {
     cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces")) || unwalked(cx).is_none()
 }

@@ -68,7 +68,7 @@ fn switch_unknown() -> Unavailable {
     }
 }
 
-/// On, and with a destination.
+/// Whether the log is enabled and has a destination.
 fn is_written(sql: &SqlFacts) -> Observed<bool> {
     let nowhere = sql.variable_or_none(variable::LOG_OUTPUT).is_some_and(|output| output.eq_ignore_ascii_case("NONE"));
     Ok(sql.variable_on("general_log")? && !nowhere)

@@ -81,7 +81,7 @@ fn file<'f>(facts: &'f Facts, table: &str) -> Option<&'f FileFact> {
     files.find(|file| file.role == Role::Data && called(file))
 }
 
-/// An Aria table keeps a page without rows.
+/// Size alone does not show it: the file of an Aria table without rows still has a page.
 fn holds_rows(file: &FileFact) -> bool {
     match &file.content {
         Content::AriaData { scan } => scan.counts.clear + scan.counts.mislabelled > 0,

@@ -147,7 +147,7 @@ impl<'c> Passed<'c> {
         if let Some(result) = covered_by_disk(cx, &self.disk) {
             results.push(result);
         }
-        // If there are only spare files besides what the disk covers, no second verdict is needed.
+        // If all other files are empty, the result for the encrypted disk suffices.
         let reported = self.disk.is_empty() || self.encrypted > 0;
         if let (Some(grade), Some(example), true) = (self.grade, self.example, reported) {
             let result = CheckResult::pass("server", grade, self.summary(noun));
@@ -284,8 +284,8 @@ pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unavailable> {
     })
 }
 
-/// Requires that the server's list of tablespaces or the directories were complete; otherwise what was found proves
-/// nothing about the rest.
+/// Replaces a pass for the whole server by UNKNOWN if neither the server listed its tablespaces nor all directories
+/// were read: what was found proves nothing about the rest.
 pub(super) fn unless_hidden(cx: &Context<'_>, results: CheckResults) -> CheckResults {
     let listed = cx.facts.sql().and_then(SqlFacts::tablespaces).is_ok();
     if listed { results } else { unless_unwalked(cx, results) }
@@ -337,7 +337,7 @@ fn convert_in_background(sql: &SqlFacts) -> Remedy {
     set_variable(sql, variable::MARIADB_TABLESPACES, "FORCE").and(threads)
 }
 
-/// The first variable that encrypts this and that the server has, with its value.
+/// The first variable for this encryption that the server has, with its value.
 pub(super) fn first_variable(sql: &SqlFacts, what: Encrypts) -> Option<(&'static str, &str)> {
     switches(what).into_iter().find_map(|name| Some((name, sql.variable_or_none(name)?)))
 }
@@ -349,7 +349,8 @@ pub(super) fn sees_all_tables(sql: &SqlFacts) -> bool {
     ANY_OF.iter().any(|needed| has_grant(sql, needed))
 }
 
-/// Whether the account's grants include one, in the syntax of `GRANT`. Partial revokes are taken into account.
+/// Whether the account's grants include `needed`, which has the syntax of `GRANT`. Partial revokes are taken into
+/// account.
 pub(super) fn has_grant(sql: &SqlFacts, needed: &str) -> bool {
     let covers = |rows: Vec<Row<'_>>| Grants::parse(rows.iter().map(|row| row.text("grant"))).cover(needed);
     sql.rows("grants").is_ok_and(covers)

@@ -45,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let terms = ArtefactPolicy { noun: DICTIONARY, severity: &|_| None, fix: &|_| fix() };
     let results = judge_all(cx, cx.artefacts.with_kind(Kind::MysqlTablespace), &terms);
     if results.is_empty() && sql.is_some() {
-        // Every server of that version has one: if it is neither listed nor found, it is unknown.
+        // Every server of this version has a mysql.ibd: if it is neither listed nor found, the result is UNKNOWN.
         sql.map_or(Ok(()), |sql| sql.tablespaces().map(|_| ()))?;
         return Ok(results);
     }

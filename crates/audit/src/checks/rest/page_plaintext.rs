@@ -131,7 +131,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     let sql = cx.facts.sql.as_ref();
     let mariadb = super::mariadb(cx) == Some(true);
     match (space.kind, space.table()) {
-        // The threads consider it finished, and do not return to pages that they skipped.
+        // MariaDB's threads consider the table finished, and do not return to pages that they skipped.
         (Kind::Table, Some((schema, table))) if mariadb && space.reported == Some(State::Encrypted) => {
             Remedy::statement(format!("ALTER TABLE {} FORCE", quote::table(&schema, &table)))
         }
@@ -145,7 +145,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {
             let table = quote::table(&schema, &table);
-            // ENCRYPTION='N' first would write all of it in clear text.
+            // Setting ENCRYPTION='N' first would write the whole table in clear text.
             Remedy::statement(format!("ALTER TABLE {table} {MYSQL_ENCRYPTED}, FORCE, ALGORITHM = COPY"))
         }
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {

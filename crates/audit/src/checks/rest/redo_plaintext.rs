@@ -84,7 +84,7 @@ fn by_switch(sql: &SqlFacts) -> CheckResult {
                 remedy: access::reading("#innodb_redo in the data directory"),
             },
         ),
-        // A server of that version has the variable: if it is not shown, it is unknown.
+        // This version has the variable: if the server did not report it, the result is UNKNOWN.
         None if sql.can(Capability::EncryptRedo) => CheckResult::unknown("redo log", no_file()),
         None => {
             let message = format!("{} cannot encrypt its redo log", sql.identity.version);
@@ -119,8 +119,8 @@ fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.mysql_can(Capability::ResizeRedo) { on.and(rewrite(sql)) } else { on }
 }
 
-/// Confirmed on MySQL 9.7: with the variable only from SET PERSIST, what recovery, purge and the dictionary write at
-/// each start is clear; with it from the option file, nothing is.
+/// Sets the variable in the option file. From SET PERSIST alone it takes effect too late: what recovery, purge and the
+/// dictionary write at each start is then clear. Confirmed on MySQL 9.7.
 fn at_start() -> Remedy {
     Remedy::option_file(option_group::MYSQLD, ["innodb_redo_log_encrypt = ON"])
 }

@@ -125,7 +125,7 @@ fn by_server(
             *results = CheckResults::not_applicable("this server is no replica and stores no password of one")
         }
         (Ok(_), _) => results.push(none_stored(sql, "replica_credentials")),
-        // If the table cannot be queried, the files prove it for replicas that use files.
+        // MariaDB stores these passwords only in files, and the data directory was read.
         _ if data_seen(cx) && sql.is_mariadb() => results.push(none_stored(sql, "replica_channels")),
         (Err(unseen), true) if !sql.is_mariadb() => return Err(unseen.clone()),
         _ => return Err(no_file(sql)),
@@ -191,7 +191,7 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Obse
     Ok(with_evidence(result.evidence(stored), holder.evidence(cx.facts)))
 }
 
-/// `mysql.ibd`, or the table's own tablespace before MySQL 8.0.
+/// The tablespace of `mysql.slave_master_info`: `mysql.ibd`, or the table's own before MySQL 8.0.
 fn holder<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
     let current = |table: &&Artefact<'_>| table.table() == Some(("mysql".to_owned(), "slave_master_info".to_owned()));
     let info_table = cx.artefacts.with_kind(Kind::Table).find(current);
@@ -263,7 +263,8 @@ fn fix(cx: &Context<'_>, channel: &str) -> Remedy {
     stop.and(change).and(start).and("change the password afterwards")
 }
 
-/// Gives the password at the start of a channel, so that it is not stored. `None` for a group member that cannot.
+/// Gives the password at the start of a channel, so that it is not stored. `None` for a group member before MySQL
+/// 8.0.21, which does not support this.
 fn without_password(sql: &SqlFacts, name: &str) -> Option<[String; 3]> {
     let prefix = replication_terms(&sql.identity.version).prefix;
     let channel = channel(sql, name);

@@ -48,7 +48,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
-    // Those of full-text indexes have their own check.
+    // Tables of full-text indexes have their own check.
     let wanted = |table: &&Artefact<'_>| !table.is_public() && !is_auxiliary(table);
     let tables = cx.artefacts.with_kind(Kind::Table).filter(wanted);
     let terms = ArtefactPolicy { noun: "tablespaces of tables", severity: &severity, fix: &|table| fix(cx, table) };

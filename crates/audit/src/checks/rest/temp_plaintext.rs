@@ -69,7 +69,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     Ok(results)
 }
 
-/// The observed pages, unless later ones will be clear.
+/// The results for the observed pages, or a failure if the server will write later pages in clear text.
 fn or_switched_off(cx: &Context<'_>, results: CheckResults) -> CheckResults {
     let next = cx.facts.sql.as_ref().filter(|_| !protected(cx) && !results.has_failed()).and_then(by_switch);
     match next.map(CheckResults::one).filter(CheckResults::has_failed) {

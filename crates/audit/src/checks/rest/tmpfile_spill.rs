@@ -92,13 +92,13 @@ fn clear_files(facts: &Facts) -> Vec<&UnlinkedFile> {
     unlinked.filter(|file| file.looks_random == Some(false) && file.size_bytes > 0).collect()
 }
 
-/// Whether the device of an unlinked file is encrypted, or memory.
+/// Whether the device of an unlinked file protects it.
 fn covered(facts: &Facts, file: &UnlinkedFile) -> bool {
     let paths = facts.host.iter().flat_map(|host| &host.paths);
     paths.filter(|path| path.device == file.device).any(|path| safe(facts, &path.layer))
 }
 
-/// Memory is as secure as swap.
+/// Whether a layer protects files. Memory does so only if all swap is encrypted or in memory, too.
 fn safe(facts: &Facts, layer: &DiskLayer) -> bool {
     match layer {
         DiskLayer::Encrypted { .. } => true,
@@ -173,7 +173,7 @@ fn by_switches(facts: &Facts, sql: &SqlFacts) -> CheckResult {
     evidence.fold(CheckResult::pass("server", EvidenceGrade::Declared, text), CheckResult::evidence)
 }
 
-/// The server cannot encrypt them, and none is clear at present: the disk decides.
+/// The result if the server cannot encrypt temporary files and none is clear at present: the disk decides.
 fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> CheckResult {
     let plain: Vec<&PathOnDisk> = temporary(facts).into_iter().filter(|path| path.layer == DiskLayer::Plain).collect();
     if let Some(first) = plain.first() {

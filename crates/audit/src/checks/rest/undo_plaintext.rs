@@ -56,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     or_none_of_it(cx, results, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
 }
 
-/// Whether only MySQL itself reports it as encrypted; it does so before the pages are encrypted.
+/// Whether only MySQL's own report shows that it is encrypted: MySQL reports this before the pages are encrypted.
 fn only_said(cx: &Context<'_>, space: &Artefact<'_>) -> bool {
     let by_word = space.bytes.is_none() && space.doubt.is_none() && space.reported == Some(State::Encrypted);
     by_word && mariadb(cx) != Some(true) && space.disk_encryption().is_none()
@@ -71,7 +71,7 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unavailable {
     }
 }
 
-/// The server, if it writes new undo in clear text.
+/// Facts about the server if it writes new undo in clear text, and its disk is not encrypted.
 fn switched_off<'c>(cx: &Context<'c>) -> Option<&'c SqlFacts> {
     let on_encrypted_disk = cx.artefacts.with_kind(Kind::Undo).any(|space| space.disk_encryption().is_some());
     let sql = cx.facts.sql.as_ref()?;

@@ -80,7 +80,7 @@ fn tls_ports<'a>(cx: &Context<'a>) -> Vec<Port<'a>> {
     ports.into_iter().filter(|port| port.tls.is_some()).collect()
 }
 
-/// Judges every port whose TLS was probed, and the main port by what the server declares if that one was not.
+/// Judges every port whose TLS was probed. If that of the main port was not, judges it by what the server declares.
 fn every_port(
     cx: &Context<'_>,
     probed: impl Fn(&Context<'_>, &Port<'_>) -> CheckResult,

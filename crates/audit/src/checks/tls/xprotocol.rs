@@ -56,7 +56,8 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     Ok(results)
 }
 
-/// Without the privilege to list plug-ins its variables show it: they exist only while it is loaded.
+/// Whether the X plug-in is active. Without the privilege to list plug-ins, its variables show this: they exist only
+/// while it is loaded.
 fn active(sql: &SqlFacts) -> Observed<bool> {
     match sql.active_plugins() {
         Ok(plugins) => Ok(plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))),
@@ -97,7 +98,7 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, results: &mut CheckResults) {
         )
         .fix(fix(main))
     } else if wide {
-        // By default, usually unintended.
+        // This is the default, and usually unintended.
         CheckResult::fail(X_PORT, grade, "the X port is open on every interface, as the main one is")
             .fix(fix("the addresses its clients use"))
     } else {

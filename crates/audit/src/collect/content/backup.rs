@@ -92,7 +92,7 @@ fn unwrapped(mut inner: Found, depth: u32) -> Found {
     inner
 }
 
-/// Judges members until the result is final: something readable, and a key.
+/// Judges members until a readable one and one with keys were found.
 fn archive(walk: impl FnOnce(&mut dyn FnMut(Member) -> bool) -> std::io::Result<()>, depth: u32) -> Found {
     let mut sum = Found::default();
     let mut members = 0_u32;
@@ -175,7 +175,7 @@ fn layer_of(head: &[u8], name: &str) -> Option<Found> {
     server_file(head, name).or_else(|| as_text(head).map(|_| Found::layer("text", None)))
 }
 
-/// A server's own file inside an archive; others were recognised before.
+/// A server's own file inside an archive. Outside of archives, such files were recognised before.
 fn server_file(head: &[u8], name: &str) -> Option<Found> {
     use file_kind::FileKind as K;
     let size = u64::try_from(head.len()).unwrap_or(u64::MAX);

@@ -83,7 +83,7 @@ pub(super) fn recognise(file: &Candidate<'_>) -> Content {
 }
 
 impl ReadBudget {
-    /// Samples or everything.
+    /// A budget for samples, or with `deep` for everything.
     pub(super) const fn new(deep: bool, special_bytes: u64) -> Self {
         Self { deep, special_bytes: AtomicU64::new(special_bytes) }
     }

@@ -93,7 +93,7 @@ impl<'a> Prefixed<'a> {
     /// Reads up to `bytes` ahead; fewer at the end of the stream or of the limit.
     pub(super) fn look(mut rest: Box<dyn Stream + 'a>, bytes: u64) -> Self {
         let mut head = Vec::new();
-        // A damaged stream ends here: what precedes the damage still counts.
+        // A damaged stream ends here: the data before the damage still counts.
         let _ = rest.by_ref().take(bytes).read_to_end(&mut head);
         Self { head: io::Cursor::new(head), rest }
     }

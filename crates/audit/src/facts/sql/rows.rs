@@ -34,7 +34,8 @@ pub struct Account<'a> {
     pub locked: bool,
     /// Whether the stored credential is empty.
     pub empty_credential: bool,
-    /// Whether no password can match, as with `invalid` of MariaDB's installer; `None` if unknown.
+    /// Whether no password can match the stored hash, such as the hash `invalid` from MariaDB's installer; `None` if
+    /// unknown.
     pub unusable_password: Option<bool>,
     /// Whether it is a role.
     pub role: bool,
@@ -84,7 +85,7 @@ impl<'a> Account<'a> {
     /// Whether it is one of MySQL's internal locked accounts, or MariaDB's `mariadb.sys`.
     #[must_use]
     pub fn internal(&self) -> bool {
-        // An account of the same name at another host is not internal, and suspicious.
+        // An account of the same name at another host is not internal: it is suspicious.
         let current = ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys"];
         self.host == "localhost" && current.contains(&self.user)
     }

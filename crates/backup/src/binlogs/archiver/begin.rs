@@ -47,8 +47,8 @@ impl Archiver<'_> {
         Ok(())
     }
 
-    /// Refuses to continue with a state from before newer receipts of this host: an older copy of it, or that of a
-    /// machine that continues as this host.
+    /// Refuses a state that is older than receipts of this host: the state is an older copy, or another machine has
+    /// continued as this host.
     fn check_state(&self) -> Result<(), Error> {
         let ArchiveState { number, draft, end, .. } = &self.state.archive;
         if !self.repository.may_read() || end.file.is_empty() {

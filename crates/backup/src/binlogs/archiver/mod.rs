@@ -35,9 +35,10 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 const RECEIPT_EVERY: Duration = Duration::from_secs(60);
 /// Pauses between attempts to reach the server or the store.
 const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
-/// Time between two looks at a server that still applies transactions.
+/// Interval at which a server that still applies transactions is polled.
 const APPLIER_POLL: Duration = Duration::from_secs(1);
-/// How long a server whose applier is not seen to run may have nothing new: a group's applier is not seen.
+/// How long to wait for a server whose applier does not appear to run and whose GTIDs do not change. The applier of
+/// group replication is never visible.
 const APPLIER_STILL: Duration = Duration::from_secs(5);
 
 /// When archiving ends.
@@ -58,13 +59,14 @@ pub enum Note<'n> {
     Stored(&'n Segment),
     /// The server took over from another one, whose archive this one continues.
     TookOver(&'n Predecessor),
-    /// The server does not have these transactions of the former one yet; they are waited for, at most this long.
+    /// The server does not have these transactions of the former one yet. The run waits for them, at most this long.
     Waiting(&'n str, Duration),
     /// What waits on this host now, because the store has failed.
     Spooled(&'n SpoolStatus),
     /// The store still fails, and this much waits.
     Outage(&'n SpoolStatus),
-    /// There is no space for more than this, or this host may not use more than so many bytes: the server is not read.
+    /// The spool is full: the file system has no space, or the limit in bytes is reached. The server is not read
+    /// meanwhile.
     SpoolFull(&'n SpoolStatus, u64),
     /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among
     /// them.
@@ -182,13 +184,13 @@ struct Archiver<'a> {
     next_attempt: Instant,
     /// Whether the last attempt has failed.
     has_failed: bool,
-    /// Archives of servers that were replaced, of which something waits for the store.
+    /// Archives of replaced servers of which something still waits for the store.
     former: Vec<Self>,
 }
 
 impl Archiver<'_> {
-    /// Stores what an earlier run has left, of a server that was replaced. Returns whether nothing is left; the store
-    /// may fail.
+    /// Stores what an earlier run left in the archive of this server, which was replaced. Returns whether everything is
+    /// stored; the store may fail.
     fn finish_earlier(&mut self) -> Result<bool, Error> {
         if !self.is_backlogged() && self.state.archive.pending.is_empty() {
             return Ok(true);
@@ -197,7 +199,7 @@ impl Archiver<'_> {
         is_ended(self.store_all())
     }
 
-    /// Stores more of what servers that were replaced have left, after everything of this one.
+    /// Stores more of what replaced servers have left, once everything of the current server is stored.
     fn go_on_with_former(&mut self) -> Result<(), Error> {
         if self.former.is_empty() || self.is_backlogged() {
             return Ok(());
@@ -210,7 +212,7 @@ impl Archiver<'_> {
         Ok(())
     }
 
-    /// Stores all that servers that were replaced have left.
+    /// Stores everything that replaced servers have left.
     fn finish_former(&mut self) -> Result<(), Error> {
         let former = std::mem::take(&mut self.former);
         former.into_iter().try_for_each(|mut former| is_ended(former.finish().map(|()| true)).map(drop))

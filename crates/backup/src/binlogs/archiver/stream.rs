@@ -147,8 +147,8 @@ impl Archiver<'_> {
         Ok(is_over)
     }
 
-    /// Stores or spools a part, leaving it empty, and stores a receipt if the last one is old. A part that ends inside a transaction is
-    /// read again after an interruption, and no receipt ends with it.
+    /// Stores or spools a part, leaving it empty, and stores a receipt if the last one is old. A part that ends inside
+    /// a transaction is read again after an interruption, and no receipt ends with it.
     fn flush(
         &mut self,
         part: &mut PendingSegment,
@@ -183,17 +183,17 @@ impl Archiver<'_> {
         }
     }
 
-    /// Says how far the archive is behind the server, which keeps what is not archived only as long as it keeps its
+    /// Reports how far the archive is behind the server, which keeps unarchived events only as long as it keeps its
     /// logs.
     pub(super) fn note_lag(&self, source: &Source) {
-        // The next attempt says why a server cannot be asked.
+        // If the server cannot be asked, the next attempt reports why.
         if let Ok((_, now)) = source.connect_again(self.account) {
             let end = &self.state.archive.end;
             (self.note)(&Note::Behind(now.bytes_after(end), now.oldest_closed().filter(|oldest| *oldest == end.file)));
         }
     }
 
-    /// Records that logs are missing. What was read before them gets its own receipt first.
+    /// Records that logs are missing. Events that were read before them get their own receipt first.
     fn lose(&mut self, source: &Source, reason: &str) -> Result<(), Error> {
         self.drop_partial_transactions()?;
         self.finish()?;
@@ -204,7 +204,7 @@ impl Archiver<'_> {
     }
 }
 
-/// Whether the server says that it does not have what was asked for.
+/// Whether the server answers that it does not have the requested logs.
 const fn is_unavailable(error: &Error) -> bool {
     matches!(error, Error::Binlog(::binlog::Error::Unavailable { .. }))
 }
@@ -241,7 +241,7 @@ impl OpenPart {
     }
 }
 
-/// Kinds of events, as far as they are archived differently.
+/// Kinds of events that the archiver treats differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Not in the log: the server made it for this replica. It is dropped.

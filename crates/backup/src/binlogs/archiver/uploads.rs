@@ -19,8 +19,8 @@ use crate::{
     repository::Attempt,
 };
 
-/// How long parts of the spool are stored before the server is read again, which ends a connection that takes nothing
-/// for `net_write_timeout` (60 s by default).
+/// How long parts of the spool are stored before the server is read again. The server closes a connection that reads
+/// nothing for `net_write_timeout` (60 s by default).
 const SLICE: Duration = Duration::from_secs(5);
 /// Maximum number of parts in a receipt that is written while the spool is stored.
 const MAX_RECEIPT_PARTS: usize = 1000;
@@ -46,7 +46,7 @@ impl Archiver<'_> {
             if self.spool_part(segment, sealed, after.as_ref())? {
                 return Ok(());
             }
-            // The server keeps what is not read, for a while.
+            // The server keeps unread events for a while.
             (self.note)(&Note::SpoolFull(&self.spooled(), self.config.spool_bytes));
             self.note_lag(source);
             if self.has_failed {
@@ -77,7 +77,7 @@ impl Archiver<'_> {
                 return Ok(());
             }
             if began.elapsed() > longest {
-                // The server is read for as long.
+                // Reading the server gets as much time as storing took.
                 self.next_attempt = Instant::now() + began.elapsed();
             }
             (self.note)(&Note::Spooled(&self.spooled()));
@@ -121,7 +121,7 @@ impl Archiver<'_> {
         }
     }
 
-    /// Compares the spool with the state. What is lost of it is read from the server again.
+    /// Compares the spool with the state. Lost parts are read from the server again.
     pub(super) fn recover(&mut self) -> Result<(), Error> {
         let archive = &mut self.state.archive;
         archive.drop_partial_transactions();
@@ -135,14 +135,14 @@ impl Archiver<'_> {
         if sound < archive.spool.len() {
             archive.forget_spool_from(sound);
         }
-        // What is removed is not part of the state that is saved, and leaves space for it.
+        // The state to be saved no longer names the removed files. Their removal frees space for it.
         self.spool.keep_only(&self.state.archive.spool)?;
         self.state.save()?;
         (self.note)(&Note::Spooled(&self.spooled()));
         Ok(())
     }
 
-    /// Drops what the spool has of a transaction that has not ended, so that it is read again.
+    /// Drops the spooled parts of an unfinished transaction, so that they are read again.
     pub(super) fn drop_partial_transactions(&mut self) -> Result<(), Error> {
         let before = self.state.archive.spool.len();
         self.state.archive.drop_partial_transactions();
@@ -228,7 +228,7 @@ impl Archiver<'_> {
         archive.stored = first.after.or_else(|| archive.stored.take()).filter(|_| !archive.spool.is_empty());
         let is_due = archive.pending.len() >= MAX_RECEIPT_PARTS || self.written.elapsed() >= RECEIPT_EVERY;
         match self.state.save() {
-            // The space of the part is enough for the state.
+            // Removing the stored part frees enough space for the state.
             Err(error) if is_full(&error) => {
                 self.spool.remove(object)?;
                 self.state.save()?;

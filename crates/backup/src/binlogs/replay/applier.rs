@@ -1,7 +1,7 @@
 //! A server that applies events as relay logs of a replication channel.
 //!
-//! The restored server may have channels itself. Theirs are the settings that the directory holds; what is replayed has
-//! a channel of its own, of which nothing stays.
+//! The restored server may have channels of its own, whose settings are in the directory. The replay uses a separate
+//! channel, of which nothing remains.
 
 use std::{
     collections::BTreeSet,
@@ -35,19 +35,19 @@ use crate::{
 };
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long an applier may say that it does not run, as it does while it starts.
+/// How long an applier may report that it is not running, as it does while it starts.
 const STOPPED_LIMIT: Duration = Duration::from_secs(10);
-/// No server has it by chance: a replica leaves out what has its own number.
+/// A number that no server has by chance: a replica skips events with its own `server_id`.
 const SERVER_ID: &str = "--server-id=4294900001";
 const RELAY: &str = "relay";
 /// Name of the channel.
 const CHANNEL: &str = "sealant";
 
-/// What a server has after a portion.
+/// GTIDs and disabled events of a server after a portion.
 pub(super) struct Applied {
     /// Its GTIDs; empty if it has none.
     pub(super) gtid: String,
-    /// MariaDB: also those that it has executed as a replica.
+    /// MariaDB: its GTIDs, including those that it has applied as a replica.
     pub(super) executed: String,
     /// MySQL: scheduled events that the portion has disabled, as a replica does.
     pub(super) disabled_events: BTreeSet<String>,
@@ -63,7 +63,7 @@ pub(super) struct Applier<'a> {
 
 impl Applier<'_> {
     /// Starts a server, lets it apply a portion, and stops it. Without transactions, the server only recovers the
-    /// directory and says what that has.
+    /// directory and reports its GTIDs.
     pub(super) fn apply(&self, portion: &Portion) -> Result<Applied, Error> {
         let channel = Channel::new(self.version);
         let prepare = |secrets: &Path| {
@@ -71,7 +71,7 @@ impl Applier<'_> {
             let mut options = self.found.clone();
             options.extend(channel.options(secrets));
             if self.version.flavor.is_mysql_like() && portion.has_gtids {
-                // The source was changing to GTIDs, or back, if it has both.
+                // A portion with both kinds of transactions is from a source that was switching `gtid_mode` on or off.
                 let mode = if portion.has_anonymous { "--gtid-mode=ON_PERMISSIVE" } else { "--gtid-mode=ON" };
                 options.extend([mode, "--enforce-gtid-consistency=ON"].map(str::to_owned));
             }
@@ -152,7 +152,7 @@ fn fault(number: u16, text: &str, log: &str, position: u64) -> String {
     format!("error {number}{table}, behind {log}:{position}")
 }
 
-/// The channel, in the words of a version.
+/// The replication channel, with the syntax of a server version.
 struct Channel<'v> {
     version: &'v ServerVersion,
     /// Empty before MySQL 5.7, which has only one channel.
@@ -165,8 +165,8 @@ impl<'v> Channel<'v> {
         Self { version, name: if is_alone { "" } else { CHANNEL } }
     }
 
-    /// Options of the server, whose files about the channel are in that directory. The restored files with settings of
-    /// channels (MariaDB's, and those of old versions of MySQL) are not read, and stay as they are.
+    /// Options of the server. `directory` has the server's files about the channel. The restored files with settings of
+    /// channels (those of MariaDB, and of old versions of MySQL) are not read, and stay as they are.
     fn options(&self, directory: &Path) -> Vec<String> {
         let path = |option: &str, name: &str| program::option(option, &directory.join(name));
         let mut options = vec![
@@ -178,14 +178,14 @@ impl<'v> Channel<'v> {
         ];
         options.extend(["--loose-log-replica-updates=ON", "--loose-log-slave-updates=ON"].map(str::to_owned));
         if self.version.flavor.is_mysql_like() && !self.name.is_empty() {
-            // A channel with a name needs tables.
+            // A named channel requires tables for these repositories.
             let tables = ["--loose-master-info-repository=TABLE", "--loose-relay-log-info-repository=TABLE"];
             options.extend(tables.map(str::to_owned));
         }
         options
     }
 
-    /// What the names of its relay logs and of their index begin with.
+    /// Common beginning of the names of its relay logs and of their index.
     fn base(&self) -> String {
         if self.name.is_empty() { RELAY.to_owned() } else { format!("{RELAY}-{}", self.name) }
     }
@@ -193,7 +193,7 @@ impl<'v> Channel<'v> {
     /// The statement that makes the channel.
     fn change(&self) -> String {
         let prefix = replication_terms(self.version).prefix;
-        // What is not given is taken from the channel's last settings.
+        // Options that are omitted keep the channel's last values.
         let no_gtids = if self.version.flavor.is_mysql_like() {
             format!("{prefix}_AUTO_POSITION = 0")
         } else {
@@ -218,7 +218,6 @@ impl<'v> Channel<'v> {
         }
     }
 
-    /// Its state.
     fn status(&self, status: &Rows) -> ChannelStatus {
         let channels = ChannelStatus::all(self.version, status);
         channels.into_iter().find(|channel| channel.name == self.name).unwrap_or_default()

@@ -18,15 +18,15 @@ use verify::{Depth, FileResult, Keys, Plan, Report, Settings};
 
 use crate::{Error, prove::options};
 
-/// Some file systems keep times of files in steps.
+/// Some file systems store modification times with a resolution of two seconds.
 const TIME_STEP: Duration = Duration::from_secs(2);
 
 /// The tables of a directory that were encrypted before a replay.
 pub(super) struct EncryptedTables {
     since: SystemTime,
-    /// By their numbers, which stay when a table is renamed.
+    /// Their tablespace ids, which do not change when a table is renamed.
     tables: BTreeSet<SpaceId>,
-    /// Those that had both encrypted and clear pages, as their server had them.
+    /// Tables that already had both encrypted and clear pages before the replay.
     mixed: BTreeSet<SpaceId>,
 }
 
@@ -45,7 +45,7 @@ impl EncryptedTables {
         before
     }
 
-    /// Looks at what has been written since.
+    /// Checks the files that were written since.
     ///
     /// # Errors
     /// [`Error::ClearPages`] for a table that has clear pages now, and had none.

@@ -1,4 +1,4 @@
-//! Whether a server has executed what was planned, and no more, by its GTIDs.
+//! Checks by GTIDs that a server has executed the last planned transaction, and not the one after it.
 
 use replication::gtid::has_executed;
 

@@ -1,4 +1,4 @@
-//! Events that are applied at once: whole transactions, in as much memory as there is.
+//! Events that are applied at once: whole transactions, limited by the free memory.
 
 use binlog::{EventType, event::Query};
 
@@ -7,7 +7,8 @@ use crate::{Error, binlogs::events::LogEvent};
 /// Bytes of events that are in memory at once, at least and at most, unless a single transaction is longer.
 const PORTION_BYTES: (u64, u64) = (4 << 20, 128 << 20);
 
-/// Temporary files of the server, and what it copies, have to find room besides.
+/// Size of a portion: a quarter of the free memory. The server's temporary files and its copies of the events need
+/// room, too.
 pub(super) fn portion_bytes(free: u64) -> usize {
     let (least, most) = PORTION_BYTES;
     usize::try_from((free / 4).clamp(least, most)).unwrap_or(usize::MAX)

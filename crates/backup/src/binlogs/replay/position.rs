@@ -22,7 +22,7 @@ pub(crate) fn position_of(datadir: &Path, keys: &Keys) -> Result<LogPosition, Er
     Ok(LogPosition { file: found.newest, offset: end })
 }
 
-/// Behind the last whole transaction of a log. One that is cut off is removed by the server's recovery.
+/// Position after the last complete transaction of a log. The server's recovery removes a transaction that is cut off.
 fn end_of(name: &str, reader: &impl ReadAt, keys: &Keys) -> Result<u64, Error> {
     let mut log = LogFile::open(reader, keys, Limits::default())?;
     let start = replica::Start::Position(LogPosition { file: name.to_owned(), offset: FIRST_EVENT });
@@ -53,8 +53,8 @@ fn end_of(name: &str, reader: &impl ReadAt, keys: &Keys) -> Result<u64, Error> {
     }
 }
 
-/// Whether the event at a position is cut by the end of the log, or was never written, and does not only name a
-/// wrong length. What is encrypted is not looked at.
+/// Whether the event at a position was cut off by the end of the log or never written; `false` if its header gives a
+/// length shorter than a header. Headers of encrypted logs are not examined.
 fn is_cut(reader: &impl ReadAt, position: u64) -> bool {
     let (mut magic, mut header) = ([0; 4], [0; HEADER_BYTES]);
     let read = |offset, room: &mut [u8]| files::read_up_to(reader, offset, room).unwrap_or(0);

@@ -34,7 +34,7 @@ const PRUNES: u32 = 6;
 const HOST: &str = "db1";
 const POLICY: Policy = Policy { keep_last: 2, daily: 3, weekly: 1, monthly: 0, yearly: 0, min_good: 2 };
 
-/// The same store, for someone beside whom a prune works on; it begins before a call and is killed before another.
+/// The same store for another user: a prune runs before some of the calls, and may be killed after some removals.
 struct StoreWithPrunes {
     simulation: Arc<Simulation>,
     random: Mutex<Random>,
@@ -219,7 +219,7 @@ fn a_check_beside_a_prune_does_not_miss_what_that_removes() {
         for depth in [Depth::Names, Depth::Objects] {
             assert!(simulation.is_sound_in(&repository, &depth), "seed {seed}");
         }
-        // What is really lost is still found.
+        // A real loss is still found.
         let lost = {
             let mut world = simulation.store.world();
             let lost = world.objects.receipts.values().next_back().unwrap().manifest_name();

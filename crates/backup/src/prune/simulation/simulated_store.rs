@@ -1,4 +1,4 @@
-//! A store between whose calls a host works on, and which can fail at any of them.
+//! A store that lets a host continue between its calls, and that can fail at any call.
 
 use std::{
     fmt,

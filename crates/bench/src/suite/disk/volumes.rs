@@ -28,8 +28,8 @@ pub(super) struct Volumes<'v> {
 }
 
 impl Volumes<'_> {
-    /// Formats an image, without a disk, to find the sets that cryptsetup refuses. A refusal because there is no
-    /// device-mapper does not count against the set.
+    /// Formats an image if there is no disk, to find the sets that cryptsetup refuses. A refusal for lack of
+    /// device-mapper does not count.
     pub(super) fn format_image(&self, collected: &mut Collected) -> Result<(), Error> {
         let image = self.scratch.path().join("image");
         File::create(&image).and_then(|file| file.set_len(IMAGE_BYTES)).map_err(Error::file(&image))?;

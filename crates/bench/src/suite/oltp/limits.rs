@@ -1,4 +1,5 @@
-//! What is refused before anything is started: files of other servers, and too little memory or disk.
+//! Refuses unsuitable parameters before anything is started: files of other servers, and too little memory or disk
+//! space.
 
 use std::{
     fs,
@@ -30,7 +31,7 @@ impl OltpSuite<'_> {
         Ok(program)
     }
 
-    /// As [`Self::check`], without running the program.
+    /// Like [`Self::check`], but does not run the program.
     fn find_program(&self) -> Result<PathBuf, Error> {
         self.server_options.iter().try_for_each(|option| check_option(option))?;
         if let Some(named) = self.server {
@@ -45,7 +46,7 @@ impl OltpSuite<'_> {
         Ok(program)
     }
 
-    /// Number of servers that run at the same time: two equal ones, then one for each arm.
+    /// Number of servers that run at the same time: two equal servers, then a server for each arm.
     fn servers(&self) -> u64 {
         u64::try_from(self.arms.servers.len()).unwrap_or(u64::MAX).max(2)
     }

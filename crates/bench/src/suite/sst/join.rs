@@ -20,7 +20,7 @@ use crate::{
 /// Names of the experiments.
 pub(super) const JOINED: &str = "from the start of the joiner to Synced";
 pub(super) const STALLED: &str = "longest commit on the donor meanwhile";
-/// The part of the stall that the method causes; a change of members stalls the cluster with any method.
+/// The part of the stall that the method causes. A change of members also stalls the cluster, with any method.
 pub(super) const BLOCKED: &str = "the donor stood still for the copy, as it says";
 pub(super) const ESTIMATED: &str = "sealant snapshot estimate before the join";
 
@@ -130,8 +130,8 @@ impl Donor {
     }
 }
 
-/// Option file for mariabackup, with certificates of our own authority and verification of both sides. This program
-/// gets it too, so that both do the same.
+/// Option file for mariabackup, with certificates of our own authority and verification of both sides. Sealant reads
+/// the same file, so that both methods verify the same.
 pub(super) fn option_file(directory: &Path) -> Result<String, Error> {
     let (ca, authority) = authority(directory)?;
     let node = issue(&authority, "node", KeyType::EcdsaP256)?;
@@ -140,7 +140,7 @@ pub(super) fn option_file(directory: &Path) -> Result<String, Error> {
     Ok(section(SST, &lines))
 }
 
-/// How long the server was blocked, according to the last such line of the donor's log.
+/// How long the server was blocked, according to the last line of the donor's log that reports it.
 fn blocked_time(log: &str) -> Option<Duration> {
     let milliseconds = |text: &str| text.split(" ms").next()?.rsplit(' ').next()?.parse::<f64>().ok();
     let mut reported = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {

@@ -1,4 +1,5 @@
-//! Notes on a measurement: what `send` reports, and what about the disks makes copies cheaper or more expensive.
+//! Notes on a measurement: the report of `send`, and properties of the disks that make copies cheaper or more
+//! expensive.
 
 use std::{fs, path::Path};
 
@@ -28,7 +29,7 @@ pub(super) fn disk_notes(source: &Environment, scratch: &Path, peers: &[&CopyPee
     notes
 }
 
-/// What `send` reports.
+/// The report of `send`.
 #[derive(Deserialize)]
 pub(super) struct Sent {
     bytes: u64,

@@ -43,7 +43,7 @@ impl Client {
         let tls = if matches!(security, Security::Tls(_)) { capability::SSL } else { 0 };
         let mut response = head(LOGIN_CAPABILITIES | tls);
         response.extend_from_slice(user.as_bytes());
-        // The end of the name, and an empty answer: that of an empty password.
+        // The end of the user name, and an empty answer, which stands for an empty password.
         response.extend_from_slice(&[0, 0]);
         response.extend_from_slice(&plugin);
         response.push(0);
@@ -52,13 +52,13 @@ impl Client {
         Ok(client)
     }
 
-    /// Answers until the server accepts. An empty password is empty for every plug-in.
+    /// Answers challenges until the server accepts. The answer for an empty password is empty in every plug-in.
     fn authenticate(&mut self) -> io::Result<()> {
         loop {
             let read = self.read()?;
             match self.packet.first() {
                 Some(&OK) => return Ok(()),
-                // Another plug-in, or its next step.
+                // The server asks for another plug-in, or sends the next step.
                 Some(&END) => self.write(&mut read.wrapping_add(1), &[])?,
                 Some(&MORE_AUTHENTICATION) => {}
                 _ => return Err(refusal(&self.packet)),
@@ -119,7 +119,7 @@ mod tests {
         greeting.extend_from_slice(b"9.7.4\0");
         // Thread 4, challenge 8 and its end, capabilities 2, collation, status 2, capabilities 2.
         greeting.extend_from_slice(&[0; 4 + 9 + 2 + 1 + 2 + 2]);
-        // Length of the challenge, ten bytes of nothing, the rest of the challenge.
+        // Length of the challenge, ten reserved bytes, the rest of the challenge.
         greeting.push(21);
         greeting.extend_from_slice(&[0; 10 + 13]);
         greeting.extend_from_slice(b"caching_sha2_password\0");

@@ -1,8 +1,8 @@
 //! A minimal MySQL client: it does only what a driver does to connect and query, so that the times are those of server,
 //! network and TLS.
 //!
-//! Packets as in the server's documentation, "Client/Server Protocol": three bytes of length, one of sequence number.
-//! Accounts must have no password: nothing secret is ever sent.
+//! Packets follow the server's documentation, "Client/Server Protocol": a length of three bytes, then a sequence number
+//! of one byte. Accounts must have no password: nothing secret is ever sent.
 
 mod login;
 mod stream;
@@ -14,16 +14,16 @@ use self::stream::Stream;
 const OK: u8 = 0x00;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
-/// A packet that ends the rows is shorter than this; a row that begins with the same byte is longer.
+/// A packet that ends the rows is shorter than this. A row that starts with the same byte is longer.
 const END_BYTES: usize = 9;
 
 /// An authenticated connection.
 pub struct Client {
-    /// Buffered, as in drivers. Without a buffer only clear-text arms would need a system call for each small packet,
-    /// because TLS has its own buffer.
+    /// Buffered, as in drivers. TLS has a buffer of its own, so without this buffer only plaintext arms would need a
+    /// system call for each small packet.
     stream: BufReader<Stream>,
     packet: Vec<u8>,
-    /// Kept between statements, so that none of them allocates.
+    /// Reused by all statements, to avoid allocations.
     command: Vec<u8>,
     resumed: bool,
 }
@@ -57,7 +57,7 @@ impl Value<'_> {
         match self {
             Self::Number(number) => into.extend_from_slice(&u64::from(number).to_le_bytes()),
             Self::Text(text) => {
-                // Greater lengths have more bytes.
+                // Greater lengths are encoded in more bytes.
                 let length = u8::try_from(text.len()).ok().filter(|length| *length < 251);
                 into.push(length.ok_or_else(|| malformed("a value that is too long"))?);
                 into.extend_from_slice(text.as_bytes());

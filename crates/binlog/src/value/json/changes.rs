@@ -14,7 +14,7 @@ pub enum JsonOperation {
     Remove,
 }
 
-/// One change.
+/// A change at one path of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonChange<'r> {
     /// What is done at the path.

@@ -51,7 +51,8 @@ impl Run<'_, '_> {
         self.ledger.register.unfinished = Some(begun);
     }
 
-    /// `FILE.before`; with a number if that file is not this run's or has other keys.
+    /// Path of the backup from before the rotation: `FILE.before`, or a numbered name if that file is not this run's or
+    /// has other keys.
     fn earlier_path(&self, copy: &KeyringCopy) -> Result<PathBuf, Error> {
         let names = copy.names();
         let mut number = 1;

@@ -14,11 +14,11 @@ use crate::{
     rotate::{Error, copy::KeyringCopy},
 };
 
-/// Interval between questions for the version that the server uses.
+/// Polling interval for the version that the server uses.
 const POLL: Duration = Duration::from_millis(500);
 
 impl Run<'_, '_> {
-    /// Writes a new version, unless the resumed run did.
+    /// Writes a new version, unless the resumed run has already written it.
     pub(super) fn add_version(&self, key_id: u32) -> StepResult {
         let path = self.target.store.path().to_owned();
         let Some((before, _)) = &self.before else { return Ok(Outcome::Done) };

@@ -43,7 +43,8 @@ impl Run<'_, '_> {
         Err(Error::KeyringChanges { path: self.target.store.path().to_owned() })
     }
 
-    /// Proves the bytes that were backed up last, and once more if the keyring has changed since.
+    /// Proves the bytes that were backed up last. If the keyring has changed meanwhile, backs it up and proves it
+    /// again, [`PROOFS`] times in all at most.
     pub(super) fn prove_after(&mut self, report: &mut RotateReport) -> StepResult {
         for _ in 0..PROOFS {
             let Some(copy) = self.copy.take() else { return Ok(Outcome::Done) };

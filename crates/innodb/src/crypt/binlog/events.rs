@@ -22,7 +22,7 @@ pub enum EventMode {
 }
 
 impl EventMode {
-    /// Those of MariaDB, of which one fits.
+    /// MariaDB's modes; a log uses one of them.
     pub const MARIADB: [Self; 2] = [Self::Cbc, Self::Ctr];
 }
 

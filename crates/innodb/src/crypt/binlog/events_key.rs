@@ -13,8 +13,8 @@ use crate::{
     keys::{KeySource, MARIADB_SYSTEM_KEY},
 };
 
-/// Key and nonce of one log. MariaDB derives no key per log, so this key decrypts everything the
-/// key file's key was ever used for. Wiped on drop.
+/// Key and nonce of one log. MariaDB derives no key per log: this is the key of the key file itself,
+/// which decrypts everything that was ever encrypted with it. Wiped on drop.
 #[derive(Clone)]
 pub struct EventsKey {
     nonce: [u8; NONCE_BYTES],

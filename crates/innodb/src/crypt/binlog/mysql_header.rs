@@ -1,4 +1,4 @@
-//! The header of an encrypted MySQL log: the name of its master key, and the password, which that key wraps.
+//! The header of an encrypted MySQL log: the name of its master key, and the password, wrapped with that key.
 
 use super::{PASSWORD_BYTES, mysql_stream::MySqlStream};
 use crate::{
@@ -29,7 +29,7 @@ pub enum HeaderFault {
     /// Unknown field type.
     #[error("field {field} at offset {offset} is not known")]
     Field {
-        /// Its type.
+        /// Type of the field.
         field: u8,
         /// Offset of the field in the header, in bytes.
         offset: u64,

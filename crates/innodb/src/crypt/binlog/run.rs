@@ -1,4 +1,4 @@
-//! Consecutive events of a MariaDB log, as a part of a log holds them.
+//! Consecutive events in a part of a MariaDB log.
 
 use super::events::{LENGTH_AT, MariaDbEvents};
 use crate::{

@@ -24,8 +24,8 @@ impl StreamKey {
     pub const BYTES: usize = 40;
 
     /// The key of an encrypted log, if `keys` has the master key and the decrypted log starts with
-    /// a log's magic. `log` is the start of the file. If it is decrypted after its header,
-    /// nothing shows whether the key is right.
+    /// a log's magic. `log` is the start of the file. If the bytes after its header are already
+    /// decrypted, the key cannot be tested and is returned untested.
     #[must_use]
     pub fn from_log(log: &[u8], keys: &dyn KeySource) -> Option<Self> {
         if !log.starts_with(MAGIC_ENCRYPTED) {

@@ -62,8 +62,8 @@ impl WrappedKey {
         Some(Self { magic, master_key_id, server_uuid, wrapped, checksum })
     }
 
-    /// Wraps `key` with another master key in information that names its server, in place. The
-    /// magic stays, and so does the checksum, which is that of the clear key.
+    /// Wraps `key` with another master key, in place. `info` must have a version that names the server
+    /// of its master key. The magic stays, and so does the checksum, which is that of the clear key.
     ///
     /// # Errors
     /// [`CipherFault`], never in practice with information that [`Self::parse`] accepts; `info` is then
@@ -174,7 +174,7 @@ impl WrappedKey {
 /// Offset of the wrapped key in the information.
 fn wrapped_at(info: &[u8], magic: MySqlMagic) -> Option<usize> {
     let mut at = MASTER_KEY_ID.checked_add(4)?;
-    // Some versions stored the id in 8 bytes.
+    // Some versions stored the id of the master key in 8 bytes.
     if magic != MySqlMagic::V3 && info.be32(at)? == 0 {
         at = at.checked_add(4)?;
     }

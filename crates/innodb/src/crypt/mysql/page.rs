@@ -116,7 +116,7 @@ impl PageCipher {
 /// A decrypted page, and how it was encrypted.
 #[derive(Debug)]
 pub struct DecryptedPage<'p> {
-    /// The page.
+    /// Bytes of the page.
     pub page: &'p mut [u8],
     /// The result of [`PageCipher::decrypt`].
     pub encryption: PageEncryption,

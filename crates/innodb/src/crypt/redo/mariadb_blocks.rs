@@ -18,7 +18,7 @@ use crate::{
 const BODY: usize = 4;
 /// Offset of the key version.
 const KEY_VERSION: usize = 504;
-/// How many numbers there are before they repeat.
+/// Number of different block numbers: they repeat after this many blocks.
 const COUNT: u64 = 0x4000_0000;
 
 /// Layout of the blocks of a log.
@@ -55,8 +55,8 @@ pub fn number(block: &[u8]) -> Option<u32> {
     blocks::number(block).filter(|number| *number != 0)
 }
 
-/// LSN of the start of a block: of those with this block number the closest to `near`. Numbers
-/// repeat every 512 GiB of log.
+/// LSN of the start of a block. Block numbers repeat every 512 GiB of log: of the LSNs that have this
+/// number, returns the closest to `near`.
 #[must_use]
 pub fn block_lsn(number: u32, near: Lsn) -> Lsn {
     let block_bytes = as_u64(BLOCK_BYTES);

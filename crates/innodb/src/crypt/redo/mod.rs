@@ -56,8 +56,8 @@ impl LogKeyInfo {
 
 /// The log's own key in one mode: AES-128, whatever the length of the key in the key file.
 ///
-/// No log stores the mode. There is no sample in `aes_ctr`: confirmed for the newest format on
-/// files of MariaDB 10.11 and 11.8, not confirmed for the older ones.
+/// No log stores the mode. testdata has no sample in `aes_ctr`. That mode is confirmed for the newest
+/// format on files of MariaDB 10.11 and 11.8, and not confirmed for the older formats.
 pub struct LogCipher {
     aes: Aes,
     mode: Mode,

@@ -1,8 +1,8 @@
-//! Consecutive encrypted mini-transactions, as a part of MariaDB's log holds them.
+//! Consecutive encrypted mini-transactions in a part of MariaDB's log.
 //!
-//! The checksum of a mini-transaction covers the stored bytes, so its end, and the first one in a
-//! part of a log, are found without a key. Nothing that marks the end of records is encrypted, so
-//! encryption finds the same boundaries again.
+//! The checksum of a mini-transaction covers the stored bytes, so its end, and the first
+//! mini-transaction in a part of a log, are found without a key. The fields that mark the end of
+//! records are not encrypted, so encryption finds the same boundaries again.
 //!
 //! Source: docs/formats, "Redo (`ib_logfile0`)".
 
@@ -32,14 +32,14 @@ const NONCE_BYTES: usize = 8;
 const CHECKSUM_BYTES: usize = 4;
 /// Bytes after the records.
 const TAIL_BYTES: usize = SEQUENCE_BYTES + NONCE_BYTES + CHECKSUM_BYTES;
-/// Records that the search for the first mini-transaction may read: some milliseconds.
+/// Maximum number of records that the search for the first mini-transaction reads: some milliseconds of work.
 const SEARCH_WORK: usize = 1 << 21;
 /// Bytes that are checksummed in the time one record takes.
 const BYTES_PER_RECORD: usize = 64;
 
-/// Offset of the first whole mini-transaction in a part of a log that follows the end of another
-/// one, or the file's header (which ends with zeros). Only offsets after a sequence byte are tried:
-/// trying every byte would take too long in long mini-transactions.
+/// Offset of the first whole mini-transaction in a part of a log. It follows another mini-transaction,
+/// or the file's header, which ends with zeros. Only offsets at which the tail of a mini-transaction
+/// can end are tried: trying every byte would take too long in long mini-transactions.
 #[must_use]
 pub fn first(part: &[u8]) -> Option<usize> {
     let mut work = SEARCH_WORK;
@@ -60,7 +60,7 @@ pub fn decrypt(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
     each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Decrypt, &mut buffer))
 }
 
-/// Encrypts every mini-transaction of `run`, all of which [`decrypt`] decrypted, to identical bytes.
+/// Encrypts every mini-transaction of `run` to its original bytes. [`decrypt`] must have decrypted them all.
 pub fn encrypt(cipher: &LogCipher, layout: RunLayout, run: &mut [u8]) -> usize {
     let mut buffer = ScratchBuffer::default();
     each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Encrypt, &mut buffer))

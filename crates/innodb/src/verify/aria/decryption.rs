@@ -194,7 +194,7 @@ impl<'k> Decryption<'k> {
         })
     }
 
-    /// Pages that failed at their own position, of available versions that decrypted no page.
+    /// Pages that failed at their own position, if their key version is available but has decrypted no page.
     pub(super) fn unopened(&self) -> Vec<u64> {
         let none = self.versions.values().filter(|state| state.pages.is_some() && state.decrypted == 0);
         none.flat_map(|state| state.failures.iter().take(MISPLACED_PAGES).map(|failure| failure.number)).collect()
@@ -254,7 +254,7 @@ const NEVER_MADE: &str = "asks for a key version far beyond the one that opens o
 const NO_PAGE: &str = "the fields that are never encrypted are not those of a page";
 
 impl Version {
-    /// Reports the failed pages that have a fault of their own; the others are left to the key.
+    /// Reports the failed pages for which `fault` returns a fault. The others remain counted as failures of the key.
     fn fail(
         &mut self,
         builder: &mut ReportBuilder,
@@ -268,7 +268,7 @@ impl Version {
             let offset = failure.number.saturating_mul(block_bytes);
             builder.find(Some(failure.number), Some(offset), check, detail);
         }
-        // If the key is right, failures beyond the list are bad pages, too.
+        // If the key is right, all failures are bad pages, also those beyond the list.
         let bad = if self.decrypted > 0 { self.failed } else { bad };
         self.failed = self.failed.saturating_sub(bad);
         builder.units.encrypted = builder.units.encrypted.saturating_sub(bad);

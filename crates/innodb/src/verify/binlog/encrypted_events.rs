@@ -94,7 +94,7 @@ impl LogKey {
     }
 }
 
-/// Finds the mode in which some event decrypts. If a length is damaged, a later event may.
+/// Finds the mode in which some event decrypts. If a length is damaged, a later event may still decrypt.
 fn decryptor<R: ReadAt + ?Sized>(
     clear: &Log<'_, R>,
     chain: &mut Chain,

@@ -26,7 +26,7 @@ impl Rules {
 /// A format description event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Description {
-    /// Whether the server knew checksums. If so, this event has one, whatever the others have.
+    /// Whether the server version supports checksums. If so, this event has a checksum even if the others have none.
     pub(super) has_checksum: bool,
     /// The checksum algorithm of the events that follow; 0 none, 1 CRC-32.
     algorithm: u8,
@@ -56,11 +56,11 @@ impl Description {
         Some(Self { has_checksum, algorithm, relay, continues, mysql: !mariadb })
     }
 
-    /// The rules for the events after it. A relay log stays one: its later format description
-    /// events come from the source.
+    /// The rules for the events after it. A relay log remains a relay log, although its later format
+    /// description events come from the source.
     ///
-    /// End positions of servers before checksums are not checked: inside transactions they were not
-    /// those of the log (from server source, not confirmed on a file).
+    /// End positions written by servers without checksums are not checked: inside transactions they
+    /// were not positions in the log (from server source, not confirmed on a file).
     pub(super) const fn rules(self, before: Option<Rules>) -> Rules {
         let relay = match before {
             Some(before) => before.relay,

@@ -201,7 +201,7 @@ impl<R: ReadAt + ?Sized> Reader<'_, R> {
         };
         self.at = self.at.saturating_add(as_u64(wanted));
         self.begun = true;
-        // Cannot happen: callers never test for an event shorter than a header.
+        // Decryption cannot fail: no caller reads an event that is shorter than its header.
         Ok(decrypted.map_or_else(|CipherFault| 0, |()| wanted))
     }
 }

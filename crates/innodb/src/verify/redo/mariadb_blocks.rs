@@ -44,7 +44,7 @@ struct Checkpoint<'a> {
     offset: u64,
 }
 
-/// Source: docs/formats, "Redo (`ib_logfile0`)": the newer one has the higher number.
+/// The newest valid checkpoint: it has the higher number. Source: docs/formats, "Redo (`ib_logfile0`)".
 fn newest<'a>(head: &Head<'a>) -> Option<Checkpoint<'a>> {
     let block = head.checkpoints().max_by_key(|block| block.be64(0))?;
     Some(Checkpoint { block, lsn: Lsn(block.be64(8)?), offset: block.be64(16)? })
@@ -61,8 +61,8 @@ pub struct BlocksKeyInfo {
     pub near: Lsn,
 }
 
-/// Key information of the newest checkpoint, from the first [`HEAD_BYTES`](super::HEAD_BYTES) of
-/// the file; `None` if it is not such a log, not encrypted, or has no valid checkpoint.
+/// Key information of the newest checkpoint, from the first [`HEAD_BYTES`](super::HEAD_BYTES) of the
+/// file; `None` if it is not a log of 10.2 to 10.7, is not encrypted, or has no valid checkpoint.
 #[must_use]
 pub fn blocks_key_info(head: &[u8]) -> Option<BlocksKeyInfo> {
     let head = Head::read(head, as_u64(head.len())).ok()?;

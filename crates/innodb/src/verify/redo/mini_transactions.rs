@@ -96,7 +96,7 @@ fn is_cut<R: ?Sized>(job: &mut Job<'_, R>) -> bool {
     true
 }
 
-/// Key and nonce that the header names. A damaged header of a clear log may name some too.
+/// Key and nonce that the header names. The damaged header of a clear log may name a key and a nonce, too.
 fn key_info<R: ReadAt + ?Sized>(
     job: &Job<'_, R>,
     geometry: Geometry,

@@ -281,7 +281,7 @@ fn required_key(key: &WrappedKey) -> RequiredKey {
 pub(super) struct Judge<'c> {
     ciphers: Vec<&'c MySqlBlockCipher>,
     all_tried: bool,
-    /// Encrypted blocks that no key decrypted and that may be valid all the same.
+    /// Number of encrypted blocks that no key decrypted but that may be valid.
     closed: u64,
 }
 

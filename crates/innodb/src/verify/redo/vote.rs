@@ -1,9 +1,9 @@
-//! Finds out which mode the key management plug-in used, and whether the key is right: no log
-//! records it.
+//! Finds out which mode the key management plug-in used, which no log records, and whether the key is
+//! right.
 //!
-//! Every encrypted unit is decrypted in both modes until one of them is clearly wrong. Units with
-//! valid ciphertext but invalid content speak against the key, unless other units prove it: then
-//! they are damaged.
+//! Every encrypted unit is decrypted in both modes until one of them is clearly wrong. A unit with
+//! valid ciphertext but invalid content counts against the key. If other units prove the key, that
+//! unit is damaged.
 
 use crate::{
     bytes::{as_u64, bump},

@@ -36,7 +36,8 @@ impl TablespaceVerifier<'_> {
     ) -> Option<Allocation> {
         let group = as_u64(self.page_bytes);
         let behind = number.checked_rem(group)?;
-        // A descriptor page describes itself, so page 0 says whether it was written.
+        // The descriptor of a descriptor page is on that page itself, so the free limit on page 0 says whether it was
+        // written.
         let written = behind == 0 && number < u64::from(self.page0.free_limit);
         let descriptor_page = if written { 0 } else { number.checked_sub(behind)? };
         let page = self.descriptor_page(source, descriptor_page, part)?;

@@ -66,7 +66,7 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
 }
 
 /// Damage in a temporary tablespace is tolerated, so a damaged flag must not make a tablespace
-/// temporary. Before 8.0, and for session tables, only the flag says so.
+/// temporary. Before 8.0, and for session tables, only the flag marks a tablespace as temporary.
 fn without_doubtful_kind(mut page0: Page0) -> Page0 {
     let by_flag = match page0.kind {
         TablespaceKind::SessionTemporary => true,

@@ -36,7 +36,7 @@ pub use part::Part;
 
 use self::{decryptor::Decryptor, judgement::Judgement};
 
-/// Context of a file besides its content.
+/// Facts for verifying a file that its own content does not give.
 pub struct Options<'a> {
     /// Available keys.
     pub keys: &'a dyn KeySource,
@@ -92,7 +92,7 @@ pub struct TablespaceVerifier<'a> {
     rereads_left: AtomicU32,
 }
 
-/// What a page that is not empty must be.
+/// State that page 0 requires of pages that are not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     /// Clear: page 0 has no encryption information.
@@ -156,7 +156,7 @@ impl<'a> TablespaceVerifier<'a> {
             return Err(ScanError::EmptyFile);
         }
         let head = head::read(source, options)?;
-        // After page 0: a server first extends the file and then updates page 0.
+        // The length is read after page 0, because a server first extends the file and then updates page 0.
         let file_bytes = length(source)?;
         let page_bytes = as_usize(u64::from(head.page0.physical_page_bytes)).max(1);
         let mut verifier = Self {
@@ -214,8 +214,8 @@ impl<'a> TablespaceVerifier<'a> {
         }
     }
 
-    /// Verifies whole pages, of which the first is page `first` of the file; decrypts them in
-    /// place. A bad page is read again from `source`, since a server may have been writing it.
+    /// Verifies whole pages, from page `first` of the file on, and decrypts them in place. A bad page
+    /// is read again from `source`, since a server may have been writing it.
     pub fn verify<R: ReadAt + ?Sized>(
         &self,
         source: &R,
@@ -322,7 +322,7 @@ impl<'a> TablespaceVerifier<'a> {
         part: &mut Part,
     ) -> Judgement {
         let number = self.first_page.saturating_add(index);
-        // Before the test for zeros: an unused slot is allocated too.
+        // This test comes before the one for zeros, because an unused doublewrite slot is allocated, too.
         if self.doublewrite.iter().any(|(from, end)| (*from..*end).contains(&number)) {
             if head::is_mariadb(self.page0.family) {
                 return copy::judge(page, false, self.owners, buffers);

@@ -20,8 +20,8 @@ use crate::{
 };
 
 impl TablespaceVerifier<'_> {
-    /// Judges a page. [`State::Empty`] for zeros, encrypted ones too: the descriptor decides
-    /// whether they are valid.
+    /// Judges a page. A page of zeros, encrypted or not, is [`State::Empty`]: its extent descriptor
+    /// decides whether it is valid.
     pub(super) fn judge_mysql(&self, number: u64, page: &mut [u8], buffers: &mut PageBuffers) -> Judgement {
         let Ok(header) = PageHeader::parse(page) else { return Judgement::new(State::Empty) };
         if header.page_type.is_mysql_encrypted() {

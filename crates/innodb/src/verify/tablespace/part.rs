@@ -64,7 +64,7 @@ impl Part {
         }
     }
 
-    /// Counts pages that were judged before, of a tablespace that is encrypted or not.
+    /// Counts pages that an earlier run judged. `encrypted` says whether the tablespace is encrypted.
     pub(crate) const fn count_unchanged(&mut self, pages: u64, encrypted: bool) {
         let units = &mut self.builder.units;
         units.total = units.total.saturating_add(pages);

@@ -36,7 +36,7 @@ struct PageSizeProbe {
     oldest: Option<Lsn>,
 }
 
-/// Context of a file besides its content.
+/// Facts for verifying a file that its own content does not give.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FileState {
     /// A server has it open: page 0 may not be written yet.
@@ -47,8 +47,8 @@ pub struct FileState {
     pub temporary: bool,
 }
 
-/// Verifies a file without its page 0: no key can decrypt encrypted pages then, clear pages count as damaged by its
-/// loss, and the content of a file of zeros is only in the redo log (docs/formats, "Flags and page size": MariaDB after
+/// Verifies a file whose page 0 is lost. Without page 0 no key can decrypt encrypted pages, and clear pages count as
+/// damaged. The content of a file of zeros is only in the redo log (docs/formats, "Flags and page size": MariaDB after
 /// a crash). `None` if a server has written page 0 since the file was classified: it is now a normal tablespace.
 ///
 /// # Errors

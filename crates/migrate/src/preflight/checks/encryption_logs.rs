@@ -1,4 +1,4 @@
-//! What the target encrypts besides tables is not less than at the source.
+//! Logs and temporary data are not less encrypted at the target than at the source.
 
 use server::dialect::encryption::{Encrypts, switches};
 
@@ -11,7 +11,7 @@ pub(super) const CHECK: Check = Check {
     judge: Judge::Servers(judge),
 };
 
-/// Binary logs have a check of their own, tables too.
+/// What this check judges. Binary logs and tables have checks of their own.
 const JUDGED: [(Encrypts, &str); 4] = [
     (Encrypts::Redo, "the redo log"),
     (Encrypts::Undo, "the undo log"),

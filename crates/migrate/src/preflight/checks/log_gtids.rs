@@ -1,4 +1,4 @@
-//! The source has GTIDs, by which another server can take its place during the migration.
+//! The source has GTIDs, so that another server can take its place during the migration.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The source commits in the order of its log, or can be asked by GTID what it has committed.
+//! The source commits in the order of its log, or has GTIDs, by which it reports what it has committed.
 
 use super::prelude::*;
 

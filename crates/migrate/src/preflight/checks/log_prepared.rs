@@ -1,4 +1,4 @@
-//! No transaction of the source is prepared and still open.
+//! The source has no prepared transaction that is still open.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A source that is a replica itself logs what it applies.
+//! If the source is itself a replica, it logs the changes that it applies.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The source keeps its log for as long as a migration may be interrupted.
+//! The source keeps its log long enough for a migration to be interrupted.
 
 use super::prelude::*;
 
@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
 const DAY_SECONDS: u64 = 86_400;
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    // 0: it keeps all logs.
+    // 0 means that the source keeps all logs.
     let short = facts.source.number("binlog_expire_logs_seconds").filter(|seconds| (1..DAY_SECONDS).contains(seconds));
     let Some(seconds) = short else { return Vec::new() };
     let evidence = format!("keeps its log for {seconds} s: an interruption longer than that means a new copy");

@@ -5,7 +5,7 @@ use super::prelude::*;
 pub(super) const CHECK: Check =
     Check { id: "log.rows", area: Area::Log, title: "the source logs whole rows", judge: Judge::Servers(judge) };
 
-/// Variables that have to be set, their values, and why.
+/// Variables that must be set, their values, and the reasons.
 pub(crate) const ROW_SETTINGS: [(&str, &str, &str); 3] = [
     ("binlog_format", "ROW", "statements cannot be applied exactly"),
     ("binlog_row_image", "FULL", "columns that did not change are not logged"),

@@ -1,4 +1,4 @@
-//! The checks, one file each, in the order of a report.
+//! The checks, each in its own file, in the order in which a report lists them.
 
 mod code_present;
 mod encryption_binary_log;
@@ -42,7 +42,7 @@ mod target_writable;
 pub(crate) use self::log_rows::ROW_SETTINGS;
 use super::Check;
 
-/// Every check.
+/// Every check, in the order of a report.
 pub const CHECKS: &[Check] = &[
     link_tls::CHECK,
     link_verified::CHECK,
@@ -84,7 +84,7 @@ pub const CHECKS: &[Check] = &[
     encryption_tmpdir::CHECK,
 ];
 
-/// What every check uses.
+/// The imports of every check.
 mod prelude {
     pub(super) use server::quote;
 

@@ -1,4 +1,4 @@
-//! Settings that change what programs get from the same rows are equal.
+//! Settings that change which results programs get from the same rows are equal.
 
 use super::prelude::*;
 
@@ -20,7 +20,7 @@ const SETTINGS: [(&str, bool); 7] = [
     ("event_scheduler", false),
 ];
 
-/// Modes that MySQL 8.0 does not have any more, and refuses.
+/// Modes that MySQL 8.0 has removed and refuses.
 const REMOVED_MODES: [&str; 11] = [
     "DB2",
     "MAXDB",
@@ -54,7 +54,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         .collect()
 }
 
-/// The modes that the target can have, too.
+/// The modes of the source, without those that the target refuses.
 fn modes(source: &str) -> String {
     source.split(',').filter(|mode| !REMOVED_MODES.contains(mode)).collect::<Vec<_>>().join(",")
 }

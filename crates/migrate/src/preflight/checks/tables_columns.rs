@@ -1,4 +1,4 @@
-//! Columns that a plain `SELECT *` and `INSERT` would treat wrongly are known.
+//! Reports columns that a plain `SELECT *` or `INSERT` would handle wrongly.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Every JSON value has a text from which a server reads the same value.
+//! Every JSON value can be written as text and read back as the same value.
 
 use super::prelude::*;
 use crate::preflight::JsonScalars;

@@ -1,4 +1,4 @@
-//! The target reads the numbers of JSON as the source has them.
+//! The target reads numbers in JSON text as the values that the source has.
 
 use super::prelude::*;
 use crate::preflight::json::is_stored_json;

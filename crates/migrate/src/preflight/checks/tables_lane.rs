@@ -1,4 +1,4 @@
-//! Each table has a key by which it can be copied while it changes.
+//! Each table has a key by which it can be copied while clients change it.
 
 use super::prelude::*;
 use crate::preflight::{CopyMethod, copy_method, pairs::logs_cascades};

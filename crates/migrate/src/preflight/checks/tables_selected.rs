@@ -1,4 +1,4 @@
-//! There is something to migrate, and everything that was named exists.
+//! At least one table is selected, and everything that the user named exists.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The target has no objects with the names that are migrated.
+//! The target has no objects with the names of those that are migrated.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The target accepts rows in the format in which they are sent.
+//! The target accepts `LOAD DATA LOCAL`, by which rows are sent.
 
 use super::prelude::*;
 use crate::error::ALLOW_LOCAL_INFILE;

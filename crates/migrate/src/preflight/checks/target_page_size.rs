@@ -1,4 +1,4 @@
-//! Rows that fit into a page of the source fit into one of the target.
+//! Rows that fit into a page of the source also fit into a page of the target.
 
 use super::prelude::*;
 

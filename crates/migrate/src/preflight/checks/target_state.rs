@@ -1,4 +1,4 @@
-//! The target keeps no state of another migration.
+//! The target has no state of another migration.
 
 use super::prelude::*;
 use crate::STATE_SCHEMA;

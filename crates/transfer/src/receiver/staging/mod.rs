@@ -445,7 +445,7 @@ fn make_link(parent: &impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> 
 fn open_for_writing(parent: &impl AsFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match openat(parent, name, flags, PRIVATE_FILE) {
-        // A file with more names is not ours either.
+        // A file with further hard links may not be ours.
         Ok(file) if fstat(&file)?.st_nlink == 1 => return Ok(file.into()),
         // An interrupted commit may already have set its permissions.
         Ok(_) | Err(Errno::ACCESS) => {}

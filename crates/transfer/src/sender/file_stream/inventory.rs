@@ -60,8 +60,9 @@ impl OpenFile {
         }
     }
 
-    /// A single-chunk file is hashed as a BLAKE3 root. So the first chunk is held back until a second full one exists
-    /// or the file ends.
+    /// Takes the chunks that can be sent, with the file's length for the list. The hash of a chunk differs if it is the
+    /// only one of its file (a BLAKE3 root). So the first chunk is held back until a second full one exists or the file
+    /// ends.
     fn take(&mut self, over: bool) -> Option<(u64, Chunks)> {
         const CHUNK: u64 = CHUNK_BYTES as u64;
         if over {
@@ -165,7 +166,7 @@ impl Inventory {
         Self { attributes, began: SystemTime::now(), files, directories }
     }
 
-    /// The current list, with the bytes that are new.
+    /// The list of all files known so far, with the chunks of `window`.
     pub(super) fn plan(&mut self, window: Vec<Collected>) -> Result<Plan, Error> {
         let mut chunks: HashMap<RelativePath, Chunks> = HashMap::new();
         for part in window {

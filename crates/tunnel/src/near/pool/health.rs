@@ -8,7 +8,7 @@ use std::{
 use super::{Pool, state::State, task};
 use crate::{Error, metrics::count};
 
-/// Consecutive failures after which a far end counts as down while it serves others.
+/// Consecutive failures after which a far end counts as down even though it still serves sessions.
 const FAILURES: u32 = 3;
 
 impl Pool {

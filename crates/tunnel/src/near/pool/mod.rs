@@ -127,7 +127,7 @@ impl Pool {
         let mut coming = state.warm.len() + state.attaching + state.opening;
         while coming < wanted {
             if !state.send_idle(far) {
-                // Links that become free in a moment need not be opened.
+                // Links that are about to become free are used instead of new ones.
                 if !state.may_open(now) || coming + state.ending >= wanted {
                     break;
                 }

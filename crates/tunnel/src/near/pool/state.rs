@@ -1,4 +1,4 @@
-//! What a pool knows: its far ends, links and waiting clients, without any effect on the outside.
+//! State of a pool: its far ends, links and waiting clients.
 
 use std::{
     collections::VecDeque,
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of doublings.
 const MAX_DOUBLINGS: u32 = 4;
 
-/// What an idle link is told to do.
+/// A command to an idle link.
 pub(in crate::near) enum LinkCommand {
     /// Serve this client.
     Serve(LocalStream),

@@ -155,7 +155,7 @@ impl Stream {
     }
 }
 
-/// What the buffered bytes contain: part of a packet, a packet, or something that does not belong to a login.
+/// The next item in the held bytes.
 enum Next {
     /// Incomplete packet.
     Incomplete,

@@ -70,7 +70,7 @@ impl Packet {
         let mut plain = Zeroizing::new(vec![0; header.before]);
         let mut zlib = ZlibDecoder::new(body);
         zlib.read_exact(&mut plain).ok()?;
-        // Only if the zlib stream ends here.
+        // The content is complete only if the zlib stream ends here.
         matches!(zlib.read(&mut [0]), Ok(0)).then_some(plain)
     }
 

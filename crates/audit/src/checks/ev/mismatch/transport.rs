@@ -13,7 +13,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::wire::WireFacts;
 use crate::finding::{Evidence, EvidenceGrade};
 
-/// Compares; returns the number of comparisons.
+/// Compares each declaration with the listener; returns the number of comparisons.
 pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, results: &mut CheckResults) -> usize {
     let Some(wire) = &cx.facts.wire else { return 0 };
     let pairs = [offer(sql, wire), versions(sql, wire), plain_text(sql, wire), certificate(cx, sql, wire)];

@@ -141,8 +141,8 @@ impl Chain {
         })
     }
 
-    /// A binary log with which MySQL does not start again if it reads it then: it reads the newest and the oldest. It
-    /// does not read relay logs in this way.
+    /// Finds a GTID before `Previous_gtids`. MySQL does not start if it finds this fault in the binary logs that it
+    /// reads at its start: the newest and the oldest. It does not read relay logs in this way.
     pub(super) fn wrong_order(&mut self, event: EventHeader) -> Option<Fault> {
         let prevents_start = self.first_gtids.prevents_start(event.kind) && self.mysql && !self.rules.relay;
         prevents_start.then(|| Fault::Found(Check::EventOrder, NO_PREVIOUS_GTIDS.to_owned()))
