@@ -217,7 +217,10 @@ fn results_that_cannot_be_written_are_errors() {
     for verb in ["encrypt", "rotate"] {
         let keys: &[&str] = if verb == "rotate" { &["--master-key"] } else { &[] };
         let arguments = [[verb, "run", "--dry-run", "--html", "page.html"].as_slice(), keys].concat();
-        refused(&run(arguments), 2, "--html");
+        let output = run(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("'--dry-run' cannot be used with '--html <FILE>'"), "{stderr}");
     }
 }
 

@@ -17,7 +17,7 @@ pub enum Error {
         /// The name that was given.
         name: String,
     },
-    /// More ports than a kernel filter can have ([`MAX_PORTS`](crate::MAX_PORTS)).
+    /// More ports than a kernel filter can have ([`MAX_PORTS`]).
     #[error("{count} ports are too many to watch at once")]
     TooManyPorts {
         /// Their number.

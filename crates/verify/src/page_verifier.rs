@@ -25,7 +25,7 @@ use crate::{
 /// Verifies tablespaces whose pages the caller reads, and then all other files.
 ///
 /// 1. [`tablespace`](Self::tablespace) opens every file; those of system tablespaces only after all others are
-/// concluded;
+///    concluded;
 /// 2. [`Tablespace::verify`] verifies its pages, in any order and on any thread;
 /// 3. [`conclude`](Self::conclude);
 /// 4. [`finish`](Self::finish) reads the files that are not tablespaces.
