@@ -248,7 +248,7 @@ fn every_table_of_mariadb_moves_to_the_key() {
         at.run("no.age", &["--mariadb-key-id", "9"]).refused(1, "has no key 9", "restart the server");
         at.run("no.age", &["--mariadb-key-id", "7", "--data-keys"]).refused(
             1,
-            "only --mariadb-key-id is supported",
+            "only --mariadb-key-id and --mariadb-new-version are supported",
             "",
         );
         let report = at.run("one.age", &["--mariadb-key-id", "7"]).is_done();

@@ -534,7 +534,7 @@ fn the_page_for_auditors_says_what_was_proven_and_what_was_not() {
 
     let nowhere = sealant().arg("verify").arg(&sample).args(["--html", "/proc/nowhere/page.html"]).output();
     let nowhere = nowhere.expect("the binary starts");
-    assert_eq!(nowhere.status.code(), Some(1));
+    assert_eq!(nowhere.status.code(), Some(2));
     assert!(nowhere.stdout.is_empty(), "it is refused before files are read");
 
     let redirected = dir.path().join("redirected.html");
