@@ -30,6 +30,9 @@ use super::{
 };
 use crate::{Error, Repository, heads::RedoKeys, repository::read_pack};
 
+/// Space of a file that is allocated at once.
+const ALLOCATED_BYTES: u64 = 32 << 20;
+
 /// State that all threads share.
 pub(super) struct Fetch<'f> {
     repository: &'f Repository,
@@ -274,11 +277,25 @@ impl<'w> Writer<'w> {
         let end = usize::try_from(run.bytes).map_or(usize::MAX, |bytes| from.saturating_add(bytes));
         let bytes =
             data.get(from..end).ok_or(Error::Archive(ArchiveError::Pack("a frame is shorter than its parts")))?;
+        file.allocate(run.at, || dense_bytes(&stored.runs, run.at));
         let written = file.write_at(run.at, bytes, &mut self.aligned);
         written.map_err(Error::io(&fetch.staging.path_of(&stored.entry.path), "cannot be written"))?;
         fetch.progress.written_bytes.fetch_add(run.bytes, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// Number of bytes from `at` to the next hole of the file, at most [`ALLOCATED_BYTES`].
+fn dense_bytes(runs: &[Run], at: u64) -> u64 {
+    let first = runs.partition_point(|run| run.end() <= at);
+    let mut end = at;
+    for run in runs.iter().skip(first) {
+        if run.at > end || end.saturating_sub(at) >= ALLOCATED_BYTES {
+            break;
+        }
+        end = run.end();
+    }
+    end.saturating_sub(at).min(ALLOCATED_BYTES)
 }
 
 /// Punches a hole into a file.
@@ -295,4 +312,21 @@ fn cannot_encrypt(path: &RelativePath, head: Option<&[u8]>) -> Error {
     let wrapped = head.and_then(innodb::crypt::wrapped::Wrapped::find);
     let needed = wrapped.map(|wrapped| format!(" ({} is needed)", wrapped.master_key_name()));
     Error::Sealing { path: path.to_string(), needed: needed.unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_is_allocated_up_to_the_next_hole() {
+        let run = |at: u64, bytes: u64| Run { at, bytes, pack: 0, offset: 0, frame_at: 0, frame_bytes: 0 };
+        let runs = [run(0, 10), run(10, 20), run(40, 5), run(64 << 20, 20 << 20), run(84 << 20, 20 << 20)];
+        let cases = [(0, 30), (5, 25), (10, 20), (40, 5), (44, 1), (64 << 20, 32 << 20), (90 << 20, 14 << 20)];
+        for (at, expected) in cases {
+            assert_eq!(dense_bytes(&runs, at), expected, "from {at}");
+        }
+        assert_eq!(dense_bytes(&runs, 30), 0, "a hole");
+        assert_eq!(dense_bytes(&runs, 104 << 20), 0, "after the last run");
+    }
 }

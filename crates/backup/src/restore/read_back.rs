@@ -4,6 +4,7 @@
 use std::{
     collections::VecDeque,
     ops::Range,
+    path::PathBuf,
     sync::{Mutex, OnceLock, PoisonError, atomic::Ordering},
 };
 
@@ -44,17 +45,28 @@ pub(super) fn read_back_and_judge(
     let plan = verify::Plan::scan(&[staging.files_path()]);
     let settings = judge::settings(streams);
     let judge = PageVerifier::new(&plan, keys, &settings);
+    judge_tablespaces(staging, manifest, &judge, streams, progress)?;
+    Ok(count(judge.finish()))
+}
+
+/// Reads every file back, and judges the pages of tablespaces as they are read.
+fn judge_tablespaces<'j>(
+    staging: &'j Staging,
+    manifest: &'j Manifest,
+    judge: &'j PageVerifier<'j>,
+    streams: u16,
+    progress: &'j RestoreProgress,
+) -> Result<(), Error> {
     let spaces = manifest.files.iter().map(|_| OnceLock::new()).collect();
-    let reading = ReadBack { staging, manifest, progress, judge: Some(&judge), spaces };
+    let reading = ReadBack { staging, manifest, progress, judge: Some(judge), spaces };
     // System tablespaces come last: they have copies of other tablespaces' pages, which can only be judged after these.
-    let is_system = |stored: &StoredFile| judge.is_system(&staging.path_of(&stored.entry.path));
+    let is_system = |stored: &StoredFile| judge.is_system(&staged_path(staging, stored));
     for system in [false, true] {
         reading.run(streams, |stored| is_system(stored) == system)?;
         let here = manifest.files.iter().zip(&reading.spaces).filter(|(stored, _)| is_system(stored) == system);
         here.filter_map(|(_, space)| space.get()?.as_ref()).for_each(|space| judge.conclude(space));
     }
-    drop(reading);
-    Ok(count(judge.finish()))
+    Ok(())
 }
 
 /// State that all threads share.
@@ -133,8 +145,13 @@ impl ReadBack<'_> {
 
     fn space(&self, number: usize, stored: &StoredFile) -> Option<&Tablespace<'_>> {
         let (judge, space) = (self.judge?, self.spaces.get(number)?);
-        space.get_or_init(|| judge.tablespace(&self.staging.path_of(&stored.entry.path))).as_ref()
+        space.get_or_init(|| judge.tablespace(&staged_path(self.staging, stored))).as_ref()
     }
+}
+
+/// Where the file is until the restore is committed: the path by which the plan of the verification knows it.
+fn staged_path(staging: &Staging, stored: &StoredFile) -> PathBuf {
+    staging.files_path().join(stored.entry.path.as_path())
 }
 
 /// Verifies every page of the staged files with the given keys.
@@ -157,4 +174,58 @@ fn count(report: Report) -> (PageCounts, Report) {
         }
     }
     (pages, report)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use archive::manifest::Head;
+    use codec::{
+        entry::{Entry, Kind},
+        hash::{Hash, file_hash},
+        path::RelativePath,
+    };
+
+    use super::*;
+
+    const SAMPLE: &[u8] = include_bytes!("../../../../testdata/tablespace/mariadb1011-16k-clear.ibd.zst");
+
+    fn manifest(bytes: &[u8]) -> Manifest {
+        let chunk = |(number, chunk): (u64, &[u8])| chunk_hash(bytes.len() as u64, number, chunk);
+        let chunks: Vec<Hash> = (0..).zip(bytes.chunks(CHUNK_BYTES)).map(chunk).collect();
+        let entry = Entry {
+            path: RelativePath::parse(b"d/t.ibd").unwrap(),
+            kind: Kind::File { bytes: bytes.len() as u64 },
+            mode: 0o640,
+            uid: 0,
+            gid: 0,
+            modified: (0, 0),
+        };
+        let stored = StoredFile { entry, hash: file_hash(&chunks), head: None, chunks, runs: Vec::new() };
+        let head = serde_json::json!({
+            "schema": "", "repo": "", "host": "db1", "number": 1, "instant": "2026-11-23T01:00:00Z",
+            "provider": "stopped", "root": { "mode": 0o750, "uid": 0, "gid": 0 }, "entries": 1,
+        });
+        let head: Head = serde_json::from_value(head).unwrap();
+        Manifest { head, keys: Vec::new(), packs: Vec::new(), files: vec![stored] }
+    }
+
+    #[test]
+    fn pages_are_verified_as_they_are_read_back() {
+        let (directory, bytes) = (tempfile::tempdir().unwrap(), zstd::decode_all(SAMPLE).unwrap());
+        let staging = Staging::open(&directory.path().join("restored"), None).unwrap();
+        let (manifest, progress) = (manifest(&bytes), RestoreProgress::default());
+        let staged = staged_path(&staging, &manifest.files[0]);
+        fs::create_dir_all(staged.parent().unwrap()).unwrap();
+        fs::write(&staged, &bytes).unwrap();
+        let (plan, keys) = (verify::Plan::scan(&[staging.files_path()]), Keys::default());
+        let settings = judge::settings(1);
+        let judge = PageVerifier::new(&plan, &keys, &settings);
+        judge_tablespaces(&staging, &manifest, &judge, 1, &progress).unwrap();
+        // Whoever reads the file once more finds nothing.
+        fs::remove_file(&staged).unwrap();
+        let (pages, report) = count(judge.finish());
+        assert_eq!((pages.proven, pages.bad, pages.unproven), ((bytes.len() / 16384) as u64, 0, 0), "{report:?}");
+    }
 }

@@ -64,6 +64,8 @@ pub struct TargetFile {
     kept: Cell<bool>,
     /// Number of the group of chunks for which space was allocated last.
     room: Cell<Option<u64>>,
+    /// Start and end of the part whose space [`allocate`](Self::allocate) allocated last.
+    allocated: Cell<(u64, u64)>,
 }
 
 /// Set once the file system refused direct writes, so that they are not tried again.
@@ -82,7 +84,19 @@ impl TargetFile {
         let wanted = bytes > SMALL_BYTES && !DIRECT_IO_UNSUPPORTED.load(Ordering::Relaxed);
         let direct = if wanted { Staging::open_file_directly(parents, &entry.path).ok() } else { None };
         let [used, kept] = [Cell::new(false), Cell::new(false)];
-        Ok(Self { file, direct, bytes, used, sparse: Cell::new(true), kept, room: Cell::new(None) })
+        Ok(Self { file, direct, bytes, used, sparse: Cell::new(true), kept, room: Cell::new(None), allocated: Cell::default() })
+    }
+
+    /// Allocates space for `bytes()` from `from` on, all of which will be written; nothing if `from` is in the part that
+    /// was allocated last. [`write_at`](Self::write_at) then need not allocate space for each write: every call waits
+    /// until the direct writes of other threads to the file have ended.
+    pub fn allocate(&self, from: u64, bytes: impl FnOnce() -> u64) {
+        let (start, end) = self.allocated.get();
+        if self.direct.is_some() && !(start..end).contains(&from) {
+            let bytes = bytes();
+            let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, from, bytes);
+            self.allocated.set((from, from.saturating_add(bytes)));
+        }
     }
 
     /// Opens the file of an entry of this length to write its chunks, and creates it if it has only one chunk.
@@ -208,7 +222,10 @@ impl TargetFile {
     /// parallel. Failure is ignored. Many chunks at once, because each call waits for the file
     /// system's journal (measured: one call per chunk takes half as long as the writes themselves).
     fn preallocate(&self, offset: u64, bytes: u64) {
-        let number = offset / ROOM_BYTES;
+        let (number, (start, end)) = (offset / ROOM_BYTES, self.allocated.get());
+        if start <= offset && offset.saturating_add(bytes) <= end {
+            return;
+        }
         if self.sparse.get() || self.kept.get() {
             let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, bytes);
         } else if self.room.replace(Some(number)) != Some(number) {
