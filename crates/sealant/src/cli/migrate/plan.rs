@@ -26,7 +26,10 @@ pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "nothing blocks the migration"),
     (Exit::Failed, "a server cannot be reached, or refuses"),
     (Exit::Findings, "a check blocks the migration, or a server could not be verified"),
-    (Exit::Incomplete, "something necessary could not be judged, such as for a missing grant, which is named"),
+    (
+        Exit::Incomplete,
+        "something necessary could not be judged, for example because a grant is missing, which is named",
+    ),
 ];
 
 impl Plan {

@@ -20,11 +20,11 @@ use crate::output::render::Render;
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Check {
-    /// The backup
+    /// Header backup
     backup: PathBuf,
     /// Device or image of the volume
     device: PathBuf,
-    /// Try the key in this file on both, exact bytes; `-` is standard input
+    /// File with the exact bytes of a key to try on both; `-` is standard input
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     #[command(flatten)]
