@@ -23,7 +23,7 @@ pub(crate) struct Live {
     /// Take a consistent copy of a running server's data directory, send it, and remove it, however this ends
     #[arg(long, requires = "datadir")]
     pub(crate) live: bool,
-    /// Its data directory, in place of SOURCE
+    /// Data directory of that server, in place of SOURCE
     #[arg(long, value_name = "DIR", requires = "live")]
     datadir: Option<PathBuf>,
     #[command(flatten)]
@@ -34,10 +34,10 @@ pub(crate) struct Live {
     location: Option<PathBuf>,
     #[command(flatten)]
     freezing: Freezing,
-    /// Option file with the account for mariabackup or xtrabackup (--provider mariabackup)
+    /// Option file with the account for mariabackup or xtrabackup, if --provider names one of them
     #[arg(long, value_name = "FILE", requires = "live")]
     backup_defaults: Option<PathBuf>,
-    /// Path of mariabackup or xtrabackup [default: found on the path]
+    /// Path of mariabackup or xtrabackup [default: the one in PATH]
     #[arg(long, value_name = "PROGRAM", requires = "live")]
     backup_program: Option<PathBuf>,
 }
