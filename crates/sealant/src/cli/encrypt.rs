@@ -137,7 +137,7 @@ const METHODS: &[Word<Method>] = &[
     (
         "rebuild-replica",
         Method::RebuildReplica,
-        "The server's own copy, on a replica without clients, which then takes over from the source",
+        "The server's own copy, on a read-only replica that then takes over from the source",
     ),
 ];
 

@@ -52,7 +52,7 @@ const EXITS: exit::Codes = &[(Exit::Clean, "stopped on request"), (Exit::Failed,
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certificates")]
 struct Files {
-    /// This end's certificate, PEM
+    /// This end's certificate and its chain, PEM
     #[arg(long, value_name = "FILE")]
     tls_cert: PathBuf,
     /// Private key of this end's certificate, PEM

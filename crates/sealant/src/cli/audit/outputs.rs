@@ -56,7 +56,7 @@ pub(crate) struct Outputs {
     /// Save the facts to this file, to judge them again with --facts or to compare them with `sealant audit diff`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show all findings in the table, including those that passed
+    /// List all findings in the table, including those that passed
     #[arg(long, short, conflicts_with = "summary")]
     verbose: bool,
     /// Show only the coverage map, the servers and the totals in the table

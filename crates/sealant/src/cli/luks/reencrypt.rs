@@ -22,8 +22,8 @@ use crate::output::progress::Quiet;
 /// saved. At the end the key is proven again and the new header is saved. Older header backups then decrypt the data to
 /// noise.
 ///
-/// cryptsetup keeps one key during this. Other keys are added again at the end if --other-key-file names them; the
-/// slots of keys that are not named are dropped.
+/// cryptsetup keeps one key during this. Keys that --other-key-file names are added again at the end. Slots of other
+/// keys would be lost, which is refused without --drop-other-keys.
 ///
 /// It may be stopped, and power may fail: run it again with --resume and the same keys. A note in the directory of
 /// --backups records the run. If then nothing opens the volume although its data is intact (`sealant luks audit` calls
@@ -39,7 +39,7 @@ pub(super) struct Reencrypt {
     /// File with another key that must still open the volume afterwards (repeatable)
     #[arg(long, value_name = "FILE")]
     other_key_file: Vec<PathBuf>,
-    /// Drop the slots of keys that are not named
+    /// Drop the slots of keys that are named neither by --key-file nor by --other-key-file
     #[arg(long)]
     drop_other_keys: bool,
     /// Directory for backups of the old and the new header
