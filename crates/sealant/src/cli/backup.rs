@@ -112,7 +112,7 @@ impl Configured {
 pub(crate) struct HostSelection {
     #[command(flatten)]
     config: Configured,
-    /// Host whose backups are meant [default: the host in the configuration]
+    /// Host whose backups to use [default: the host in the configuration]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
 }

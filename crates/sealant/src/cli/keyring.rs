@@ -75,7 +75,8 @@ struct Init {
     render: Render,
 }
 
-/// Prove that a running server uses its keyring, that nobody else can read the keyring, and that it opens what exists
+/// Prove that a running server uses its keyring, that nobody else can read the keyring, and that it opens every
+/// encrypted file
 #[derive(Debug, Args)]
 struct Check {
     #[command(flatten)]
@@ -108,7 +109,7 @@ struct Migrate {
     /// Keyring to copy from: a keyring file, the configuration of component_keyring_file, or the configuration of
     /// component_keyring_vault or keyring_vault
     from: PathBuf,
-    /// Keyring to copy to, in the same forms; a keyring file may not exist yet
+    /// Keyring to copy to, in the same forms; a keyring file is created if it does not exist
     to: PathBuf,
     /// Data directory of the server
     #[arg(long, value_name = "DIR")]

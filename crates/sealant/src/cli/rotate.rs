@@ -22,7 +22,8 @@ use crate::process::forbid_dumps;
 ///
 /// Proves that the keyring on disk opens every encrypted file, backs up exactly these bytes as an age file, makes the
 /// server create a new key, backs up the keyring again, and reads all files once more: the keyring must open each, and
-/// each must use the new key. No key is removed.
+/// each must use the new key. No key is removed, but MySQL itself removes the older key of binary logs when that is
+/// rotated; the first backup still has it.
 ///
 /// With --certificate the server's certificate is replaced, after the keys or alone: it is checked, installed, loaded
 /// without a restart, checked in a handshake from outside, and rolled back if the server does not present it (as
@@ -83,7 +84,7 @@ struct Keys {
     /// Rotate the master key of binary and relay logs
     #[arg(long)]
     binlog_key: bool,
-    /// Rotate the key of the redo log, and prove that a redo log file uses the new key
+    /// Rotate the InnoDB master key, as --master-key does, and prove that a redo log file uses the new one
     #[arg(long)]
     redo: bool,
     /// Rotate the keys of tables and undo tablespaces themselves; every table is copied, and writes to it wait

@@ -87,7 +87,7 @@ struct Drop {
     /// Names of copies, as `sealant snapshot list` shows them
     #[arg(value_name = "NAME", required_unless_present = "stale")]
     names: Vec<String>,
-    /// Remove all copies whose program was killed
+    /// Remove all copies that killed programs have left
     #[arg(long, conflicts_with = "names")]
     stale: bool,
 }

@@ -21,8 +21,8 @@ use crate::process::ended_by_signals;
 /// suite. Nothing is sent, and nothing on the server is changed. No content is stored: only a few bytes of protocol
 /// headers are shown.
 ///
-/// Only packets that this host sends or receives are seen, and none of Unix sockets. It needs root or the capability
-/// CAP_NET_RAW; --pcap reads a file that another program captured, and needs neither.
+/// Only packets that this host sends or receives over TCP are seen, not the traffic of Unix sockets. It needs root or
+/// the capability CAP_NET_RAW; --pcap reads a file that another program captured, and needs neither.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Sniff {

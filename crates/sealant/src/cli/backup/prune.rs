@@ -29,7 +29,7 @@ use crate::output::message::{Failure, say};
 pub(crate) struct Prune {
     #[command(flatten)]
     config: Configured,
-    /// Host whose backups are meant [default: all hosts in the repository]
+    /// Host whose backups to prune [default: all hosts in the repository]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
     /// Prune even if a backup has less than half of the data of the one before it

@@ -19,8 +19,9 @@ use crate::process::{ended_by_signals, forbid_dumps};
 /// Make a backup
 ///
 /// Of a running server, a consistent copy is taken first and removed at the end: see `sealant snapshot`. If no server
-/// is running, its directory is read as it is. Only pages that changed since the last backup are stored. Every page is
-/// decrypted with the server's key, and its checksum is checked; damaged pages are stored unchanged, and reported.
+/// is running, its directory is read as it is. All files are read, but only pages that changed since the last backup
+/// are stored. Each of these is decrypted with the server's key, and its checksum is checked; damaged pages are stored
+/// unchanged, and reported.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Run {

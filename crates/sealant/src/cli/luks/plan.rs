@@ -17,7 +17,7 @@ use crate::output::render::Render;
 /// Show which paths of a server lie on which disk, what is in plaintext, and how to encrypt it; change nothing
 ///
 /// Asks the running server for every relevant path: data, redo, undo, doublewrite, binary and relay logs, temporary
-/// directories, logs, keyrings, backups. If the server is down, option files are read instead. Follows each path, and
+/// directories, logs, keyrings, backups. For a stopped server, give --option-file or --datadir. Follows each path, and
 /// swap, down to its disks. Then recommends cipher, sector size, key derivation and queues for the disk and the
 /// processor, with reasons, and gives the steps with their commands.
 ///

@@ -12,7 +12,8 @@ use crate::output::render::Render;
 
 /// Judge both servers, and show the method, the tables, the grants and what blocks the migration; change nothing
 ///
-/// Reads the catalogues, settings and privileges of both servers in read-only sessions. No row is read.
+/// Reads the catalogues, settings and privileges of both servers in read-only sessions. Of the rows, only JSON columns
+/// are read.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Plan {

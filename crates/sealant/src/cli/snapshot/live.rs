@@ -20,7 +20,8 @@ use crate::process::{end, ended_by_signals};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running server")]
 pub(crate) struct Live {
-    /// Take a consistent copy of a running server's data directory, send it, and remove it, however this ends
+    /// Take a consistent copy of a running server's data directory, send it, and remove it, even after an error or a
+    /// signal
     #[arg(long, requires = "datadir")]
     pub(crate) live: bool,
     /// Data directory of that server, in place of SOURCE
@@ -28,8 +29,8 @@ pub(crate) struct Live {
     datadir: Option<PathBuf>,
     #[command(flatten)]
     server: ServerHint,
-    /// Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file
-    /// system begins there]
+    /// Directory for the copy, on the file system of the data, or for the provider follow on any [default: beside the
+    /// data directory, or in it if its file system begins there]
     #[arg(long, alias = "place", value_name = "DIR")]
     location: Option<PathBuf>,
     #[command(flatten)]

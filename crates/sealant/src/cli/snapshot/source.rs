@@ -20,8 +20,8 @@ pub(crate) struct Source {
     pub(crate) datadir: PathBuf,
     #[command(flatten)]
     pub(crate) server: ServerHint,
-    /// Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file
-    /// system begins there]
+    /// Directory for copies, on the file system of the data, or for the provider follow on any [default: beside the
+    /// data directory, or in it if its file system begins there]
     #[arg(long, alias = "place", value_name = "DIR")]
     pub(crate) location: Option<PathBuf>,
 }
