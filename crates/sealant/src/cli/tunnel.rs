@@ -76,8 +76,8 @@ impl Files {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running")]
 struct Running {
-    /// Number of threads; one handles about ten thousand new connections or one gigabyte per second [default: 1 on two
-    /// cores, else half of the cores]
+    /// Number of threads; one handles about ten thousand new connections or one gigabyte per second [default: half of
+    /// the cores, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Serve metrics for Prometheus on this loopback address

@@ -32,8 +32,8 @@ pub(crate) struct Check {
     /// Compute SHA-256 of every object
     #[arg(long)]
     objects: bool,
-    /// Also decrypt and decompress everything, or only this percentage of the packs; with --state, each check continues
-    /// where the one before stopped
+    /// Also decrypt and decompress everything, or only this percentage of the packs, which needs --state: each check
+    /// continues where the one before stopped
     #[arg(long, value_name = "P%", num_args = 0..=1, default_missing_value = "100%", value_parser = value::percent,
         requires = "identity", conflicts_with = "objects")]
     read_data: Option<u8>,
