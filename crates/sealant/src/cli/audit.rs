@@ -69,7 +69,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "no failure reaches --fail-on, and nothing is UNKNOWN if --require-complete is given"),
-    (Exit::Failed, "the audit could not be done: server gone, file unreadable"),
+    (Exit::Failed, "the audit could not be done, since a server or a file could not be read"),
     (Exit::Findings, "a failure reaches --fail-on"),
     (Exit::Incomplete, "something is UNKNOWN, and --require-complete was given"),
     (Exit::BadWaiver, "a waiver is expired, unknown or malformed"),

@@ -96,7 +96,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
     (Exit::Failed, "a server could not be started or used, there is too little disk or memory, or it was interrupted"),
-    (Exit::Usage, "wrong usage, or too little time for intervals"),
+    (Exit::Usage, "wrong usage, or too little time for the intervals"),
 ];
 
 fn part_names() -> PossibleValuesParser {

@@ -162,7 +162,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "every page was read, and all that the server can encrypt is encrypted"),
-    (Exit::Failed, "it could not be done: server gone, keyring not proven, a privilege is missing"),
+    (Exit::Failed, "it could not be done: the server is gone, the keyring is not proven, or a privilege is missing"),
     (Exit::Findings, "something is in clear text that the server could encrypt; the report says what"),
 ];
 

@@ -51,7 +51,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "every key that a file needs is there, and opens it"),
-    (Exit::Failed, "it could not be done: server gone, another server's data directory"),
+    (Exit::Failed, "it could not be done: the server is gone, or the data directory is another server's"),
     (
         Exit::Findings,
         "a key is missing, does not open a file, or a file could not be read or is damaged where its key is; the report says which",

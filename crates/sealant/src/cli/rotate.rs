@@ -156,7 +156,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "the keys are new, and every proof holds"),
     (Exit::Failed, "it was refused, or could not be finished; run the same command again"),
-    (Exit::Findings, "a file still carries an older key; the report says which"),
+    (Exit::Findings, "a file still uses an older key; the report says which"),
 ];
 
 impl Rotate {

@@ -54,7 +54,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "all connections that were seen are encrypted, or --fail-on never"),
-    (Exit::Failed, "packets could not be watched, or the file not be read"),
+    (Exit::Failed, "packets could not be watched, or the file could not be read"),
     (Exit::Findings, "traffic in clear text was seen, or unknown traffic with --fail-on unknown"),
     (
         Exit::Incomplete,

@@ -36,9 +36,9 @@ Example:
   sealant luks header check /safe/data.header /dev/nvme0n1p3";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "current, and what its manifest says if it has one"),
+    (Exit::Clean, "current, and as its manifest says if it has one"),
     (Exit::Failed, "the backup or the volume cannot be read"),
-    (Exit::Findings, "anything else"),
+    (Exit::Findings, "stale, of another volume or volume key, or not what its manifest says"),
 ];
 
 impl Check {
