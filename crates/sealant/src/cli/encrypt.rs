@@ -96,7 +96,7 @@ struct Common {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Waiting")]
 struct ThrottleArgs {
-    /// Wait while replication lags more than this, on this server if it is a replica, or on a --replica
+    /// Wait while replication lags more than this, such as 5s, on this server if it is a replica, or on a --replica
     #[arg(long, value_name = "TIME", value_parser = value::whole_seconds)]
     max_lag: Option<Duration>,
     /// Replica to check for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS options (repeatable)
