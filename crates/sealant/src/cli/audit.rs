@@ -50,11 +50,11 @@ pub(crate) struct Audit {
 fn description() -> String {
     format!(
         "Show what is still readable to someone who steals the disk or listens on the wire\n\n\
-         Connects to a MySQL or MariaDB server; reads what it declares and reports, the bytes of its data directory if it \
-         runs on this host, and what its ports answer; and judges all of it by the checks that `sealant checks` lists. \
-         Nothing is changed on the server.\n\n\
+         Connects to a MySQL or MariaDB server. Reads its settings and tables, the bytes of its data directory if it runs \
+         on this host, and the answers of its ports. Judges all of it by the checks that `sealant checks` lists. \
+         Changes nothing on the server.\n\n\
          The password comes from an option file, --password-file, --password-fd or a prompt, never from the command line. \
-         The minimum privileges: GRANT {}. What they do not show is UNKNOWN, never PASS.",
+         The account needs at least: GRANT {}. What it cannot see is reported as UNKNOWN, never as PASS.",
         AUDIT_GRANTS.join("; ")
     )
 }
@@ -68,10 +68,10 @@ Examples:
   sealant audit diff yesterday.json today.json";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "clean at the chosen threshold (and complete, with --require-complete)"),
-    (Exit::Failed, "the audit could not be done: server gone, file unreadable"),
+    (Exit::Clean, "no failure reaches --fail-on, and nothing is UNKNOWN if --require-complete is given"),
+    (Exit::Failed, "the audit could not be done, since a server or a file could not be read"),
     (Exit::Findings, "a failure reaches --fail-on"),
-    (Exit::Incomplete, "evidence is incomplete and --require-complete was given"),
+    (Exit::Incomplete, "something is UNKNOWN, and --require-complete was given"),
     (Exit::BadWaiver, "a waiver is expired, unknown or malformed"),
 ];
 
@@ -86,9 +86,9 @@ enum Sub {
 struct Diff {
     /// Facts saved earlier with --save
     before: PathBuf,
-    /// Facts saved later
+    /// Facts saved later with --save
     after: PathBuf,
-    /// Exit 3 when a new or worse failure is at least this severe
+    /// Exit with 3 if a new or worse failure is at least this severe: info, low, medium, high, critical, or never
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
     #[command(flatten)]
@@ -96,7 +96,7 @@ struct Diff {
 }
 
 const DIFF_EXITS: exit::Codes = &[
-    (Exit::Clean, "nothing of the chosen severity is new or worse"),
+    (Exit::Clean, "no new or worse failure reaches --fail-on"),
     (Exit::Failed, "a file is unreadable, or holds no facts"),
     (Exit::Findings, "a new or worse failure reaches --fail-on"),
 ];
@@ -105,19 +105,19 @@ const DIFF_EXITS: exit::Codes = &[
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Judgement")]
 struct Judgement {
-    /// Exit 3 when a failure is at least this severe: info, low, medium, high, critical, or never
+    /// Exit with 3 if a failure is at least this severe: info, low, medium, high, critical, or never
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
-    /// Exit 4 when something could not be judged
+    /// Exit with 4 if something is UNKNOWN
     #[arg(long)]
     require_complete: bool,
-    /// Failures that were accepted in writing, until a date (TOML; see the user guide)
+    /// File of failures that are accepted until a date (TOML; see docs/audit.md)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
-    /// Limits of your site, such as the maximum age of keys (TOML; see the user guide)
+    /// File with the limits of your site, such as the maximum age of keys (TOML; see docs/audit.md)
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Facts saved earlier: changes since then become the finding ev-drift
+    /// Facts saved earlier with --save; changes since then are reported as the finding ev-drift
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Run only this check (repeatable)

@@ -26,12 +26,14 @@ use crate::output::progress::{Quiet, StatusLine};
 
 /// Make encrypted, signed backups of a data directory, and prove every page of them
 ///
-/// A backup is what a power cut would leave: all files at one instant, which the server's own recovery opens. Only
-/// changed pages are stored, but every backup restores like a full one. Pages of encrypted tables are decrypted with
-/// the server's key, so that they compress, and encrypted to age recipients whose identities this host does not hold;
-/// `sealant restore` encrypts them again to the identical bytes. A backup never contains keyrings or private keys.
+/// A backup holds the files as a power cut would leave them, all of the same instant; the server's own crash recovery
+/// makes them consistent. Only changed pages are stored, but every backup restores like a full one. Pages of encrypted
+/// tables are decrypted with the server's key, so that they compress, and then encrypted to age recipients whose
+/// identities this host does not have. `sealant restore` encrypts them again to the identical bytes. A backup never
+/// contains keyrings or private keys.
 ///
-/// One file says what belongs to the server, where backups go, and who can open them: see `sealant backup init --help`.
+/// A configuration file names the server's directories, the repository, and who can decrypt the backups: see `sealant
+/// backup init --help`.
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
     #[command(subcommand)]
@@ -72,7 +74,7 @@ impl Backup {
 /// The configuration.
 #[derive(Debug, Args)]
 pub(crate) struct Configured {
-    /// The configuration
+    /// Configuration file, which `sealant backup init --help` describes
     #[arg(long, value_name = "FILE", default_value = "/etc/sealant/backup.toml")]
     config: PathBuf,
 }
@@ -110,7 +112,7 @@ impl Configured {
 pub(crate) struct HostSelection {
     #[command(flatten)]
     config: Configured,
-    /// Backups of this host [default: the host in the configuration]
+    /// Host whose backups to use [default: the host in the configuration]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
 }
@@ -146,7 +148,7 @@ impl HostSelection {
 /// Options for scripts.
 #[derive(Debug, Args)]
 pub(crate) struct Script {
-    /// For scripts: write JSON to standard output; its schema is in docs/schema
+    /// Write JSON to standard output; the schema is in docs/schema
     #[arg(long)]
     json: bool,
 }

@@ -26,8 +26,8 @@ use crate::process::processors;
 
 /// Measure what this program costs on this machine, compared with its alternatives
 ///
-/// Arms run in interleaved rounds (A B B A …) until the 95 % interval of every median is narrow or the time is up.
-/// Ratios are computed within rounds, with bootstrap intervals.
+/// Each alternative is called an arm. Arms run in interleaved rounds (A B B A …) until the 95 % interval of every
+/// median is narrow or the time is up. Ratios are computed within rounds, with bootstrap intervals.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     #[command(subcommand)]
@@ -47,12 +47,12 @@ enum What {
 
 /// Measure `sealant verify` on these files, compared with plain reads and other programs
 ///
-/// From the page cache: one thread and all processors, plain reads of the same files, and `innochecksum` and `inno
-/// checksum` if they are installed. Other programs are timed on files of at least 16 MiB that they read to the end, and
-/// their verdict is recorded for every file. With --cold, from disk: compared with direct sequential reads of 1 MiB and
-/// with `fio`.
+/// Files are read from the page cache, by one thread and by all processors, and compared with plain reads of the same
+/// files, and with `innochecksum` and `inno checksum` if they are installed. Other programs are timed on files of at
+/// least 16 MiB that they read to the end, and their verdict is recorded for every file. With --cold, files are read
+/// from disk, and compared with direct sequential reads of 1 MiB and with `fio`.
 ///
-/// The files are only read, but --cold evicts them from the page cache, which slows a server on them for a while.
+/// The files are only read, but --cold evicts them from the page cache, which slows down a server on them for a while.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchVerify {
@@ -63,16 +63,16 @@ pub(crate) struct BenchVerify {
     keys: KeyStores,
     #[command(flatten)]
     effort: Effort,
-    /// `innochecksum` of MariaDB or MySQL (repeatable); default: the one in PATH, if any
+    /// Path of `innochecksum` of MariaDB or MySQL (repeatable) [default: the one in PATH, if any]
     #[arg(long, value_name = "PROGRAM")]
     innochecksum: Vec<OsString>,
-    /// `inno` of the crate innodb-utils; default: the one in PATH, if any
+    /// Path of `inno` of the crate innodb-utils [default: the one in PATH, if any]
     #[arg(long, value_name = "PROGRAM")]
     inno: Option<OsString>,
-    /// From disk instead of the page cache
+    /// Read from disk instead of the page cache
     #[arg(long)]
     cold: bool,
-    /// `fio`, for --cold; default: the one in PATH, if any
+    /// Path of `fio`, for --cold [default: the one in PATH, if any]
     #[arg(long, value_name = "PROGRAM", requires = "cold")]
     fio: Option<OsString>,
     #[command(flatten)]

@@ -12,16 +12,16 @@ const HEADING: &str = "Repository in a bucket";
 /// Where a bucket is. The environment variables are those of AWS's tools.
 #[derive(Debug, Args)]
 pub(crate) struct Bucket {
-    /// Address of the store, `https://HOST:PORT`, if it is not AWS's
+    /// Address of the object store, `https://HOST:PORT` [default: that of AWS]
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL", hide_env_values = true, help_heading = HEADING)]
     endpoint: Option<String>,
     /// Region of the bucket
     #[arg(long, value_name = "NAME", env = "AWS_REGION", hide_env_values = true, help_heading = HEADING)]
     region: Option<String>,
-    /// File of the authorities that vouch for the store, instead of those that the system trusts
+    /// CA certificates to trust for the store, PEM [default: those that the system trusts]
     #[arg(long, value_name = "FILE", env = "AWS_CA_BUNDLE", hide_env_values = true, help_heading = HEADING)]
     ca: Option<PathBuf>,
-    /// File with the credentials, of mode 600; without one, those of the environment or of the machine
+    /// Credentials file in the format of AWS's tools, with mode 600 [default: the environment, else the machine's role]
     #[arg(long, value_name = "FILE", env = "AWS_SHARED_CREDENTIALS_FILE", hide_env_values = true, help_heading = HEADING)]
     credentials: Option<PathBuf>,
 }

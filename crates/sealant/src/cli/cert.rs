@@ -23,11 +23,11 @@ use crate::process::forbid_dumps;
 /// Time limit of a handshake with a running server.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Make certificates for tunnels, transfers and servers, monitor their dates, install them without a restart
+/// Make certificates for tunnels, transfers and servers, watch when they expire, and install them without a restart
 ///
 /// The authority is a directory: ca.pem and ca.key, and NAME.pem and NAME.key for every certificate. Keys are readable
-/// only by their owner and are never overwritten unless requested. Keep ca.key off the servers: whoever has it can make
-/// a certificate for any name.
+/// only by their owner, and are only overwritten on request. Keep ca.key off the servers: whoever has it can make a
+/// certificate for any name.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Cert {
@@ -57,25 +57,25 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "done; with check: everything is in order"),
     (Exit::Failed, "it failed, or was refused; nothing is changed unless the error says so"),
-    (Exit::Findings, "check: something is wrong, or expires soon; with --monitor see its own help"),
+    (Exit::Findings, "check: something is wrong, or expires soon; for --monitor, see the help of check"),
 ];
 
 /// Make an authority: DIR/ca.pem and DIR/ca.key
 #[derive(Debug, Args)]
 struct Init {
-    /// Directory of the authority; created, accessible only to its owner, if it does not exist
+    /// Directory of the authority; if it does not exist, it is created, accessible only to its owner
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]
     #[arg(long, value_name = "TEXT", value_parser = pki::subject)]
     subject: Option<String>,
-    /// How long it is valid, in days
+    /// Validity in days
     #[arg(long, value_name = "DAYS", default_value_t = AUTHORITY_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
-    /// Kind of its key
+    /// Kind of the authority's key
     #[arg(long, value_name = "KIND", default_value = "ecdsa-p256", value_parser = value::word(KEY_TYPES))]
     key_type: KeyType,
-    /// Replace an existing authority: certificates it has issued become worthless
+    /// Replace an existing authority; certificates that it has issued are no longer trusted then
     #[arg(long)]
     replace: bool,
 }
@@ -83,49 +83,49 @@ struct Init {
 /// Issue a certificate with a new key: DIR/NAME.pem and DIR/NAME.key
 #[derive(Debug, Args)]
 struct Issue {
-    /// The authority's directory
+    /// Directory of the authority
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Name of the certificate and of its files; if it is a host name or address, it is also the first name in it
+    /// Name of the certificate and of its files; a host name or address is also the first name in it
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// Further host names and addresses it is for, separated by commas
+    /// Further host names and addresses in the certificate, separated by commas
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     san: Vec<String>,
-    /// How long it is valid, in days; never longer than the authority
+    /// Validity in days, never longer than that of the authority
     #[arg(long, value_name = "DAYS", default_value_t = LEAF_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
-    /// Kind of its key; ECDSA makes the cheapest handshakes
+    /// Kind of the certificate's key; ECDSA makes the cheapest handshakes
     #[arg(long, value_name = "KIND", default_value = "ecdsa-p256", value_parser = value::word(KEY_TYPES))]
     key_type: KeyType,
-    /// Permitted use
+    /// Permitted use of the certificate
     #[arg(long, value_name = "USE", default_value = "both", value_parser = value::word(USAGES))]
     usage: Usage,
-    /// Replace a certificate and key of that name
+    /// Replace an existing certificate and key of that name
     #[arg(long)]
     replace: bool,
 }
 
-/// Issue certificates again: same names, same use, same key, new dates
+/// Issue certificates again, with the same names, use and key, and new dates
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("which").required(true).args(["name", "within", "ca"])))]
 struct Renew {
-    /// The authority's directory
+    /// Directory of the authority
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// The certificate with this name
+    /// Renew the certificate with this name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Every certificate that expires within this many days
+    /// Renew every certificate that expires within this many days
     #[arg(long, value_name = "DAYS")]
     within: Option<u32>,
-    /// The authority itself: certificates it has issued stay valid
+    /// Renew the authority itself; certificates that it has issued stay valid
     #[arg(long)]
     ca: bool,
-    /// How long the new certificates are valid [default: 397; the authority: 3650]
+    /// Validity in days [default: 397; for the authority 3650]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
-    /// Make new keys, too
+    /// Also make new keys
     #[arg(long, conflicts_with = "ca")]
     new_key: bool,
 }

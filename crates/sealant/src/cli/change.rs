@@ -27,10 +27,10 @@ pub(crate) struct Server {
 /// Whether and how a change is confirmed.
 #[derive(Debug, Args)]
 pub(crate) struct Consent {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Show the plan and change nothing
+    /// Show the plan; change nothing
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
 }
@@ -50,10 +50,11 @@ impl Consent {
 /// How long and how often statements wait for a table's lock.
 #[derive(Debug, Args)]
 pub(crate) struct Locks {
-    /// How long a statement waits for a table's lock; all later statements wait too, so keep it short
+    /// How long a statement waits for the lock of a table; later statements on that table wait behind it, so keep it
+    /// short
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = value::seconds(1, 60))]
     lock_wait: Duration,
-    /// How often to try for a lock; between attempts others get the same time
+    /// How many times to try for a lock, with pauses as long as --lock-wait in between
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     lock_tries: u32,
 }
@@ -66,7 +67,7 @@ impl Locks {
 
 /// Help of `--datadir`.
 pub(crate) const DATADIR_HELP: &str =
-    "Path of the server's data directory here, if it differs from the one the server reports";
+    "Path of the server's data directory on this host, if it differs from the path that the server reports";
 
 /// Options for output.
 #[derive(Debug, Args)]
@@ -88,7 +89,7 @@ impl Output {
 /// The page for auditors.
 #[derive(Debug, Args)]
 pub(crate) struct Evidence {
-    /// Also write a page for auditors to this file: what was done and proven, when, where and by whom
+    /// Also write an HTML report for auditors to this file: what was done and proven, when, where and by whom
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run", help_heading = "Output")]
     html: Option<PathBuf>,
 }
@@ -114,8 +115,8 @@ pub(crate) struct LogFile {
 }
 
 fn log_help() -> String {
-    let what = "Append every statement that changes something to this file, before it is sent";
-    format!("{what} [default: statements.jsonl in the directory for state: {}]", register::DEFAULT_STATE_DIR)
+    let what = "Append every statement that changes something to this file before it is sent";
+    format!("{what} [default: statements.jsonl in the state directory: {}]", register::DEFAULT_STATE_DIR)
 }
 
 impl LogFile {
@@ -198,7 +199,7 @@ pub(crate) fn state_dir_help(what: &str) -> String {
 
 /// Help of the option that names the directory of the key register.
 pub(crate) fn register_help() -> String {
-    state_dir_help("Directory of the key register: names and dates, never a key")
+    state_dir_help("Directory of the key register, which holds names and dates, never keys")
 }
 
 /// Directory of the key register: the given one, or the system's if this user may write there, or else the user's own.

@@ -17,16 +17,16 @@ use crate::output::message::{Failure, warning};
 /// Which server, as the command-line clients of MySQL and MariaDB name it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Address {
-    /// The server, as mysql://USER@HOST:PORT; localhost means TCP here, see --socket
+    /// Server, as mysql://USER@HOST:PORT; localhost means TCP here, see --socket
     #[arg(value_name = "URL", conflicts_with_all = ["socket", "host"])]
     pub(crate) url: Option<String>,
-    /// The server, by its unix socket
+    /// Unix socket of the server
     #[arg(long, short = 'S', value_name = "PATH", conflicts_with = "host")]
     pub(crate) socket: Option<PathBuf>,
-    /// The server, by its host name or address; localhost means TCP here
+    /// Host name or address of the server; localhost means TCP here
     #[arg(long, short = 'h', value_name = "HOST")]
     pub(crate) host: Option<String>,
-    /// Port of that host [default: from the option file, or 3306]
+    /// Port of the server [default: from the option file, or 3306]
     #[arg(long, short = 'P', value_name = "PORT", requires = "host")]
     pub(crate) port: Option<u16>,
 }
@@ -47,13 +47,13 @@ impl Address {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Login {
-    /// Account [default: from the option file, or the name of the current user]
+    /// Account to log in with [default: from the URL, the option file, or the name of the current user]
     #[arg(long, short)]
     pub(crate) user: Option<String>,
-    /// Read connection options and the password only from this file, groups client and sealant
+    /// Read the connection options and the password only from this option file, groups client and sealant
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
-    /// Read the password from this file, without a final line break
+    /// Read the password from this file; a line break at its end is ignored
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// Read the password from this open file descriptor
@@ -62,27 +62,26 @@ pub(crate) struct Login {
     /// Ask for the password, even if an option file has one
     #[arg(long, short = 'p', conflicts_with_all = ["password_file", "password_fd"])]
     pub(crate) ask_password: bool,
-    /// TLS mode: required encrypts without checking the certificate, so the password itself is never sent; off works
-    /// only on a socket [default: required; verify-ca with --tls-ca; off on a socket]
+    /// TLS mode [default: from the option file; else off on a socket, verify-ca with --tls-ca, and otherwise required]
     #[arg(long, value_name = "MODE", value_parser = value::word(TLS_MODES))]
     pub(crate) tls: Option<TlsMode>,
     /// CA certificates to trust, PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256`
-    /// (repeatable)
+    /// Accept only a server whose certificate has this SHA-256 fingerprint, as `openssl x509 -fingerprint -sha256`
+    /// prints it (repeatable)
     #[arg(long, value_name = "HEX")]
     pub(crate) tls_fingerprint: Vec<Fingerprint>,
     /// Client certificate, PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Key of the client certificate, PEM
+    /// Private key of the client certificate, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// With --tls off, send statements and answers over TCP in clear text, readable on the network
+    /// Allow --tls off over TCP: statements and results are then readable on the network
     #[arg(long)]
     pub(crate) insecure_plaintext_tcp: bool,
-    /// Send the password itself to an unverified server that asks for it: an impostor would get it
+    /// Send the password itself to an unverified server that asks for it; an impostor would learn it
     #[arg(long)]
     pub(crate) insecure_password_to_unverified_server: bool,
     /// Give up on a server that does not answer for this long
@@ -91,16 +90,16 @@ pub(crate) struct Login {
 }
 
 const TLS_MODES: &[Word<TlsMode>] = &[
-    ("required", TlsMode::Required, "Encrypt, or fail"),
+    ("required", TlsMode::Required, "Encrypt, and do not check the certificate; the password itself is never sent"),
     (
         "verify-proof",
         TlsMode::VerifyProof,
-        "As required, and the server proves by the password's hash that the certificate is its own, as MariaDB does since \
-         11.4",
+        "Like required; the server also proves with the password's hash that the certificate is its own (MariaDB 11.4 \
+         and newer)",
     ),
-    ("verify-ca", TlsMode::VerifyCa, "Encrypt, and trust only --tls-ca"),
-    ("verify-identity", TlsMode::VerifyIdentity, "As verify-ca, and the certificate must contain the server's name"),
-    ("off", TlsMode::Off, "No TLS: only on a socket"),
+    ("verify-ca", TlsMode::VerifyCa, "Encrypt, and accept only a certificate that --tls-ca has issued"),
+    ("verify-identity", TlsMode::VerifyIdentity, "Like verify-ca; the certificate must also contain the server's name"),
+    ("off", TlsMode::Off, "No TLS; over TCP only with --insecure-plaintext-tcp"),
 ];
 
 impl Login {

@@ -23,10 +23,10 @@ use crate::process::{current_program, ended_by_signals};
 
 /// Measure what encryption costs on this machine, layer by layer, and report what to choose
 ///
-/// Runs experiments within a time limit: transactions on data in memory, on data larger than the buffer pool, and bound
-/// by commits, each without encryption, with encrypted tables, with all logs encrypted, and over TLS; new connections;
-/// ciphers of encrypted disks. Every ratio has a 95 % interval; two equal servers show first what this machine can tell
-/// apart.
+/// Runs experiments within a time limit. Transactions are measured on data in memory, on data larger than the buffer
+/// pool, and where commits are the limit; each without encryption, with encrypted tables, with all logs encrypted, and
+/// over TLS. New connections and ciphers of encrypted disks are measured, too. Every ratio has a 95 % interval. Two
+/// equal servers are compared first, to show how small a difference this machine can tell.
 ///
 /// Servers of the installed `mariadbd` or `mysqld` are started below DIR and removed afterwards; no other server is
 /// connected to. After an interruption the same command resumes with the parts that are missing.
@@ -49,16 +49,16 @@ struct Measure {
     /// Directory below which servers and their data are made and removed
     #[arg(long, value_name = "DIR", required = true)]
     dir: Option<PathBuf>,
-    /// Time for everything, in minutes
+    /// Time limit for everything, in minutes
     #[arg(long, value_name = "N", default_value = "15", value_parser = value::minutes)]
     minutes: Duration,
-    /// Time for everything, in hours
+    /// Time limit for everything, in hours
     #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value::hours)]
     hours: Option<Duration>,
-    /// What to measure, separated by commas; default: everything
+    /// Parts to measure, separated by commas [default: all]
     #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = part_names())]
     parts: Vec<String>,
-    /// The server program to start; default: `mariadbd`, or `mysqld`, from PATH or /usr/sbin
+    /// Server program to start [default: `mariadbd`, or else `mysqld`, from PATH or /usr/sbin]
     #[arg(long, value_name = "PROGRAM")]
     mysqld: Option<PathBuf>,
     /// Rows in each of the five tables
@@ -73,13 +73,13 @@ struct Measure {
 struct Output {
     #[command(flatten)]
     render: Render,
-    /// Write a page with charts to this file
+    /// Also write an HTML report with charts to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the layers and the advice to this file, as Markdown
+    /// Also write the layers and the advice to this file, as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write every sample to this file, as JSON lines
+    /// Also write every sample to this file, as JSON Lines
     #[arg(long, value_name = "FILE")]
     raw: Option<PathBuf>,
     #[command(flatten)]
@@ -96,7 +96,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
     (Exit::Failed, "a server could not be started or used, there is too little disk or memory, or it was interrupted"),
-    (Exit::Usage, "wrong usage, or too little time for intervals"),
+    (Exit::Usage, "wrong usage, or too little time for the intervals"),
 ];
 
 fn part_names() -> PossibleValuesParser {

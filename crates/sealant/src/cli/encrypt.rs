@@ -23,10 +23,10 @@ use steer::{RunSelection, Status};
 
 /// Encrypt what a running server stores in plaintext, and prove it from the bytes
 ///
-/// Examines what the server declares and its files, and proceeds in a safe order: first proves that the keyring opens
-/// what is encrypted; then sets the defaults for new tables, then encrypts logs, tablespaces and tables; then rewrites
-/// whatever still holds old plaintext. At the end every page of every file is read, and the result decides whether the
-/// run is done.
+/// Examines the server's settings and files, and proceeds in a safe order. First it proves that the keyring opens what
+/// is already encrypted. Then it sets the defaults for new tables, encrypts logs, tablespaces and tables, and rewrites
+/// whatever still holds old plaintext. At the end every page of every file is read, which decides whether the run is
+/// done.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Encrypt {
@@ -55,20 +55,20 @@ struct Common {
     /// What to encrypt
     #[arg(long, default_value = "all", value_parser = value::word(POLICIES))]
     policy: Policy,
-    /// Only tables of this schema (repeatable)
+    /// Only the tables of this schema (repeatable)
     #[arg(long, value_name = "NAME")]
     schema: Vec<String>,
-    /// How tables are encrypted on MySQL
+    /// How to encrypt tables on MySQL
     #[arg(long, default_value = "auto", value_parser = value::word(METHODS), help_heading = "Tables")]
     method: Method,
-    /// How long writers may wait for the copy of a table; larger tables are left to gh-ost or pt-online-schema-change,
-    /// or skipped if neither can be used
+    /// How long writers may wait for the copy of a table; tables that take longer are left to gh-ost or
+    /// pt-online-schema-change, or are skipped if neither can be used
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time, help_heading = "Tables")]
     lock_budget: Duration,
-    /// Replicas have keyrings: changes by gh-ost and pt-online-schema-change may reach them
+    /// Confirm that all replicas have keyrings, so that changes by gh-ost and pt-online-schema-change may reach them
     #[arg(long, help_heading = "Tables")]
     replicated: bool,
-    /// Skip tables larger than this, in MiB: writes to a table wait while it is copied
+    /// Skip tables larger than this, in MiB; writes to a table wait while it is copied
     #[arg(long, value_name = "MIB", help_heading = "Tables")]
     largest_table: Option<u64>,
     /// Remove binary logs that were written in plaintext, except those that a connected replica still reads; replicas
@@ -77,11 +77,11 @@ struct Common {
     purge_binlogs: bool,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// A copy of the keyring that must open everything before anything is changed (repeatable)
+    /// Copy of the keyring that must open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
-    /// MariaDB, MySQL 5.7, Percona Server 8.0: add settings that must survive or need a restart, and that the server
-    /// does not persist itself, to this option file, which the server must read; without it they are shown
+    /// Add settings that the server cannot persist itself (MariaDB, MySQL 5.7, Percona Server 8.0) to this option file,
+    /// which the server must read [default: the settings are only shown]
     #[arg(long, value_name = "FILE")]
     option_file: Option<PathBuf>,
     #[command(flatten)]
@@ -96,21 +96,21 @@ struct Common {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Waiting")]
 struct ThrottleArgs {
-    /// Wait while this server, if it is a replica, or a --replica lags more than this
+    /// Wait while replication lags more than this, such as 5s, on this server if it is a replica, or on a --replica
     #[arg(long, value_name = "TIME", value_parser = value::whole_seconds)]
     max_lag: Option<Duration>,
-    /// A replica to check for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)
+    /// Replica to check for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS options (repeatable)
     #[arg(long, value_name = "URL", requires = "max_lag")]
     replica: Vec<String>,
-    /// Wait while a status variable is higher, as in Threads_running=50 (repeatable)
+    /// Wait while a status variable is higher, such as Threads_running=50 (repeatable)
     #[arg(long, value_name = "NAME=MOST")]
     throttle: Vec<Limit>,
-    /// Begin steps only in this part of the day, in local time, as in 01:00-05:00
+    /// Begin steps only in this part of the day, in local time, such as 01:00-05:00
     #[arg(long, value_name = "FROM-TO")]
     window: Option<Window>,
 }
 
-/// Do it: show the plan, ask, and carry it out
+/// Show the plan, ask for confirmation, and carry it out
 #[derive(Debug, Args)]
 struct Run {
     #[command(flatten)]
@@ -133,8 +133,12 @@ const METHODS: &[Word<Method>] = &[
     ),
     ("native", Method::Native, "The server's own copy, however long writers wait"),
     ("gh-ost", Method::GhOst, "gh-ost where it can be used, else the server's own copy if it fits into --lock-budget"),
-    ("pt-osc", Method::PtOsc, "As gh-ost, with pt-online-schema-change"),
-    ("rebuild-replica", Method::RebuildReplica, "The server's own copy, on a replica that then takes over"),
+    ("pt-osc", Method::PtOsc, "Like gh-ost, but with pt-online-schema-change"),
+    (
+        "rebuild-replica",
+        Method::RebuildReplica,
+        "The server's own copy, on a read-only replica that then takes over from the source",
+    ),
 ];
 
 const POLICIES: &[Word<Policy>] = &[
@@ -144,7 +148,7 @@ const POLICIES: &[Word<Policy>] = &[
 ];
 
 fn state_help() -> String {
-    state_dir_help("Directory of the run's state, for `sealant encrypt status` and others")
+    state_dir_help("Directory of the run's state, which the other commands of `sealant encrypt` read")
 }
 
 const EXAMPLES: &str = "\
@@ -158,7 +162,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "every page was read, and all that the server can encrypt is encrypted"),
-    (Exit::Failed, "it could not be done: server gone, keyring not proven, a privilege is missing"),
+    (Exit::Failed, "it could not be done: the server is gone, the keyring is not proven, or a privilege is missing"),
     (Exit::Findings, "something is in clear text that the server could encrypt; the report says what"),
 ];
 

@@ -12,18 +12,19 @@ use crate::output::message::{Failure, warning};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Keys")]
 pub(crate) struct KeyStores {
-    /// Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault
-    /// or KMIP service (repeatable)
+    /// MySQL's keyring: the file of component_keyring_file or of the keyring_file plug-in, or the configuration file of
+    /// a keyring in Vault or on a KMIP server (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring: Vec<PathBuf>,
-    /// Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault or
+    /// Configuration file of MySQL's keyring component: component_keyring_file, component_keyring_vault or
     /// component_keyring_kmip
     #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
     keyring_config: Option<PathBuf>,
-    /// Key file of MariaDB's file_key_management, or option file of its hashicorp_key_management (repeatable)
+    /// MariaDB's keys: the key file of file_key_management, or the option file with the settings of
+    /// hashicorp_key_management (repeatable)
     #[arg(long, value_name = "FILE")]
     mariadb_key_file: Vec<PathBuf>,
-    /// File with the password of the key file, if it is encrypted
+    /// File with the password of MariaDB's key file, if it is encrypted
     #[arg(long, value_name = "FILE", requires = "mariadb_key_file")]
     mariadb_key_file_password_file: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ use crate::output::message::Failure;
 use crate::output::render::Render;
 use crate::process::forbid_dumps;
 
-/// Give a server a keyring or key file, in a safe place with safe modes, and prove that it uses it
+/// Give a server a keyring or key file, in a safe place with safe permissions, and prove that the server uses it
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Keyring {
@@ -31,26 +31,27 @@ enum Command {
     Migrate(Migrate),
 }
 
-/// Write the files that a server needs for keys: show the plan, ask, and carry it out
+/// Write the files that a server needs for keys: show the plan, ask for confirmation, and carry it out
 ///
 /// For MySQL: an empty keyring in its own directory, the configuration of component_keyring_file and a manifest in the
 /// data directory, and two files beside the program and the component that point there. For MariaDB: an encrypted key
 /// file with random keys, a file with its password, and the options of file_key_management. Run it on the server's host
-/// as root. Existing files are not overwritten, keys never; the same command completes an interrupted run. The server
-/// is not restarted: do that yourself.
+/// as root. Existing files are not overwritten; the same command completes an interrupted run. The server is not
+/// restarted: do that yourself.
 #[derive(Debug, Args)]
 struct Init {
     #[command(flatten)]
     server: Server,
-    /// The server's option file: for a stopped server, the one that names its data directory; for MariaDB, the one to
-    /// add the options to [default for MariaDB: the one that the running server was told to read, or a new file in the
-    /// directory that is included]
+    /// Option file of the server: for a stopped server, the one that names its data directory; for MariaDB, the one to
+    /// add the options to [default for MariaDB: the one that the running server was started with, or a new file in the
+    /// directory that it includes]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The server's data directory, if it differs from the one that the server or its option file names
+    /// Path of the server's data directory on this host, if it differs from the path that the server or its option file
+    /// names
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
-    /// Path of the keyring or key file [default: beside the data directory, as /var/lib/mysql-keyring/keyring]
+    /// Path of the keyring or key file [default: beside the data directory, such as /var/lib/mysql-keyring/keyring]
     #[arg(long, value_name = "FILE")]
     keyring_file: Option<PathBuf>,
     /// Accept a keyring inside the data directory: whoever copies that directory also has the keys
@@ -59,7 +60,7 @@ struct Init {
     /// Path of the password file of MariaDB's key file [default: beside the key file]
     #[arg(long, value_name = "FILE")]
     key_password_file: Option<PathBuf>,
-    /// Number of keys in MariaDB's key file: the server reads it only at startup, so spare keys save a restart later
+    /// Number of keys in MariaDB's key file; the server reads it only at startup, so spare keys save a restart later
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     keys: u32,
     /// Directory of the server's components and plug-ins, if it is not found
@@ -74,17 +75,18 @@ struct Init {
     render: Render,
 }
 
-/// Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists
+/// Prove that a running server uses its keyring, that nobody else can read the keyring, and that it opens every
+/// encrypted file
 #[derive(Debug, Args)]
 struct Check {
     #[command(flatten)]
     server: Server,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// Path of the server's keyring or key file here, if it differs from the one the server reports
+    /// Path of the server's keyring or key file on this host, if it differs from the path that the server reports
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// A copy of it, which must open everything, too (repeatable)
+    /// Copy of the keyring or key file, which must open everything, too (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
     /// Make the server create and drop an encrypted table, which creates its first key
@@ -96,20 +98,20 @@ struct Check {
     render: Render,
 }
 
-/// Copy all keys of a MySQL server to another keyring, between files and a Vault, and prove that it opens the data
+/// Copy all keys of a MySQL server to another keyring, in a file or a Vault, and prove that it opens the data
 ///
-/// Keys are only added to TO, never replaced, and FROM is never changed. Every key is read back and compared, and TO alone
-/// must open every encrypted file of the data directory. The same command completes an interrupted run. The server's
-/// configuration is not changed: the report says which lines to change; the server then has to be restarted. Run it on
-/// the server's host, as root or as the server's user.
+/// Keys are only added to TO, never replaced, and FROM is never changed. Every key is read back and compared, and TO
+/// alone must open every encrypted file of the data directory. The same command completes an interrupted run. The
+/// server's configuration is not changed: the report says which lines to change; then restart the server. Run it on the
+/// server's host, as root or as the server's user.
 #[derive(Debug, Args)]
 struct Migrate {
-    /// The keyring with the keys: a keyring file, the configuration of component_keyring_file, or the configuration of
+    /// Keyring to copy from: a keyring file, the configuration of component_keyring_file, or the configuration of
     /// component_keyring_vault or keyring_vault
     from: PathBuf,
-    /// The keyring that shall get them, in the same forms; a file may not exist yet
+    /// Keyring to copy to, in the same forms; a keyring file is created if it does not exist
     to: PathBuf,
-    /// The server's data directory
+    /// Data directory of the server
     #[arg(long, value_name = "DIR")]
     datadir: PathBuf,
     #[command(flatten)]
@@ -128,7 +130,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "everything is written and proven; or every check holds"),
     (Exit::Failed, "it was refused, or could not be finished"),
-    (Exit::Usage, "wrong usage, nobody to ask and no --yes"),
+    (Exit::Usage, "wrong usage, or no terminal to ask for confirmation and no --yes"),
     (Exit::Findings, "a check failed; the report says which"),
 ];
 

@@ -14,9 +14,9 @@ use crate::process::forbid_dumps;
 /// List every key that opens something on a server, where it is, and what still needs it; never the key itself
 ///
 /// Compares what the keyring or key file holds, what the headers of the server's files require (tablespaces, undo,
-/// redo, binary and relay logs, doublewrite files, Aria tables), and what the register knows: when a key was first seen
-/// and rotated, when a copy of it was proven, and which backups of data require it. Nothing is changed; --record stores
-/// the result in the register.
+/// redo, binary and relay logs, doublewrite files, Aria tables), and what the key register has recorded: when a key was
+/// first seen and rotated, when a copy of it was proven, and which backups require it. Nothing is changed; --record
+/// stores the result in the register.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Keys {
@@ -24,14 +24,14 @@ pub(crate) struct Keys {
     server: Server,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// Path of the server's keyring or key file here, if it differs from the one the server reports; or the
-    /// configuration of the Vault that has its keys
+    /// Path of the server's keyring or key file on this host, if it differs from the path that the server reports; or
+    /// the configuration file of the Vault that holds its keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
     /// Also examine this backup of a data directory for the keys that its files require (repeatable)
     #[arg(long, value_name = "DIR", help_heading = "Register")]
     backup: Vec<PathBuf>,
-    /// Record in the register what is found, and the backups named by --backup
+    /// Record in the register what was found, and the backups that --backup names
     #[arg(long, help_heading = "Register")]
     record: bool,
     /// Remove this backup, which no longer exists, from the register (repeatable)
@@ -50,8 +50,8 @@ Examples:
   sealant keys --socket /run/mysqld/mysqld.sock --format json";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "every key that a file asks for is held, and opens it"),
-    (Exit::Failed, "it could not be done: server gone, another server's data directory"),
+    (Exit::Clean, "every key that a file needs is there, and opens it"),
+    (Exit::Failed, "it could not be done: the server is gone, or the data directory is another server's"),
     (
         Exit::Findings,
         "a key is missing, does not open a file, or a file could not be read or is damaged where its key is; the report says which",

@@ -18,10 +18,11 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::forbid_dumps;
 
-/// Move the tables of a server into another one over SQL, while they are used, never less encrypted
+/// Move the tables of a server into another one over SQL while they are in use, never less encrypted
 ///
-/// Both links are verified TLS, or sockets. A plan judges both servers and changes nothing; a run copies, follows and
-/// compares; the cut-over stops writes at the source for seconds. Everything is resumed by the same command.
+/// Both connections are sockets, or TLS with verified certificates. `plan` judges both servers and changes nothing.
+/// `run` copies the tables, applies their changes and compares every row. `cutover` stops writes at the source for
+/// seconds. After an interruption, the same command resumes.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, plan::EXITS))]
 pub(crate) struct Migrate {

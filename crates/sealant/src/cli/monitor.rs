@@ -17,9 +17,9 @@ use crate::process::forbid_dumps;
 
 /// Audit a fleet again and again, and serve the results as a page and as metrics
 ///
-/// Each server has its own schedule: light rounds read what the server tells and what its ports answer, full rounds
-/// also its files and its host. A server that hangs does not delay the others. The last facts are kept on disk. What
-/// changes is logged on standard error.
+/// Each server has its own schedule. Light rounds read the server's tables and the answers of its ports; full rounds
+/// also read its files and examine its host. A server that hangs does not delay the others. The last facts are kept on
+/// disk. Changes are logged on standard error.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true)]
 pub(crate) struct Monitor {
@@ -31,7 +31,7 @@ pub(crate) struct Monitor {
 
 #[derive(Debug, Args)]
 struct ConfigFile {
-    /// Configuration (TOML; see the guide of the monitor)
+    /// Configuration file (TOML; see docs/monitor.md)
     #[arg(long, value_name = "FILE", default_value = "/etc/sealant/monitor.toml")]
     config: PathBuf,
 }
@@ -60,21 +60,21 @@ enum Command {
 
 /// Audit the fleet once, and print one line as monitoring plug-ins do
 ///
-/// The files and the hosts are those of the last full round of a running monitor, if there is one.
+/// What is known of files and hosts comes from the last full round of a running monitor, if there is one.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", CHECK_EXITS))]
 struct Check {
     #[command(flatten)]
     file: ConfigFile,
-    /// Read files and hosts, too
+    /// Also read files and examine hosts
     #[arg(long)]
     full: bool,
 }
 
 const CHECK_EXITS: exit::Codes = &[
     (Exit::Clean, "OK"),
-    (Exit::MonitorWarning, "WARNING: a failure is as severe as [check] warning says (medium)"),
-    (Exit::MonitorCritical, "CRITICAL: a failure is as severe as [check] critical says (high); or wrong usage"),
+    (Exit::MonitorWarning, "WARNING: a failure is as severe as `warning` in the section `check` says (default medium)"),
+    (Exit::MonitorCritical, "CRITICAL: a failure is as severe as `critical` there says (default high); or wrong usage"),
     (Exit::MonitorUnknown, "UNKNOWN: a server could not be audited, or the configuration cannot be used"),
 ];
 

@@ -15,16 +15,16 @@ use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, info, warning};
 use crate::process::forbid_dumps;
 
-/// Make a server that runs on a copy of another server's data replicate from that server
+/// Make a server that runs on a copy of another server's data a replica or group member of that server
 ///
-/// The copy comes from `sealant send --live` or `sealant snapshot`, and its server is running, with its own server_id.
-/// The position comes from the copy: MySQL's from the copied binary log, MariaDB's from its gtid_binlog_pos. If there
-/// is none, or the source no longer has the changes since then, nothing is done. Without --yes the statements are
-/// written to standard output, with dots in place of the password.
+/// The copy comes from `sealant send --live` or `sealant snapshot`. The new server must be running on it, with a
+/// server_id of its own. The position comes from the copy: MySQL's from the copied binary log, MariaDB's from its
+/// gtid_binlog_pos. If there is none, or the source no longer has the changes since then, nothing is done. Without
+/// --yes the statements are written to standard output, with dots in place of the password.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Provision {
-    /// The server whose data was copied: mysql://USER@HOST:PORT
+    /// Server whose data was copied, as mysql://USER@HOST:PORT
     #[arg(long, value_name = "URL")]
     source: String,
     /// Data directory of the new server
@@ -33,26 +33,26 @@ pub(crate) struct Provision {
     /// Role of the new server
     #[arg(long, alias = "as", value_enum)]
     role: Role,
-    /// Socket of the new server
+    /// Unix socket of the new server
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Account on the new server, for its socket
+    /// Account to log in with on the new server's socket
     #[arg(long, value_name = "NAME", default_value = "root")]
     local_user: String,
-    /// File with the password of that account
+    /// Read the password of --local-user from this file; a line break at its end is ignored
     #[arg(long, value_name = "FILE")]
     local_password_file: Option<PathBuf>,
-    /// Account on the source that replication uses
+    /// Account on the source for replication
     #[arg(long, value_name = "NAME")]
     replication_user: String,
-    /// File with the password of that account
+    /// Read the password of --replication-user from this file; a line break at its end is ignored
     #[arg(long, value_name = "FILE")]
     replication_password_file: Option<PathBuf>,
-    /// Authorities to trust for the source's certificate on the replication link, PEM
+    /// CA certificates to trust for the source's certificate on the replication link, PEM
     #[arg(long, value_name = "FILE")]
     replication_ca: Option<PathBuf>,
-    /// Allow a replication link without --replication-ca: the new server then sends that password to whoever answers at
-    /// the source's address
+    /// Allow a replication link without --replication-ca: the new server then sends the password of --replication-user
+    /// to whoever answers at the source's address
     #[arg(long)]
     insecure_unverified_source: bool,
     /// Run the statements, and wait until the new server has caught up
@@ -71,7 +71,7 @@ enum Role {
     Replica,
     /// A member of the source's replication group
     GroupMember,
-    /// A node of the source's Galera cluster
+    /// Always refused: start a node of a Galera cluster with wsrep_sst_method=sealant instead
     Galera,
 }
 

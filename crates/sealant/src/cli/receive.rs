@@ -23,9 +23,9 @@ use crate::process::forbid_dumps;
 
 /// Receive a data directory from another host
 ///
-/// Listens, and prints a pairing code as the first line of its output. The code is valid for one sender and for ten
-/// minutes: it contains this host's address, the fingerprint of its key, and a secret. Whoever has it can send into
-/// this directory, once.
+/// Listens, and prints a pairing code as the first line of its output. The code contains this host's addresses, the
+/// fingerprint of its key, and a secret. It is valid for one sender and as long as --expiry says. Whoever has it can
+/// send into this directory, once.
 ///
 /// Everything is written to `.sealant-staging` in the target, checked, flushed to disk, and then moved into place
 /// together with a list of all files and their hashes, `sealant-manifest`. If the transfer is interrupted, the next
@@ -33,24 +33,25 @@ use crate::process::forbid_dumps;
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Receive {
-    /// Target: a directory that does not exist or is empty
+    /// Target directory, which must be empty or not exist
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
     /// Address and port to listen on; port 0 is any free one
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
-    /// Addresses for the pairing code, if the sender reaches this host by others (repeatable)
+    /// Address of this host to put into the pairing code, if the sender does not reach it at its own addresses
+    /// (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     advertise: Vec<IpAddr>,
-    /// Maximum number of connections for a sender
+    /// Maximum number of connections from a sender
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
-    /// Owner of everything, by number or name; default: the donor's numbers, if this is root
+    /// Owner of all files, by name or number [default: the numbers at the sender, if this program runs as root]
     #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
-    /// Wrap the keys of MySQL's encrypted files with a master key that is added to this server's own keyring, so that
-    /// the two servers share none: a keyring file or component_keyring_file.cnf. It is created if it does not exist,
-    /// for MySQL 5.7 in its plug-in's format. The sender needs its keyring for this
+    /// Add a master key to this keyring of this server, a keyring file or component_keyring_file.cnf, and wrap the keys
+    /// of MySQL's encrypted files with it, so that the two servers share no master key. The keyring is created if it
+    /// does not exist, for MySQL 5.7 in the format of its plug-in. The sender needs its own keyring for this
     #[arg(long, value_name = "KEYRING|CONFIG")]
     rekey: Option<PathBuf>,
     /// Resume an interrupted transfer; this is the default if the target holds one
@@ -61,7 +62,7 @@ pub(crate) struct Receive {
     restart: bool,
     #[command(flatten)]
     preparing: Preparing,
-    /// How long to wait for the sender
+    /// How long to wait for the sender, and how long the pairing code is valid
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time)]
     expiry: Duration,
     /// Give up if the sender is silent for this long
@@ -69,7 +70,7 @@ pub(crate) struct Receive {
     timeout: Duration,
     #[command(flatten)]
     certificates: Certificates,
-    /// With certificates: accept a sender only if its certificate has this name (repeatable) [default: any of --tls-ca]
+    /// Accept only senders whose certificate has this name (repeatable) [default: any certificate of --tls-ca]
     #[arg(long, value_name = "NAME", requires = "tls_ca", help_heading = "Certificates")]
     allow: Vec<String>,
     #[command(flatten)]

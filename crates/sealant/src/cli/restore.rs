@@ -29,17 +29,17 @@ use crate::process::forbid_dumps;
 ///
 /// Everything is staged in the target, read back from disk and compared with the backup, and every page is decrypted
 /// with its key; only then is it moved into place. Nothing is replaced. The same command resumes an interrupted
-/// restore. The server's own recovery does the rest when it starts.
+/// restore. When the server starts on the directory, its own crash recovery does the rest.
 ///
 /// A backup does not contain the keyring: give the server's, or a copy of it, with --keyring, and put it where the
 /// server expects it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Restore {
-    /// Number of the backup, or latest: with a point in time, the newest good one before it
+    /// Number of the backup, or latest; with a point in time, latest is the newest good one before it
     #[arg(value_name = "N|latest", default_value = "latest")]
     backup: BackupSelector,
-    /// The repository: a directory, or s3://BUCKET/PREFIX
+    /// Repository: a directory, or s3://BUCKET/PREFIX
     #[arg(long, value_name = "DIR|URL")]
     repository: PathBuf,
     #[command(flatten)]
@@ -47,50 +47,50 @@ pub(crate) struct Restore {
     /// Host whose backup to restore, if the repository has several
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
-    /// The target: a directory that does not exist, or an empty one
+    /// Target directory, which must be empty or not exist
     #[arg(long, value_name = "DIR", required_unless_present = "scratch")]
     into: Option<PathBuf>,
-    /// File of age identities, one of which opens the backup
+    /// File with age identities, one of which decrypts the backup
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
-    /// File of the accepted signers, as printed by `sealant backup init` and read by `ssh-keygen -Y verify -f`; without
-    /// it, the signature is not judged
+    /// File of the allowed signers, as `sealant backup init` prints it and `ssh-keygen -Y verify -f` reads it; without
+    /// it, the signature is not verified
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// SHA-256 of the receipt, as the run printed it: restores exactly this backup
+    /// SHA-256 of the receipt, as `sealant backup run` printed it; restores exactly this backup
     #[arg(long, value_name = "HASH")]
     receipt: Option<Digest>,
-    /// A directory that already has much of the backup, of a stopped server or an older restore: equal data is copied
+    /// Directory of a stopped server or of an older restore that already has much of the backup: equal data is copied
     /// from there (without using space, if the file system can), and only the rest is fetched. It is not changed
     #[arg(long, value_name = "DIR")]
     base: Option<PathBuf>,
-    /// The manifest is lost or damaged: find the files in the packs that the receipt names. Owners, permissions, empty
-    /// files and directories are not in packs, and files that were dropped since an earlier backup may come back
+    /// Restore although the manifest is lost or damaged: find the files in the packs that the receipt names. Owners,
+    /// permissions, empty files and directories are not in packs, and files that were dropped since an earlier backup
+    /// may come back
     #[arg(long, conflicts_with_all = ["base", "dry_run"])]
     salvage: bool,
-    /// The receipt is lost: restore what this manifest lists, hosts/NAME/manifests/NUMBER.age in the repository or a
-    /// copy of it. Nothing shows who wrote it, or whether it is the newest
+    /// Restore although the receipt is lost, from this manifest: hosts/NAME/manifests/NUMBER.age in the repository, or
+    /// a copy of it. Nothing shows who wrote it, or whether it is the newest
     #[arg(long, value_name = "FILE", conflicts_with_all = ["backup", "host", "receipt", "allowed_signers", "salvage", "prove", "record"])]
     manifest: Option<PathBuf>,
     /// Show what would be fetched and written, and whether the keys fit; restore nothing
     #[arg(long)]
     dry_run: bool,
-    /// Then start a private server on the restored files, wait until it has recovered, check its tables, stop it, and
-    /// verify every page. It follows no option of the backup, and nobody can reach it. The directory is recovered
-    /// afterwards
+    /// After the restore, start a private server on the files, wait until it has recovered, check its tables, stop it,
+    /// and verify every page. It reads no option file of the backup, and nobody can connect to it. The directory is
+    /// recovered afterwards, so it is no longer identical to the backup
     #[arg(long, requires_all = ["mysqld", "allowed_signers"], conflicts_with = "dry_run", help_heading = "Proof by a server")]
     prove: bool,
-    /// Restore into a new directory below this one, and remove it after the proof: a test of the backup
+    /// Restore into a new directory below this one, and remove it after the proof, to test the backup
     #[arg(long, value_name = "DIR", requires = "prove", conflicts_with = "into", help_heading = "Proof by a server")]
     scratch: Option<PathBuf>,
-    /// Program of the server, of the version of the backup or newer; it runs as the owner of the files
+    /// Server program, of the version of the backup or newer; it runs as the owner of the files
     #[arg(long, value_name = "FILE", help_heading = "Proof by a server")]
     mysqld: Option<PathBuf>,
     /// Check only this many tables, the largest first [default: all]
     #[arg(long, value_name = "N", requires = "prove", help_heading = "Proof by a server")]
     check_tables: Option<u64>,
-    /// An option for that server that the files do not show, as in --prove-option=--lower-case-table-names=1
-    /// (repeatable)
+    /// Option for that server that the files do not show, as in --prove-option=--lower-case-table-names=1 (repeatable)
     #[arg(
         long,
         value_name = "OPTION",
@@ -99,33 +99,33 @@ pub(crate) struct Restore {
         help_heading = "Proof by a server"
     )]
     prove_option: Vec<String>,
-    /// Time limit of the recovery
+    /// Time limit for the recovery of that server
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = value::time, help_heading = "Proof by a server")]
     prove_limit: Duration,
     #[command(flatten)]
     until: UntilArgs,
-    /// With --to-end: SHA-256 of the newest receipt of binary logs, as `sealant backup binlogs` printed it; shows that
-    /// none is hidden
+    /// SHA-256 of the newest receipt of binary logs, as `sealant backup binlogs` printed it; with it, --to-end proves
+    /// that none is hidden
     #[arg(long, value_name = "SHA256", requires = "to_end", help_heading = "Point in time")]
     binlog_receipt: Option<Digest>,
     #[command(flatten)]
     keys: KeyStores,
-    /// Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap
-    /// the keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring), or
+    /// Keyring file of the server that will use the directory: new master keys are added to it, and wrap the keys of
+    /// the files from then on; it is created if it does not exist. Also needs the old keyring (--keyring), or
     /// --key-identity. MySQL only
     #[arg(long, value_name = "KEYRING")]
     rekey: Option<PathBuf>,
-    /// File of age identities of the recipients under `keys` in the configuration: the backup has the keys of its files
-    /// for them, so that --rekey needs no keyring of the server that was backed up
+    /// File with age identities of the recipients in the section `keys` of the configuration: the backup has the keys
+    /// of its files for them, so that --rekey needs no keyring of the server that was backed up
     #[arg(long, value_name = "FILE", requires = "rekey")]
     key_identity: Option<PathBuf>,
-    /// Owner of everything, by names or numbers [default: unchanged]
+    /// Owner of all files, by name or number [default: unchanged]
     #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
-    /// Threads
+    /// Number of threads
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
-    /// Append the result to this file, as a line of JSON: `sealant backup report --restores` reads it
+    /// Append the result to this file, as one line of JSON, for `sealant backup report --restores`
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -136,20 +136,20 @@ pub(crate) struct Restore {
 #[derive(Debug, Args)]
 #[group(multiple = false, requires = "mysqld", conflicts_with_all = ["salvage", "manifest"])]
 struct UntilArgs {
-    /// Then replay the archived binary logs (`sealant backup binlogs`), by the server of --mysqld: everything that was
-    /// committed at or before this time, such as 2026-11-26T14:05:00Z
+    /// After the restore, replay the archived binary logs (`sealant backup binlogs`) with the server of --mysqld:
+    /// everything that was committed at or before this time, such as 2026-11-26T14:05:00Z
     #[arg(long, value_name = "TIME", value_parser = value::timestamp, help_heading = "Point in time")]
     to_time: Option<Timestamp>,
-    /// The same, up to the transaction with this GTID
+    /// Replay up to the transaction with this GTID, including it
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
     to_gtid: Option<String>,
-    /// Replay up to the transaction with this GTID, without it
+    /// Replay up to the transaction with this GTID, excluding it
     #[arg(long, value_name = "GTID", help_heading = "Point in time")]
     before_gtid: Option<String>,
-    /// The same, up to this position of the server's binary log
+    /// Replay up to this position of the server's binary logs
     #[arg(long, value_name = "FILE:OFFSET", help_heading = "Point in time")]
     to_position: Option<LogPosition>,
-    /// The same, up to the end of the archive
+    /// Replay up to the end of the archive
     #[arg(long, help_heading = "Point in time")]
     to_end: bool,
 }

@@ -21,12 +21,13 @@ use crate::process::forbid_dumps;
 /// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
 ///
 /// Proves that the keyring on disk opens every encrypted file, backs up exactly these bytes as an age file, makes the
-/// server create a new key, backs up the keyring again, and reads all files once more: each must open with the keyring,
-/// and each must use the new key. No key is removed.
+/// server create a new key, backs up the keyring again, and reads all files once more: the keyring must open each, and
+/// each must use the new key. No key is removed, but MySQL itself removes the older key of binary logs when that is
+/// rotated; the first backup still has it.
 ///
-/// With --certificate the server's certificate is replaced, after the keys or alone: judged, installed, reloaded
-/// without a restart, checked in a handshake from outside, and rolled back if it is not served (as `sealant cert
-/// install`).
+/// With --certificate the server's certificate is replaced, after the keys or alone: it is checked, installed, loaded
+/// without a restart, checked in a handshake from outside, and rolled back if the server does not present it (as
+/// `sealant cert install` does).
 ///
 /// The same command completes an interrupted run. Required privileges: PROCESS, SELECT on
 /// performance_schema.keyring_component_status and keyring_keys, ENCRYPTION_KEY_ADMIN and SESSION_VARIABLES_ADMIN for
@@ -57,13 +58,13 @@ struct Common {
     backup: Backup,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// Path of the server's keyring file here, if it differs from the one the server reports; or the configuration of the
-    /// Vault with its keys
+    /// Path of the server's keyring or key file on this host, if it differs from the path that the server reports; or
+    /// the configuration file of the Vault that holds its keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
     #[arg(long, value_name = "DIR", help = register_help())]
     state_dir: Option<PathBuf>,
-    /// How long to wait until the server has written the re-wrapped keys
+    /// How long to wait until the server has written the re-wrapped keys to its files
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     settle: Duration,
     #[command(flatten)]
@@ -83,20 +84,20 @@ struct Keys {
     /// Rotate the master key of binary and relay logs
     #[arg(long)]
     binlog_key: bool,
-    /// Rotate the key of the redo log, and prove that a redo log file uses the new key
+    /// Rotate the InnoDB master key, as --master-key does, and prove that a redo log file uses the new one
     #[arg(long)]
     redo: bool,
-    /// Rotate the keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait
+    /// Rotate the keys of tables and undo tablespaces themselves; every table is copied, and writes to it wait
     #[arg(long)]
     data_keys: bool,
     /// MariaDB: move every table to the key with this number, which must exist in the key file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     mariadb_key_id: Option<u32>,
-    /// MariaDB with its keys in a Vault: write a new version of the key with this number, and copy every table that uses
-    /// it; --keyring names the option file of hashicorp_key_management
+    /// MariaDB with its keys in a Vault: write a new version of the key with this number, and copy every table that
+    /// uses it; --keyring must name the option file of hashicorp_key_management
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "mariadb_key_id")]
     mariadb_new_version: Option<u32>,
-    /// Replace the server's certificate and its key: --cert, --key, --ca
+    /// Replace the server's certificate and its key with --cert, --key and --ca
     #[arg(long)]
     certificate: bool,
 }
@@ -105,16 +106,16 @@ struct Keys {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Backup of the keyring")]
 struct Backup {
-    /// Write it to this file, which must not exist yet
+    /// Write the backup to this file, which must not exist yet
     #[arg(long, value_name = "FILE")]
     keyring_backup: Option<PathBuf>,
-    /// Encrypt it to this X25519 recipient of age (repeatable)
+    /// Encrypt the backup to this X25519 recipient of age (repeatable)
     #[arg(long, value_name = "AGE1…")]
     recipient: Vec<String>,
-    /// Encrypt it to the recipients in this file, one per line (repeatable)
+    /// Encrypt the backup to the recipients in this file, one per line (repeatable)
     #[arg(long, value_name = "FILE")]
     recipients_file: Vec<PathBuf>,
-    /// Decrypt each backup again with this age identity, as a further proof
+    /// Decrypt each backup again with the age identity in this file, as a further proof
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
 }
@@ -130,7 +131,7 @@ impl Backup {
     }
 }
 
-/// Do it: show the plan, ask, and carry it out
+/// Show the plan, ask for confirmation, and carry it out
 #[derive(Debug, Args)]
 struct Run {
     #[command(flatten)]
@@ -155,7 +156,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "the keys are new, and every proof holds"),
     (Exit::Failed, "it was refused, or could not be finished; run the same command again"),
-    (Exit::Findings, "a file still carries an older key; the report says which"),
+    (Exit::Findings, "a file still uses an older key; the report says which"),
 ];
 
 impl Rotate {

@@ -31,7 +31,7 @@ use crate::process::forbid_dumps;
 /// Send a data directory to another host, encrypted and verified
 ///
 /// The other host runs `sealant receive`, which prints a pairing code. Everything in SOURCE is sent over several TLS
-/// 1.3 connections at once; each chunk is hashed here, and again there before it is written. On the receiver nothing is
+/// 1.3 connections at once. Each chunk is hashed here, and again there before it is written. On the receiver nothing is
 /// moved into place before all of it is verified and on disk. To resume an interrupted transfer, start both sides
 /// again.
 ///
@@ -42,12 +42,12 @@ use crate::process::forbid_dumps;
 ///
 /// With the server's keys, pages of encrypted tablespaces and encrypted logs are decrypted, so that they compress
 /// (MariaDB's binary logs only with --send-mariadb-key), and the receiver encrypts them again to the identical bytes.
-/// In between they are inside TLS, and the receiver needs no keyring.
+/// On the way they are inside TLS, and the receiver needs no keyring.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), override_usage = USAGE)]
 pub(crate) struct Send {
-    /// The directory to send (not with --live), and the destination: the pairing code that `sealant receive` printed;
-    /// or - to read the code from standard input, where other users of this host cannot see it; or, with certificates,
+    /// Directory to send (not with --live), and the destination: the pairing code that `sealant receive` printed; or -
+    /// to read the code from standard input, so that other users of this host cannot see it; or, with certificates,
     /// HOST:PORT
     #[arg(value_names = ["SOURCE", "CODE|HOST:PORT"], num_args = 1..=2, required = true)]
     operands: Vec<OsString>,
@@ -56,38 +56,39 @@ pub(crate) struct Send {
     /// Number of connections that carry data
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
-    /// auto, none, lz4, zstd (as zstd:3) or zstd:LEVEL (1 to 19); auto compresses more the slower the network is
+    /// Compression: auto, none, lz4, zstd (as zstd:3) or zstd:LEVEL (1 to 19); auto compresses more the slower the
+    /// network is
     #[arg(long, value_name = "HOW", default_value = "auto")]
     compress: Compression,
-    /// Maximum bytes per second on the wire, for example 50MiB
+    /// Maximum bytes per second on the network, such as 50MiB
     #[arg(long, value_name = "BYTES", value_parser = value::rate)]
     bwlimit: Option<u64>,
-    /// Send only files whose path matches this pattern, for example 'sakila/*' (repeatable)
+    /// Send only files whose path matches this pattern, such as 'sakila/*' (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = value::pattern)]
     include: Vec<Pattern>,
-    /// Do not send files that match this pattern, nor anything below them (repeatable)
+    /// Do not send files whose path matches this pattern, nor anything below them (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = value::pattern)]
     exclude: Vec<Pattern>,
     /// Resume an interrupted transfer; this is the default if the target holds one
     #[arg(long)]
     resume: bool,
-    /// Cipher of the data connections; default: the fastest one for both hosts
+    /// Cipher of the data connections [default: the fastest one for both hosts]
     #[arg(long, value_name = "CIPHER", value_parser = value::word(SUITES))]
     cipher: Option<Suite>,
     /// Give up if the receiver is silent for this long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     timeout: Duration,
-    /// Show what would be sent, and send nothing
+    /// Show what would be sent; send nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
     #[command(flatten)]
     certificates: Certificates,
     #[command(flatten)]
     keys: KeyStores,
-    /// Also decrypt MariaDB's encrypted binary and relay logs, and lend the receiver key 1 of the key file for that
+    /// Also decrypt MariaDB's encrypted binary and relay logs, and send the receiver key 1 of the key file for that
     ///
-    /// MariaDB derives no separate key for these logs. The key is sent inside TLS and stays in the receiver's memory;
-    /// it opens everything that the server encrypted with it, not only what is sent.
+    /// MariaDB derives no separate key for these logs. The key is sent inside TLS and stays in the receiver's memory.
+    /// It opens everything that the server has encrypted with it, not only what is sent.
     #[arg(long, requires = "mariadb_key_file")]
     send_mariadb_key: bool,
     #[command(flatten)]

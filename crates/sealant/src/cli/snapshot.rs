@@ -20,11 +20,13 @@ use crate::output::render::Render;
 
 /// Take a consistent copy of a running server's data directory, of one instant for all files
 ///
-/// On btrfs the file system takes the copy atomically, and the server keeps running. On XFS, and other file systems
-/// that share extents between files, the server is frozen while every file is cloned: about 36 µs per file and 16 µs
-/// per extent, and never longer than --max-freeze. A separate process resumes the server if this one is killed. On any
-/// other file system, MySQL 8.0.30 and MariaDB 10.8 and newer are copied while they work, if an account is given
-/// (follow). Copying files under locks is not offered: InnoDB keeps writing under every lock.
+/// On btrfs the server is frozen for a moment while the file system takes a snapshot. On XFS, and other file systems
+/// that share extents between files, it is frozen while every file is cloned: about 36 µs per file and 16 µs per
+/// extent. A freeze is never longer than --max-freeze, and a separate process resumes the server if this one is killed.
+/// On ZFS and LVM, a snapshot is taken while the server runs; a write waits for a moment.
+///
+/// On any other file system, MySQL 8.0.30, MariaDB 10.8 and newer are copied while they run, if an account is given
+/// (provider follow). Copying files under locks is not offered: InnoDB keeps writing under every lock.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Snapshot {
@@ -55,7 +57,7 @@ enum Command {
 /// Take a copy and keep it
 ///
 /// The path of the copy is written to standard output. It shares its blocks with the data, so it uses space only as
-/// these change; a copy by follow uses as much space as the data.
+/// these change. A copy by the provider follow uses as much space as the data.
 #[derive(Debug, Args)]
 struct Create {
     #[command(flatten)]
@@ -68,7 +70,7 @@ struct Create {
     render: Render,
 }
 
-/// List the copies of a data directory, and whether a program uses them
+/// List the copies of a data directory, and whether a program is using them
 #[derive(Debug, Args)]
 struct List {
     #[command(flatten)]
@@ -82,17 +84,17 @@ struct List {
 struct Drop {
     #[command(flatten)]
     source: Source,
-    /// Names, as `sealant snapshot list` shows them
+    /// Names of copies, as `sealant snapshot list` shows them
     #[arg(value_name = "NAME", required_unless_present = "stale")]
     names: Vec<String>,
-    /// Drop all copies whose program was killed
+    /// Remove all copies that killed programs have left
     #[arg(long, conflicts_with = "names")]
     stale: bool,
 }
 
 /// Show how a copy would be taken, and how long the server would be frozen
 ///
-/// Changes nothing. Extents are counted by FIEMAP, dirty pages by cachestat (Linux 6.5 or newer; 0 on older ones).
+/// Changes nothing. Extents are counted with FIEMAP, dirty pages with cachestat (Linux 6.5 or newer; 0 on older ones).
 #[derive(Debug, Args)]
 struct Cost {
     #[command(flatten)]

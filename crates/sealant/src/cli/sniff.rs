@@ -17,11 +17,12 @@ use crate::process::ended_by_signals;
 /// Watch the packets of a server's ports, and tell from their bytes which connections are encrypted
 ///
 /// Follows every connection from its first bytes: MySQL's protocols before and after the switch to TLS, replication,
-/// Group Replication, Galera and its state transfers, backup streams; of TLS the version and the cipher suite. Nothing is
-/// sent, nothing on the server is changed, and no content is stored: what is shown are a few bytes of protocol headers.
+/// Group Replication, Galera and its state transfers, and backup streams. Of TLS it shows the version and the cipher
+/// suite. Nothing is sent, and nothing on the server is changed. No content is stored: only a few bytes of protocol
+/// headers are shown.
 ///
-/// Only packets that this host sends or receives are seen, and none of Unix sockets. It needs root or the capability
-/// CAP_NET_RAW; --pcap reads a file that another program captured, and needs neither.
+/// Only packets that this host sends or receives over TCP are seen, not the traffic of Unix sockets. It needs root or
+/// the capability CAP_NET_RAW; --pcap reads a file that another program captured, and needs neither.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Sniff {
@@ -31,13 +32,13 @@ pub(crate) struct Sniff {
     /// Watch this network interface only
     #[arg(long, value_name = "NAME", conflicts_with = "pcap")]
     interface: Option<String>,
-    /// Read the packets of this file: pcap or pcapng
+    /// Read the packets from this file, pcap or pcapng
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Watch this port (repeatable) instead of 3306, 33060, 33061, 33062, 4444, 4567 and 4568; of a file, all are read
+    /// Watch this port (repeatable) [default: 3306, 33060, 33061, 33062, 4444, 4567 and 4568; with --pcap, all ports]
     #[arg(long = "port", value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     ports: Vec<u16>,
-    /// Exit 3 when such traffic is seen
+    /// Exit with 3 if such traffic is seen
     #[arg(long, value_name = "STATE", default_value = "clear", value_parser = fail_on())]
     fail_on: FailOn,
     #[command(flatten)]
@@ -53,9 +54,12 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "all connections that were seen are encrypted, or --fail-on never"),
-    (Exit::Failed, "packets could not be watched, or the file not be read"),
-    (Exit::Findings, "traffic in clear was seen, or unknown traffic with --fail-on unknown"),
-    (Exit::Incomplete, "nothing was seen in clear, but some traffic was not recognised, or there was none to judge"),
+    (Exit::Failed, "packets could not be watched, or the file could not be read"),
+    (Exit::Findings, "traffic in clear text was seen, or unknown traffic with --fail-on unknown"),
+    (
+        Exit::Incomplete,
+        "nothing was seen in clear text, but some traffic was not recognised, or there was none to judge",
+    ),
 ];
 
 /// What is a failure.
@@ -68,9 +72,9 @@ enum FailOn {
 
 fn fail_on() -> impl TypedValueParser<Value = FailOn> {
     value::word(&[
-        ("clear", FailOn::Clear, "Traffic in clear"),
-        ("unknown", FailOn::Unknown, "Traffic in clear, or not recognised"),
-        ("never", FailOn::Never, "Nothing"),
+        ("clear", FailOn::Clear, "Traffic in clear text"),
+        ("unknown", FailOn::Unknown, "Traffic in clear text, or not recognised"),
+        ("never", FailOn::Never, "None"),
     ])
 }
 

@@ -16,13 +16,13 @@ use crate::output::progress::{Quiet, StatusLine};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct Certificates {
-    /// This side's certificate chain, PEM
+    /// This side's certificate and its chain, PEM
     #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca"])]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// This side's private key, PEM
+    /// Private key of this side's certificate, PEM
     #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_ca"])]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Authorities to trust for the other side's certificate, PEM
+    /// CA certificates to trust for the other side's certificate, PEM
     #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
     pub(crate) tls_ca: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Following {
     /// Write events to standard output, one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a JSON report to this file at the end of the transfer
+    /// Also write a JSON report to this file at the end; the schema is in docs/schema
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]

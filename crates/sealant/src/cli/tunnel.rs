@@ -52,13 +52,13 @@ const EXITS: exit::Codes = &[(Exit::Clean, "stopped on request"), (Exit::Failed,
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certificates")]
 struct Files {
-    /// This end's certificate, PEM
+    /// This end's certificate and its chain, PEM
     #[arg(long, value_name = "FILE")]
     tls_cert: PathBuf,
-    /// Its key, PEM
+    /// Private key of this end's certificate, PEM
     #[arg(long, value_name = "FILE")]
     tls_key: PathBuf,
-    /// Authority to trust for the other end's certificate, PEM
+    /// CA certificates to trust for the other end's certificate, PEM
     #[arg(long, value_name = "FILE")]
     tls_ca: PathBuf,
 }
@@ -76,11 +76,11 @@ impl Files {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running")]
 struct Running {
-    /// Threads: one handles about ten thousand new connections or one gigabyte per second, without waking others
-    /// [default: 1 on two cores, else half of the cores]
+    /// Number of threads; one handles about ten thousand new connections or one gigabyte per second [default: half of
+    /// the cores, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Serve metrics, in the text format of Prometheus, on this loopback address
+    /// Serve metrics for Prometheus on this loopback address
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = value::loopback)]
     metrics: Option<SocketAddr>,
 }

@@ -30,11 +30,11 @@ pub(crate) struct Verify {
     /// Data directories, backups or single files
     #[arg(required_unless_present = "manifest", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Check only the list of files that `sealant receive` left, `sealant-manifest`: is every file unchanged? PATH is
-    /// the directory, if it is not the one that contains FILE
+    /// Only check that every file is unchanged since `sealant receive` wrote this list of them, `sealant-manifest`;
+    /// PATH is the directory, if it is not the one that contains FILE
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keyring", "keyring_config", "mariadb_key_file"])]
     manifest: Option<PathBuf>,
-    /// Number of computing threads; default: one per processor
+    /// Number of threads [default: one per processor]
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct Verify {
     /// Write the report to this file instead of standard output
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Also write a page for auditors to this file: what was proven, when, where and by whom
+    /// Also write an HTML report for auditors to this file: what was proven, when, where and by whom
     #[arg(long, value_name = "FILE", conflicts_with = "manifest", help_heading = "Output")]
     html: Option<PathBuf>,
     /// List every file and every finding in the table

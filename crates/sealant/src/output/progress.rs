@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_millis(200);
 /// The option that switches the status line off.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Quiet {
-    /// No status line on stderr
+    /// Show no status line on standard error
     #[arg(long, short)]
     quiet: bool,
 }

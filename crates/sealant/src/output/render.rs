@@ -46,7 +46,7 @@ impl Render {
 /// Accepts the two formats of most verbs.
 fn table_or_json() -> impl TypedValueParser<Value = Format> {
     let table = PossibleValue::new("table").alias("text").help("For people");
-    let json = PossibleValue::new("json").help("For scripts: docs/schema");
+    let json = PossibleValue::new("json").help("For scripts; the schemas are in docs/schema");
     PossibleValuesParser::new([table, json])
         .try_map(|name| if name == "text" { Ok(Format::Table) } else { name.parse::<Format>() })
 }

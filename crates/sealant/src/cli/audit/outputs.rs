@@ -18,53 +18,54 @@ use crate::output::terminal::Terminal;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Outputs {
-    /// Format of the main output: table, json, sarif, junit, csv, markdown, html, prometheus
+    /// Format of the report: table, json, sarif, junit, csv, markdown, html, prometheus
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = any_format)]
     format: Format,
-    /// Write the main output to this file instead of standard output
+    /// Write the report to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write a report as one self-contained HTML file (repeatable, like the next options)
+    /// Also write an HTML report to this file (repeatable, like the next options)
     #[arg(long, value_name = "FILE")]
     html: Vec<PathBuf>,
-    /// Also write JSON
+    /// Also write a JSON report to this file
     #[arg(long, value_name = "FILE")]
     json: Vec<PathBuf>,
-    /// Also write SARIF 2.1.0
+    /// Also write a SARIF 2.1.0 report to this file
     #[arg(long, value_name = "FILE")]
     sarif: Vec<PathBuf>,
-    /// Also write JUnit XML
+    /// Also write a JUnit XML report to this file
     #[arg(long, value_name = "FILE")]
     junit: Vec<PathBuf>,
-    /// Also write CSV
+    /// Also write a CSV report to this file
     #[arg(long, value_name = "FILE")]
     csv: Vec<PathBuf>,
-    /// Also write Markdown
+    /// Also write a Markdown report to this file
     #[arg(long, value_name = "FILE")]
     markdown: Vec<PathBuf>,
-    /// Also write a Prometheus textfile
+    /// Also write metrics to this file, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
     prometheus: Vec<PathBuf>,
-    /// Also write a skeleton of waivers for all failures, without reasons: fill in why each is accepted, by whom and
-    /// until when, delete the others, and pass it with --waivers
+    /// Also write a waiver file to this file, with a draft for every failure: add why each is accepted, by whom and
+    /// until when, delete the others, and pass the file to --waivers
     #[arg(long, value_name = "FILE")]
     write_waivers: Option<PathBuf>,
-    /// Also write a shell script with the fixes, for one server. It sets variables; all else in it is commented out
+    /// Also write a shell script with the fixes for one server; it only sets variables, all other fixes in it are
+    /// commented out
     #[arg(long, value_name = "FILE", conflicts_with = "fleet")]
     write_fixes: Option<PathBuf>,
-    /// Save the facts, to judge them again with --facts or compare them with `audit diff`
+    /// Save the facts to this file, to judge them again with --facts or to compare them with `sealant audit diff`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show all findings in the table, passed ones too
+    /// List all findings in the table, including those that passed
     #[arg(long, short, conflicts_with = "summary")]
     verbose: bool,
-    /// Show only the map, the servers and the totals in the table
+    /// Show only the coverage map, the servers and the totals in the table
     #[arg(long)]
     summary: bool,
     /// Show only failures that are at least this severe in the table: low, medium, high or critical
     #[arg(long, value_name = "SEVERITY", default_value = "info", hide_default_value = true)]
     only: Severity,
-    /// Colour of the table; auto: on a terminal, unless NO_COLOR is set
+    /// When to colour the table
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
     #[command(flatten)]
@@ -73,7 +74,7 @@ pub(crate) struct Outputs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Color {
-    /// On a terminal
+    /// On a terminal, unless NO_COLOR is set
     Auto,
     /// Always
     Always,

@@ -15,38 +15,39 @@ use crate::cli::connect::Address;
 pub(crate) struct Source {
     #[command(flatten)]
     pub(super) address: Address,
-    /// A data or backup directory, without a server: reads bytes only
+    /// Audit this data directory or backup of one, without a server: only its bytes are read
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "socket", "host", "facts", "fleet"])]
     offline: Option<PathBuf>,
-    /// Facts saved with --save, to judge them again
+    /// Judge the facts in this file, which --save has written, instead of a server
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "socket", "host", "fleet"])]
     facts: Option<PathBuf>,
-    /// Many servers, concurrently, in one report (TOML; see the user guide)
+    /// Audit all servers in this file, concurrently, in one report (TOML; see docs/audit.md)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "socket", "host", "save", "baseline"])]
     fleet: Option<PathBuf>,
-    /// Read every page of every file instead of a sample, and decrypt it with the keys found, as `sealant verify` does
+    /// Read every page of every file instead of a sample, and decrypt it with the keys that are found, as `sealant
+    /// verify` does
     #[arg(long)]
     deep: bool,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// A directory with dumps or backups to judge (repeatable)
+    /// Directory with dumps or backups to judge (repeatable)
     #[arg(long, value_name = "DIR")]
     backup: Vec<PathBuf>,
-    /// A copy of MySQL's keyring file: prove that it alone decrypts everything (repeatable)
+    /// Copy of MySQL's keyring file: prove that it alone decrypts everything (repeatable)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "fleet", "no_files"])]
     keyring_copy: Vec<PathBuf>,
-    /// A copy of MariaDB's key file: prove that it alone decrypts everything (repeatable)
+    /// Copy of MariaDB's key file: prove that it alone decrypts everything (repeatable)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "fleet", "no_files"])]
     key_file_copy: Vec<PathBuf>,
-    /// File with the password of the copied key file, if that is encrypted
+    /// File with the password of that copy, if it is encrypted
     #[arg(long, value_name = "FILE", requires = "key_file_copy")]
     key_file_copy_password_file: Option<PathBuf>,
     #[arg(long, value_name = "DIR", conflicts_with_all = ["offline", "facts"], help = register_help())]
     state_dir: Option<PathBuf>,
-    /// A name that clients use for this server; its certificate must contain it (repeatable)
+    /// Host name or address that clients use for this server, which its certificate must contain (repeatable)
     #[arg(long, value_name = "NAME")]
     client_name: Vec<String>,
-    /// A further option file of the server or its clients to judge (repeatable)
+    /// Further option file of the server or its clients to judge (repeatable)
     #[arg(long, value_name = "FILE")]
     option_file: Vec<PathBuf>,
     /// Do not read the server's files
@@ -55,7 +56,7 @@ pub(crate) struct Source {
     /// Do not probe the server's ports
     #[arg(long)]
     no_wire: bool,
-    /// Do not examine the host: disks, process, option files
+    /// Do not examine the host: its disks, the server's process, option files
     #[arg(long)]
     no_host: bool,
 }

@@ -18,14 +18,15 @@ use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Archive the binary logs of the server, so that a restore can replay them to any point in time
 ///
-/// The server sends its log as it does to a replica, decrypted if it is encrypted; it is stored in parts, encrypted to
-/// the recipients of the backups, with signed receipts. The same command resumes at the end of the archive.
+/// Reads the binary logs from the server as a replica does, decrypted if they are encrypted. They are stored in parts,
+/// encrypted to the recipients of the backups, with signed receipts. The same command resumes where the archive ends.
 ///
 /// While the repository cannot be reached, --follow writes the encrypted parts to the state directory, up to
-/// `binlogs.spool_max` (default 1GiB), and stores them afterwards. Beyond that nothing is lost as long as the server
-/// keeps its logs.
+/// `binlogs.spool_max` (default 1GiB), and stores them afterwards. Beyond that limit nothing is lost as long as the
+/// server keeps its logs.
 ///
-/// The account under [server] needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB: BINLOG MONITOR).
+/// The account in the section `server` of the configuration needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB:
+/// BINLOG MONITOR).
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(group = ArgGroup::new("mode").required(true))]
@@ -34,13 +35,14 @@ pub(crate) struct Binlogs {
     command: Option<Command>,
     #[command(flatten)]
     config: Configured,
-    /// Archive what the server has now, and end
+    /// Archive what the server has now, then exit
     #[arg(long, group = "mode")]
     once: bool,
-    /// Go on until a signal ends it; a server or repository that fails is tried again
+    /// Keep archiving until a signal ends it; if the server or the repository fails, try again
     #[arg(long, group = "mode")]
     follow: bool,
-    /// Write to this file how much waits on this host for the repository, for node_exporter's textfile collector
+    /// Also write metrics to this file, for node_exporter's textfile collector: how much waits on this host for the
+    /// repository
     #[arg(long, value_name = "FILE", requires = "follow")]
     prometheus: Option<PathBuf>,
     #[command(flatten)]
@@ -94,7 +96,7 @@ impl Binlogs {
     }
 }
 
-/// Show what is archived, or the transactions near a time: their tables and kinds of changes, never values
+/// Show what is archived, or the transactions near a time: which tables they changed and how, never values
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(SHOW_EXAMPLES, SHOW_EXITS))]
 pub(crate) struct Show {
@@ -103,13 +105,13 @@ pub(crate) struct Show {
     /// List the transactions that were committed near this time, such as 2026-11-26T14:05:00Z
     #[arg(long, value_name = "TIME", value_parser = value::timestamp, requires = "identity")]
     around: Option<Timestamp>,
-    /// How far before and after --around
+    /// How long before and after --around
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time, requires = "around")]
     within: std::time::Duration,
-    /// File of age identities that opens the archive
+    /// File with age identities, one of which decrypts the archive
     #[arg(long, value_name = "FILE", requires = "around")]
     identity: Option<PathBuf>,
-    /// File of the accepted signers; without it, signatures are not judged
+    /// File of the allowed signers; without it, signatures are not verified
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
     #[command(flatten)]

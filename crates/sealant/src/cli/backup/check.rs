@@ -15,15 +15,16 @@ use crate::output::message::{Failure, say};
 
 /// Check that everything the receipts name is present and unchanged
 ///
-/// Without options, reads the receipts, checks their signatures and their chain, and checks that every object exists
-/// with its length. --objects computes SHA-256 of each object, which needs no key: it finds everything that was
-/// flipped, truncated, swapped or forged. --read-data also decrypts and decompresses everything.
+/// Without options, checks that the receipts form an unbroken chain, and that every object exists with its length.
+/// --allowed-signers also verifies the signatures. --objects computes the SHA-256 of each object, which needs no key
+/// and finds every object that was changed, truncated or exchanged. --read-data also decrypts and decompresses
+/// everything.
 ///
-/// With --state, a check also finds that a receipt which an earlier check saw is missing.
+/// With --state, a check also finds that a receipt is missing which an earlier check saw.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Check {
-    /// Number of a backup, or all
+    /// Number of the backup, or all
     #[arg(value_name = "N|all", default_value = "all")]
     backup: Selection,
     #[command(flatten)]
@@ -31,21 +32,21 @@ pub(crate) struct Check {
     /// Compute SHA-256 of every object
     #[arg(long)]
     objects: bool,
-    /// Also decrypt and decompress everything, or this percentage of the packs: with --state, each check resumes where
-    /// the one before ended
+    /// Also decrypt and decompress everything, or only this percentage of the packs, which needs --state: each check
+    /// continues where the one before stopped
     #[arg(long, value_name = "P%", num_args = 0..=1, default_missing_value = "100%", value_parser = value::percent,
         requires = "identity", conflicts_with = "objects")]
     read_data: Option<u8>,
-    /// File of age identities, for --read-data
+    /// File with age identities, one of which decrypts the backup
     #[arg(long, value_name = "FILE", requires = "read_data")]
     identity: Option<PathBuf>,
-    /// File of the accepted signers; without it, signatures are not judged
+    /// File of the allowed signers; without it, signatures are not verified
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// File that remembers between checks the newest receipt, and which packs were read
+    /// File in which each check records the newest receipt and which packs it has read, for the next one
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// End with 4 if signatures were not judged, or if a newer receipt may have been hidden
+    /// Exit with 4 if signatures were not verified, or if a newer receipt may have been hidden
     #[arg(long)]
     require_complete: bool,
     #[command(flatten)]

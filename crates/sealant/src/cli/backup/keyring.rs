@@ -14,7 +14,7 @@ use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 use crate::process::forbid_dumps;
 
-/// Keyrings for backups, which a backup never contains
+/// Check copies of the keyring, which a backup never contains
 #[derive(Debug, Args)]
 pub(crate) struct Keyring {
     #[command(subcommand)]
@@ -26,7 +26,7 @@ enum Command {
     Check(Check),
 }
 
-/// Check, from a manifest alone, whether a copy of the keys opens a backup
+/// Check whether a copy of the keyring opens everything in a backup; only its manifest is read
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 struct Check {
@@ -35,7 +35,7 @@ struct Check {
     backup: BackupSelector,
     #[command(flatten)]
     config: Configured,
-    /// File of age identities that opens the manifest
+    /// File with age identities, one of which decrypts the manifest
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
     #[command(flatten)]

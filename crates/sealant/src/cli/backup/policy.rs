@@ -10,22 +10,23 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// Print the policy of a bucket: who may do what with the repository, and no more
+/// Print a bucket policy that gives each role the access to the repository that it needs, and no more
 ///
-/// A host may put objects, and neither read, list nor delete any. A keeper may prune and extend locks, a checker and a
-/// restorer may read. Nothing is sent to the store: apply the policy with its own tools. A bucket has one policy, so
-/// name all who need it in one call.
+/// A host may put objects; it cannot read, list or delete any. A keeper may prune and extend locks. A checker and a
+/// restorer may read. Nothing is sent to the store: apply the policy with the store's own tools. A bucket has one
+/// policy, so name everyone who needs access in one call.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Policy {
-    /// The repository
+    /// Repository in a bucket
     #[arg(long, value_name = "s3://BUCKET/PREFIX")]
     repository: String,
-    /// Who has which role (repeatable): host, host/NAME (that host's backups only), keeper, checker or restorer. The
-    /// principal is an ARN at AWS, an access key at versitygw, and anything at MinIO, whose policies belong to users
+    /// Give this principal this role (repeatable): host, host/NAME (only that host's backups), keeper, checker or
+    /// restorer. A principal is an ARN at AWS and an access key at versitygw; it has no meaning at MinIO, whose
+    /// policies belong to users
     #[arg(long = "allow", value_name = "ROLE=PRINCIPAL", required = true)]
     allowed: Vec<Allowed>,
-    /// Store for which the policy is written
+    /// Kind of store to write the policy for
     #[arg(long, value_name = "STORE", default_value = "aws", value_parser = value::word(STORES))]
     store: Dialect,
 }

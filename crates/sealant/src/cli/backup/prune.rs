@@ -10,25 +10,26 @@ use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
 
-/// Remove backups that retention does not keep, and data that no backup needs
+/// Remove backups that the retention rules do not keep, and data that no backup needs
 ///
-/// Keeps the newest backups, and the last good one of each of the latest days, weeks, months and years, as the section
-/// `retention` of the configuration says; at least `min_good` good ones, and the newest of each host whatever it is.
-/// Then data that no kept backup needs is removed, if it is older than a week: a running backup needs no lock.
+/// The section `retention` of the configuration says how many backups are kept: the newest ones, and the last good one
+/// of each of the latest days, weeks, months and years. At least `min_good` good ones are kept, and always the newest
+/// of each host. Then data that no kept backup needs is removed, if it is older than `keeper.orphan_days` (default 7),
+/// so that a backup may run meanwhile.
 ///
-/// What is removed is declared first, signed, so that `sealant backup check` can tell it from a loss. Nothing is
-/// removed if a receipt is missing or not signed by an allowed signer, or if a backup since the last prune has less
-/// than half of the data of the one before it. An interrupted prune leaves backups that restore; the next one removes
-/// the rest.
+/// What will be removed is first declared in a signed record, so that `sealant backup check` can tell it from a loss.
+/// Nothing is removed if a receipt is missing or not signed by an allowed signer, or if a backup since the last prune
+/// has less than half of the data of the one before it. After an interrupted prune every backup that is left can be
+/// restored; the next prune removes the rest.
 ///
-/// The configuration can be the host's, or one of a keeper on another machine, with the sections `repository`, `keeper`
-/// and `retention` alone. The host itself then need not have the right to delete.
+/// The configuration can be that of the host, or that of a keeper on another machine, with only the sections
+/// `repository`, `keeper` and `retention`. The host itself then needs no right to delete.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Prune {
     #[command(flatten)]
     config: Configured,
-    /// Only the backups of this host [default: all hosts of the repository]
+    /// Host whose backups to prune [default: all hosts in the repository]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
     /// Prune even if a backup has less than half of the data of the one before it

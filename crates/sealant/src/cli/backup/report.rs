@@ -13,30 +13,30 @@ use crate::exit::{self, Exit};
 use crate::output::file::{self, to_stdout};
 use crate::output::message::{Failure, say};
 
-/// Report how old the newest good backup is, what each one holds, and which were restored
+/// Report how old the newest good backup is, what each backup holds, and which were restored
 ///
 /// Reads the receipts, and checks that every object exists with its length. It needs no key, so it can run on a machine
 /// that can only read the repository. A backup is good if every page of it was proven and nothing of it is missing.
 ///
-/// `sealant restore --record FILE` records restores; with --restores FILE they are in the report.
+/// Restores are part of the report if `sealant restore --record FILE` recorded them and --restores names that file.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Report {
     #[command(flatten)]
     selection: HostSelection,
-    /// File of restores, as recorded by `sealant restore --record`
+    /// File in which `sealant restore --record` has recorded restores
     #[arg(long, value_name = "FILE")]
     restores: Option<PathBuf>,
-    /// File of the accepted signers; without it, signatures are not judged
+    /// File of the allowed signers; without it, signatures are not verified
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// End with 3 if the newest good backup is older than this, such as 26h
+    /// Exit with 3 if the newest good backup is older than this, such as 26h
     #[arg(long, value_name = "TIME", value_parser = value::whole_seconds)]
     max_age: Option<Duration>,
-    /// Write a page with a calendar to this file
+    /// Also write an HTML report with a calendar to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write metrics to this file, for node_exporter's textfile collector
+    /// Also write metrics to this file, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
     prometheus: Option<PathBuf>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ Examples:
   sealant backup report --allowed-signers signers --restores restores.jsonl --html backups.html";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "the repository is whole, and the newest good backup young enough"),
+    (Exit::Clean, "nothing is missing or invalid, and the newest good backup is not older than --max-age"),
     (Exit::Failed, "the repository or the file of restores cannot be read"),
     (
         Exit::Findings,

@@ -18,9 +18,10 @@ use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Make a backup
 ///
-/// If no server is running, its directory is read as it is. For a running server a consistent copy is taken first, and
-/// removed at the end: see `sealant snapshot`. Only pages that changed since the last backup are stored. Every page is
-/// decrypted with the server's key and its checksum checked; damaged pages are stored unchanged, and reported.
+/// Of a running server, a consistent copy is taken first and removed at the end: see `sealant snapshot`. If no server
+/// is running, its directory is read as it is. All files are read, but only pages that changed since the last backup
+/// are stored. Each of these is decrypted with the server's key, and its checksum is checked; damaged pages are stored
+/// unchanged, and reported.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Run {
@@ -29,17 +30,17 @@ pub(crate) struct Run {
     /// Store all pages again, even if an earlier backup has them
     #[arg(long)]
     full: bool,
-    /// Store again what the last backup has in packs that this report of a check (`sealant backup check --json`) lists
-    /// as missing or damaged, if the server still has it
+    /// Store data again whose packs a check found missing or damaged, if the server still has it; REPORT is the output
+    /// of `sealant backup check --json`
     #[arg(long, value_name = "REPORT", conflicts_with = "full")]
     again: Option<PathBuf>,
-    /// How to take the copy of a running server, instead of as the configuration says
+    /// How to take the copy of a running server [default: as the configuration says]
     #[arg(long, value_name = "NAME", value_parser = provider)]
     provider: Option<ProviderChoice>,
-    /// End with 4 if pages could not be proven because their key is not available
+    /// Exit with 4 if pages could not be proven because their key is not available
     #[arg(long)]
     require_complete: bool,
-    /// Show what would be backed up, what not, and how the copy would be taken; store nothing
+    /// Show what would be backed up and what would not, and how the copy would be taken; store nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

@@ -21,16 +21,16 @@ pub(crate) struct Show {
     backup: BackupSelector,
     #[command(flatten)]
     selection: HostSelection,
-    /// List the files, with their lengths, instead
+    /// List the files and their lengths instead
     #[arg(long, group = "contents", requires = "identity")]
     files: bool,
-    /// List what its files need keys for, instead
+    /// List the keys that its encrypted files need instead
     #[arg(long, group = "contents", requires = "identity")]
     keys: bool,
-    /// List in which pack each part of each file is, instead
+    /// List in which pack each part of each file is instead
     #[arg(long, group = "contents", requires = "identity")]
     map: bool,
-    /// File of age identities that opens the manifest, which has these lists
+    /// File with age identities, one of which decrypts the manifest, which has these lists
     #[arg(long, value_name = "FILE", requires = "contents")]
     identity: Option<PathBuf>,
     #[command(flatten)]

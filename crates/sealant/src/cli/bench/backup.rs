@@ -14,33 +14,33 @@ use crate::output::file::check_directory;
 use crate::output::message::Failure;
 use crate::process::current_program;
 
-/// Measure what a backup and a restore cost, against what people use today
+/// Measure what a backup and a restore cost, compared with other tools
 ///
-/// Backs up DIR into an empty repository and restores it, with `sealant backup` and with every peer whose
-/// programs are in PATH: `tar | zstd -1 -T2 | age`, `restic`, and, of a running MariaDB (--server-socket),
-/// `mariadb-backup | openssl enc`. With --before, an older copy of the same directory is backed up first, and
-/// the time and size of the incremental backup that follows are measured, too. What each tool stores is in the
-/// notes, with the memory that Sealant takes.
+/// Backs up DIR into an empty repository and restores it, with `sealant backup` and with every other tool whose
+/// programs are in PATH: `tar | zstd -1 -T2 | age`, `restic` and, for a running MariaDB (--server-socket),
+/// `mariadb-backup | openssl enc`. With --before, an older copy of the same directory is backed up first, and the time
+/// and size of the incremental backup that follows are measured as well. The notes of the report say what each tool
+/// stores, and how much memory Sealant takes.
 ///
-/// The source is read into the page cache before each run; the time ends when the file system was flushed.
-/// After each restore, unmeasured, every tablespace is compared with the source. `sealant` verifies every page
-/// when it stores and when it restores it; the peers verify none.
+/// The source is read into the page cache before each run; the time ends when the file system is flushed. After each
+/// restore, unmeasured, every tablespace is compared with the source. `sealant` verifies every page when it stores it
+/// and when it restores it; the other tools verify none.
 ///
-/// DIR is only read. It has to be still: the directory of a stopped server, or a snapshot. The repositories
-/// need six times as much room as DIR.
+/// DIR is only read. It must not change: the directory of a stopped server, or a snapshot. The repositories and copies
+/// need six times as much space as DIR.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchBackup {
-    /// The data directory
+    /// Data directory to back up
     #[arg(value_name = "DIR")]
     source: PathBuf,
-    /// Directory below which repositories and copies are made and removed; default: the one for temporary files
+    /// Directory below which repositories and copies are made and removed [default: the directory for temporary files]
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
-    /// An older copy of DIR: measure an incremental backup, too
+    /// Older copy of DIR: also measure an incremental backup
     #[arg(long, value_name = "DIR")]
     before: Option<PathBuf>,
-    /// Measure this program alone
+    /// Measure only this program
     #[arg(long)]
     no_peers: bool,
     #[command(flatten)]

@@ -27,39 +27,40 @@ use crate::process::ended_by_signals;
 /// for each cipher and sector size.
 ///
 /// With --on, device-mapper opens volumes on that disk, one after the other, and `fio` runs database loads on them and
-/// on the plain disk, in interleaved rounds: throughput, latencies, busy processors. All data on the disk is lost; it
-/// must be as unused as `sealant luks format` requires. Headers are kept off the disk, so that all ciphers and the
-/// plain disk use the same bytes. Ciphers that cryptsetup refuses are listed with its reason.
+/// on the plain disk, in interleaved rounds. Throughput, latencies and processor use are measured. All data on the disk
+/// is lost; it must be as unused as `sealant luks format` requires. Headers are kept off the disk, so that all ciphers
+/// and the plain disk use the same bytes. Ciphers that cryptsetup refuses are listed with its reason.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchDisk {
-    /// Ciphers: CIPHER:BITS; `2014` for the eight of a well-known comparison, `today` for those in use now
+    /// Ciphers, separated by semicolons, each as CIPHER:BITS; 2014 stands for the eight of a well-known comparison,
+    /// today for those in use now
     #[arg(long, value_name = "SET", value_delimiter = ';', default_value = "2014;today", value_parser = CipherSet::parse_all)]
     sets: Vec<Sets>,
-    /// Sizes of encryption sectors in bytes
+    /// Sizes of encryption sectors in bytes, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [512, 4096], value_parser = value::sector_bytes())]
     sector_bytes: Vec<u32>,
-    /// Also measure on this disk or image; its content is lost; needs root, cryptsetup, fio and device-mapper
+    /// Also measure on this disk or image, whose content is lost; needs root, cryptsetup, fio and device-mapper
     #[arg(long, value_name = "DISK")]
     on: Option<PathBuf>,
-    /// Loads for the disk
+    /// Loads for the disk, separated by commas [default: all]
     #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "on", value_parser = pattern_names())]
     patterns: Vec<String>,
     /// How long `fio` runs each time: seconds, or with s, m or h
     #[arg(long, value_name = "TIME", default_value = "2s", requires = "on", value_parser = value::time)]
     disk_span: Duration,
-    /// Open volumes without work queues
+    /// Open volumes without dm-crypt's work queues
     #[arg(long, requires = "on")]
     no_queues: bool,
-    /// `fio`; default: the one in PATH
+    /// Path of `fio` [default: the one in PATH]
     #[arg(long, value_name = "PROGRAM", requires = "on")]
     fio: Option<OsString>,
-    /// Overwrite data on the disk that no known signature explains, such as leftovers of an earlier measurement
+    /// Overwrite the disk even if it holds data that no known signature explains
     #[arg(long, requires = "on")]
     destroy_unknown_data: bool,
     #[command(flatten)]
     consent: Consent,
-    /// How long each arm of the processor part runs in each round; a number alone is milliseconds
+    /// How long each arm of the processor part runs in each round; a number alone is in milliseconds
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = value::milliseconds(1, 60_000))]
     span: Duration,
     #[command(flatten)]

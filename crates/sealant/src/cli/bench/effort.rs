@@ -11,7 +11,7 @@ use crate::cli::value;
 /// Rounds, or time.
 #[derive(Debug, Args)]
 pub(super) struct Effort {
-    /// Rounds of each experiment; default: until the intervals are narrow
+    /// Number of rounds of each experiment [default: until the intervals are narrow]
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroU32>,
     /// Time for each experiment: seconds, or with s, m or h

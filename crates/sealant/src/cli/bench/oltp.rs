@@ -17,17 +17,17 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
 
-/// Measure what encryption costs transactions: of tables, of all logs, of connections
+/// Measure what encryption of tables, of all logs and of connections costs transactions
 ///
-/// Starts servers of the installed `mariadbd` or `mysqld` below DIR, each with the same rows: one that encrypts
-/// nothing, one with encrypted tables (`tde`), and one that encrypts its redo and binary logs, undo logs and temporary
-/// files, too (`tde+logs`), each with keys of its own. That everything is encrypted as its arm says is checked before.
-/// The server without encryption is also measured over TCP and over TLS 1.3. Servers and data are removed afterwards.
+/// Starts servers of the installed `mariadbd` or `mysqld` below DIR, each with the same rows and with keys of its own:
+/// one that encrypts nothing, one with encrypted tables (`tde`), and one that also encrypts its redo, undo and binary
+/// logs and its temporary files (`tde+logs`). That each encrypts what its name says is checked first. The server
+/// without encryption is also measured over TCP and over TLS 1.3. Servers and data are removed afterwards.
 ///
-/// Clients run the statements of sysbench's scripts. The first experiment has two equal servers: what they differ in is
-/// the resolution of this machine, and smaller differences are not reported as such. After each run the server writes
-/// all changed pages and purges its undo logs, so that it disturbs no other run; the CPU time and the bytes of that are
-/// counted.
+/// Clients run the statements of sysbench's scripts. The first experiment compares two equal servers: their difference
+/// is the resolution of this machine, and smaller differences are not reported as such. After each run the server
+/// writes all changed pages and purges its undo logs, so that this disturbs no other run; its CPU time and its bytes
+/// are counted.
 ///
 /// Only servers that this command starts are loaded; it connects to no other.
 #[derive(Debug, Args)]
@@ -36,44 +36,44 @@ pub(crate) struct BenchOltp {
     /// Directory below which servers and their data are made and removed
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Which installed server to start; default: MariaDB, or MySQL if there is none
+    /// Which installed server to start [default: mariadb, or mysql if there is none]
     #[arg(long, value_name = "NAME", conflicts_with = "mysqld", value_parser = value::word(FAMILIES))]
     server: Option<Programs>,
-    /// The server program to start; default: from PATH or /usr/sbin
+    /// Server program to start [default: from PATH or /usr/sbin]
     #[arg(long, value_name = "PROGRAM")]
     mysqld: Option<PathBuf>,
-    /// An option for all servers, such as --innodb-doublewrite=OFF (repeatable)
+    /// Option for all servers, such as --innodb-doublewrite=OFF (repeatable)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     server_option: Vec<String>,
-    /// Settings to begin with; the options below change single ones
+    /// Settings to begin with, which the options below change
     #[arg(long, value_name = "NAME", default_value = "quick", value_parser = value::word(PRESETS))]
     preset: Preset,
-    /// What to compare, separated by commas; default: everything
+    /// Arms to compare, separated by commas [default: all]
     #[arg(long, value_name = "ARM", value_delimiter = ',', value_parser = arm_names())]
     arms: Vec<String>,
-    /// Script of sysbench whose statements clients run
+    /// Script of sysbench whose statements the clients run [default: that of --preset]
     #[arg(long, value_name = "NAME", value_parser = workload_names())]
     workload: Option<String>,
-    /// Number of tables
+    /// Number of tables [default: that of --preset]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     tables: Option<u32>,
-    /// Rows in each table
+    /// Rows in each table [default: those of --preset]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     rows: Option<u32>,
-    /// Access all rows equally often; otherwise mostly one row in a hundred, as sysbench does
+    /// Access all rows equally often, not mostly one row in a hundred as sysbench does
     #[arg(long)]
     uniform: bool,
-    /// Number of clients
+    /// Number of clients [default: that of --preset]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     threads: Option<u32>,
-    /// Transactions that begin per second, whether or not earlier ones are done; default: each client begins one when
-    /// the last is done
+    /// Transactions that begin per second, whether or not earlier ones are done [default: each client begins one when
+    /// its last one is done]
     #[arg(long, value_name = "N")]
     rate: Option<NonZeroU32>,
-    /// How long each arm runs in each round, with s or ms, up to 60s
+    /// How long each arm runs in each round, in ms or s, up to 60s [default: that of --preset]
     #[arg(long, value_name = "TIME", value_parser = value::short_time)]
     span: Option<Duration>,
-    /// Size of each server's buffer pool
+    /// Size of each server's buffer pool, such as 1GiB [default: that of --preset]
     #[arg(long, value_name = "SIZE", value_parser = value::bytes)]
     buffer_pool: Option<u64>,
     #[command(flatten)]

@@ -19,10 +19,10 @@ use crate::output::render::Render;
 pub(super) struct Output {
     #[command(flatten)]
     render: Render,
-    /// Write every sample to this file, as JSON lines
+    /// Also write every sample to this file, as JSON Lines
     #[arg(long, value_name = "FILE")]
     raw: Option<PathBuf>,
-    /// Write a page with charts to this file
+    /// Also write an HTML report with charts to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]

@@ -12,15 +12,15 @@ use crate::output::message::{Failure, warning};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running server")]
 pub(super) struct ServerOptions {
-    /// Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure
-    /// `mariabackup-socat-tls`
+    /// Unix socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot;
+    /// mariadb-backup of that server is then measured, too
     #[arg(long, short = 'S', value_name = "PATH", conflicts_with = "no_peers")]
     server_socket: Option<PathBuf>,
-    /// The account [default: from --server-defaults, or the name of the user who runs this]
+    /// Account to log in with [default: from --server-defaults, or the name of the current user]
     #[arg(long, short = 'u', value_name = "NAME", requires = "server_socket")]
     server_user: Option<String>,
-    /// The only option file to read for it: the password in the group client, options of the program in the group
-    /// mariabackup
+    /// Read the account and the password only from this option file, group client, and options of mariadb-backup from
+    /// its group mariabackup
     #[arg(long, value_name = "FILE", requires = "server_socket")]
     server_defaults: Option<PathBuf>,
 }

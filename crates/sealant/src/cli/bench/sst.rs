@@ -15,35 +15,36 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::current_program;
 
-/// Measure how long nodes take to join a Galera cluster, with this and other methods
+/// Measure how long nodes take to join a Galera cluster, with this program and other methods
 ///
 /// Starts a node on a copy of DIR, with a client that commits without pause, and lets other nodes join it. Measures the
-/// time from the start of the joining server until it is Synced, and the longest commit on the donor meanwhile; for
-/// this program also how long the donor reports that it was frozen, and what `sealant snapshot estimate` predicted. A
-/// change of membership delays the commits of a cluster with any method. Everything runs on this machine, over
-/// loopback, below the directories of --into, each of which stands for its file system. The donor's page cache is as
-/// the last run left it.
+/// time from the start of the joining server until it is Synced, and the longest commit on the donor meanwhile. For
+/// this program, it also shows how long the donor was frozen and what `sealant snapshot estimate` predicted. A change
+/// of membership delays the commits of a cluster with any method.
+///
+/// Everything runs on this machine, over loopback, below each directory of --into: give one on each file system to
+/// compare. The donor's page cache is as the last run left it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchSst {
-    /// Data directory of a stopped MariaDB; it is copied
+    /// Data directory of a stopped MariaDB server, which is copied
     datadir: PathBuf,
     /// Directories below which clusters are made and removed, separated by commas
     #[arg(long, value_name = "DIR", value_delimiter = ',', required = true)]
     into: Vec<PathBuf>,
-    /// The server
+    /// Server program to start
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/sbin/mariadbd")]
     mariadbd: PathBuf,
-    /// The Galera provider
+    /// Library of the Galera provider
     #[arg(long, value_name = "FILE", default_value = "/usr/lib/galera/libgalera_smm.so")]
     provider: PathBuf,
-    /// Methods, separated by commas
+    /// State transfer methods, separated by commas
     #[arg(long, value_name = "NAME", value_parser = value::word(METHODS), value_delimiter = ',', default_value = "rsync,mariabackup,sealant")]
     methods: Vec<Method>,
-    /// Rounds
+    /// Number of rounds
     #[arg(long, value_name = "N", default_value = "3")]
     rounds: NonZeroU32,
-    /// An option for all servers, such as --innodb-buffer-pool-size=1G (repeatable)
+    /// Option for all servers, such as --innodb-buffer-pool-size=1G (repeatable)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     server_option: Vec<OsString>,
     #[command(flatten)]
@@ -52,7 +53,7 @@ pub(crate) struct BenchSst {
 
 const METHODS: &[Word<Method>] = &[
     ("rsync", Method::Rsync, "Blocks the donor during the copy; in plaintext"),
-    ("mariabackup", Method::Mariabackup, "Through socat with TLS; both sides verified by an authority"),
+    ("mariabackup", Method::Mariabackup, "Through socat with TLS; both sides verify the other's certificate"),
     ("sealant", Method::Sealant, "This program"),
 ];
 

@@ -16,25 +16,25 @@ use crate::process::current_program;
 /// Measure what TLS costs clients: per connection, per query, per byte
 ///
 /// Starts an empty server on the loopback interface, using the installed `mariadbd` or `mysqld`, and removes it
-/// afterwards. A driver that does the minimum connects to it in plaintext; with TLS 1.2 and 1.3 of the server itself,
-/// with certificates of ECDSA P-256, RSA 2048 and RSA 4096, in full and in resumed handshakes; through `ssh -L` and a
-/// pair of stunnels, if these are installed; and through `sealant tunnel`. The command-line client, started for each
-/// connection, shows what scripts pay; sysbench, with --oltp, shows what a busy application pays.
+/// afterwards. A minimal client connects to it in plaintext; with TLS 1.2 and 1.3 of the server itself, with
+/// certificates of ECDSA P-256, RSA 2048 and RSA 4096, in full and in resumed handshakes; through `ssh -L` and a pair
+/// of stunnels, if these are installed; and through `sealant tunnel`. The command-line client, started for each
+/// connection, shows what scripts pay. sysbench, with --oltp, shows what a busy application pays.
 ///
 /// Connections are measured one after the other, then queries on one connection, then large results. A relay in this
 /// program simulates round trips: it delays bytes by half of one in each direction, and a new connection by the time of
-/// TCP's own handshake. Kinds of keys and results are compared without a round trip only: their cost is on the
-/// processor.
+/// TCP's own handshake. Kinds of keys, and sizes of results, are compared without round trips only, since what they
+/// cost is processor time.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchTls {
-    /// The server program to start; default: `mariadbd` or `mysqld`, from PATH or /usr/sbin
+    /// Server program to start [default: `mariadbd` or `mysqld`, from PATH or /usr/sbin]
     #[arg(long, value_name = "PROGRAM")]
     server_program: Option<PathBuf>,
-    /// Round trips to measure at, in milliseconds
+    /// Round-trip times to simulate, in milliseconds, separated by commas
     #[arg(long, value_name = "MS", value_delimiter = ',', default_values_t = [0, 1, 40, 170], value_parser = clap::value_parser!(u16).range(..=2000))]
     round_trips: Vec<u16>,
-    /// Sizes of results to measure, in bytes, or with k, M or G
+    /// Sizes of results to measure, in bytes or with k, M or G, separated by commas
     #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "1k,1M,100M", value_parser = value::decimal_bytes)]
     sizes: Vec<u64>,
     /// Also measure transactions of sysbench (oltp_read_write) with this many clients; sysbench must be installed
@@ -43,10 +43,10 @@ pub(crate) struct BenchTls {
     /// Measure only this program and the server's own TLS
     #[arg(long)]
     no_peers: bool,
-    /// Directory for the server's files; default: the one for temporary files
+    /// Directory for the server's files [default: the directory for temporary files]
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
-    /// How long each arm runs in each round; a number alone is milliseconds
+    /// How long each arm runs in each round; a number alone is in milliseconds
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = value::milliseconds(10, 60_000))]
     span: Duration,
     #[command(flatten)]

@@ -21,12 +21,12 @@ use crate::process::current_program;
 
 /// Measure how fast a directory is copied, compared with usual methods
 ///
-/// Copies DIR into an empty directory with `sealant receive` and `sealant send`, and with every peer whose programs are
-/// in PATH: `cp -r`; `tar` through `socat`, in plaintext and with TLS of OpenSSL; the same through `zstd -1 -T2` and
-/// through `age`; `rsync` to a daemon, with one process, and with four that copy a file each. The listener is already
-/// waiting; the time is from the start of the sender until both sides have ended and the file system was flushed once.
-/// Before each copy the source is read into the page cache and the target is emptied. After it, unmeasured, every byte
-/// is compared; a copy that differs ends the measurement.
+/// Copies DIR into an empty directory with `sealant receive` and `sealant send`, and with every other tool whose
+/// programs are in PATH: `cp -r`; `tar` through `socat`, in plaintext and with TLS of OpenSSL; the same through `zstd
+/// -1 -T2` and through `age`; `rsync` to a daemon, with one process, and with four that copy a file each. The time
+/// starts with the sender, while the receiver is already listening, and ends when both sides have ended and the file
+/// system is flushed. Before each copy the source is read into the page cache and the target is emptied. After it,
+/// unmeasured, every byte is compared; a copy that differs ends the measurement.
 ///
 /// `mariabackup` into `socat` with TLS copies from a running server, so it takes part only if --server-socket names
 /// one. Its copy is only checked to have every tablespace at full length; a server can use it after `mariabackup
@@ -37,36 +37,36 @@ use crate::process::current_program;
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchTransfer {
-    /// The directory to copy
+    /// Directory to copy
     #[arg(value_name = "DIR")]
     source: PathBuf,
-    /// Directory in which copies are made and removed; default: the one for temporary files
+    /// Directory in which copies are made and removed [default: the directory for temporary files]
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
-    /// Rounds; default: until the intervals are narrow
+    /// Number of rounds [default: until the intervals are narrow]
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroU32>,
     /// Time for all rounds: seconds, or with s, m or h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time)]
     budget: Duration,
-    /// Peers, separated by commas; default: those whose programs are installed
+    /// Other tools to compare with, separated by commas [default: those whose programs are installed]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = peer_names(), conflicts_with = "no_peers")]
     peers: Vec<String>,
     /// Measure only this program
     #[arg(long)]
     no_peers: bool,
-    /// Measure peers that use OpenSSL again without the processor's AES instructions (x86-64)
+    /// Measure tools that use OpenSSL a second time without the processor's AES instructions (x86-64)
     #[arg(long)]
     peers_without_aes: bool,
-    /// Over a link with this bandwidth, such as 1Gbit, between two network namespaces; needs root, iproute2, and veth
-    /// and sch_tbf in the kernel. `cp` is left out, since it uses no network
+    /// Copy over a link with this bandwidth, such as 1Gbit, between two network namespaces; needs root, iproute2, and
+    /// veth and sch_tbf in the kernel. `cp` is left out, since it uses no network
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
-    /// Number of connections of `sealant send`; default: as without this option
+    /// Number of connections that carry data [default: as for `sealant send`]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: Option<u16>,
-    /// Compression of `sealant send`; default: as without this option. Several, separated by commas, are compared with each
-    /// other
+    /// Compression of `sealant send`; several, separated by commas, are compared with each other [default: as for
+    /// `sealant send`]
     #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = value::compression)]
     compress: Vec<String>,
     #[command(flatten)]

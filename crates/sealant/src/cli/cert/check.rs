@@ -17,37 +17,37 @@ use crate::output::render::Render;
 
 /// Check certificates: dates, chain, names, and whether the key belongs to it
 ///
-/// Ends with 3 if something is wrong or expires soon. --monitor prints one line and ends as monitoring
-/// plug-ins do: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+/// Exits with 3 if something is wrong or expires soon. --monitor prints one line and exits as monitoring plug-ins do: 0
+/// OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 #[command(group(ArgGroup::new("what").required(true).args(["file", "dir", "endpoint"])))]
 pub(super) struct Check {
-    /// A certificate, PEM
+    /// Certificate to check, PEM
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Every certificate in an authority's directory, each with its key if that exists
+    /// Check every certificate in an authority's directory, each with its key if that exists
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The certificate that a running MySQL or MariaDB server serves
+    /// Check the certificate that a running MySQL or MariaDB server presents
     #[arg(long, value_name = "HOST:PORT|SOCKET")]
     endpoint: Option<Endpoint>,
-    /// The certificate's key, PEM
+    /// Private key of the certificate, PEM
     #[arg(long, value_name = "FILE", requires = "file")]
     key: Option<PathBuf>,
-    /// The authority it must chain to, PEM
+    /// CA certificates that it must chain to, PEM
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     ca: Option<PathBuf>,
-    /// A name or address that it must contain (repeatable) [default: the host of --endpoint]
+    /// Host name or address that the certificate must contain (repeatable) [default: the host of --endpoint]
     #[arg(long, alias = "host", value_name = "NAME", conflicts_with = "dir")]
     client_name: Vec<String>,
-    /// Warn if it expires within this many days
+    /// Warn if a certificate expires within this many days
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     warn: u32,
-    /// Critical if it expires within this many days
+    /// Report as critical if a certificate expires within this many days
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     critical: u32,
-    /// One line, and the exit codes of monitoring plug-ins
+    /// Print one line, and exit with the codes of monitoring plug-ins
     #[arg(long, conflicts_with = "format")]
     monitor: bool,
     #[command(flatten)]

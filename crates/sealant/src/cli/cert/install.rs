@@ -15,33 +15,33 @@ use crate::output::render::Render;
 
 /// Install a certificate into a running MySQL or MariaDB server, and prove that it is served
 ///
-/// Judges the certificate first. Then replaces the files named by the server's option files or command line (ssl_cert,
+/// Checks the certificate first. Then replaces the files that the server's option files or command line name (ssl_cert,
 /// ssl_key, ssl_ca), makes the server read them (ALTER INSTANCE RELOAD TLS, FLUSH NO_WRITE_TO_BINLOG SSL), and checks
-/// with a handshake from outside. If that does not show the new certificate, files and server are restored. Open
-/// connections are not affected. Run it on the server's host, as root or as the server's user.
+/// with a handshake from outside. If that does not show the new certificate, the old files are put back, and the server
+/// reads them again. Open connections are not affected. Run it on the server's host, as root or as the server's user.
 #[derive(Debug, Args)]
 pub(super) struct Install {
     #[command(flatten)]
     server: Server,
-    /// The new certificate, PEM
+    /// New certificate, PEM
     #[arg(long, value_name = "FILE", help_heading = "Certificate")]
     cert: PathBuf,
-    /// Its key, PEM
+    /// Private key of the new certificate, PEM
     #[arg(long, value_name = "FILE", help_heading = "Certificate")]
     key: PathBuf,
-    /// Its authority, PEM
+    /// CA certificates that have issued the new certificate, PEM
     #[arg(long, value_name = "FILE", help_heading = "Certificate")]
     ca: PathBuf,
-    /// A name that the certificate must contain (repeatable)
+    /// Host name or address that the certificate must contain (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Certificate")]
     client_name: Vec<String>,
-    /// Do not change the server's file of authorities
+    /// Do not change the server's file of CA certificates
     #[arg(long, help_heading = "Certificate")]
     keep_ca: bool,
-    /// Keep trusting clients with certificates of the old authorities
+    /// Keep the CA certificates that the server trusts now beside the new ones, so that it still accepts their clients
     #[arg(long, conflicts_with = "keep_ca", help_heading = "Certificate")]
     trust_old_ca: bool,
-    /// Do not judge the certificate first: if the server or the handshake refuses it, it is rolled back
+    /// Do not check the certificate first; if the server refuses it or the handshake fails, it is rolled back
     #[arg(long, help_heading = "Certificate")]
     skip_checks: bool,
     /// Where to check the server from outside [default: its port on this host, or its socket]

@@ -13,7 +13,7 @@ use crate::output::render::Render;
 /// Show the content of certificate files
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// PEM files
+    /// Certificate files, PEM
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::output::render::Render;
 
 /// Compare two reports: of two machines, versions or dates
 ///
-/// A difference is only called one if the 95 % intervals of both have no value in common.
+/// Values are only reported as different if the 95 % intervals of both have no value in common.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(super) struct Compare {

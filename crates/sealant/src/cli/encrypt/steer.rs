@@ -17,7 +17,7 @@ use crate::output::render::Render;
 pub(super) struct Status {
     #[command(flatten)]
     selection: RunSelection,
-    /// Remove the state of runs that have ended, of SERVER or of all
+    /// Remove the state of runs that have ended: of SERVER, or of all
     #[arg(long)]
     forget: bool,
     #[command(flatten)]
@@ -27,10 +27,10 @@ pub(super) struct Status {
 /// The runs that are meant.
 #[derive(Debug, Args)]
 pub(super) struct RunSelection {
-    /// The server of the run, as `sealant encrypt status` shows it; required if there are several
+    /// Server of the run, as `sealant encrypt status` shows it; required if there are several
     #[arg(value_name = "SERVER")]
     server: Option<String>,
-    /// Directory of the runs' state [default: as for `sealant encrypt run`]
+    /// Directory of the run's state [default: as for `sealant encrypt run`]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }

@@ -14,8 +14,9 @@ use crate::output::render::Render;
 
 /// Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups
 ///
-/// Reads both copies of the header, verifies checksums and metadata, and judges the content. Needs no key and derives
-/// none, so a header that demands absurd work costs nothing. Writes nothing. A device in use can be read.
+/// Reads both copies of the header, verifies checksums and metadata, and judges the content. It needs no key and
+/// derives none, so a header that demands an absurdly expensive key derivation does no harm. It writes nothing, and can
+/// read a device that is in use.
 ///
 /// FILE is a disk, a partition, an image, a detached header or a header backup.
 #[derive(Debug, Args)]
@@ -23,16 +24,16 @@ use crate::output::render::Render;
 pub(super) struct Audit {
     /// Device or file that starts with the header
     file: PathBuf,
-    /// Size of the disk that the header is on, in bytes; default: the size of FILE if it is a device
+    /// Size of the disk with the header, in bytes [default: the size of FILE if it is a device]
     #[arg(long, value_name = "N")]
     device_bytes: Option<u64>,
-    /// Physical block size of the disk, in bytes; default: as the system reports it, if FILE is a device
+    /// Physical block size of the disk, in bytes [default: as the system reports it, if FILE is a device]
     #[arg(long, value_name = "N")]
     physical_block_bytes: Option<u32>,
     /// Judge FILE as a header backup of the volume on this device or in this file
     #[arg(long, value_name = "FILE")]
     backup_of: Option<PathBuf>,
-    /// Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never
+    /// Exit with 3 if a finding is at least this severe: info, low, medium, high, critical, or never
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
     #[command(flatten)]

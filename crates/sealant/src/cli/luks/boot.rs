@@ -22,7 +22,7 @@ use crate::output::message::{Failure, say};
 use crate::output::render::Render;
 use crate::process::current_program;
 
-/// Open and mount the volume at every boot, and start the server only with it
+/// Open and mount the volume at every boot, and start the server only if it is mounted
 #[derive(Debug, Args)]
 pub(super) struct Boot {
     #[command(subcommand)]
@@ -46,15 +46,15 @@ impl Boot {
     }
 }
 
-/// Write the lines of crypttab and fstab, and the drop-in of the server's unit
+/// Write the lines of crypttab and fstab, and a drop-in for the server's unit
 ///
-/// Without the key or the disk the host still boots; the server stays down, systemd reports why, and nothing is written
-/// to the mount point, because that directory is immutable. A different existing line for this name or directory is
-/// refused. Running the command again changes nothing.
+/// Without the key or the disk the host still boots. The server then stays down, systemd reports why, and nothing can
+/// be written to the mount point, because that directory is immutable. A different line for this name or directory that
+/// exists already is refused. Running the command again changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(INSTALL_END, INSTALL_EXITS))]
 struct Install {
-    /// Device with the volume
+    /// Device or image with the volume
     device: PathBuf,
     /// Name of the volume in /dev/mapper
     #[arg(long)]
@@ -62,26 +62,26 @@ struct Install {
     /// Mount point: the data directory
     #[arg(long, value_name = "DIR")]
     directory: PathBuf,
-    /// File with the key
+    /// File with the exact bytes of the key
     #[arg(long, value_name = "FILE", required_unless_present = "key_from")]
     key_file: Option<PathBuf>,
-    /// Get the key from `sealant luks key serve`: its arguments, each in a --key-from= of its own
+    /// Get the key from `sealant luks key serve`, with these arguments, each in a --key-from= of its own
     #[arg(long, value_name = "WORD", conflicts_with = "key_file", allow_hyphen_values = true)]
     key_from: Vec<String>,
-    /// The server's unit (repeatable)
+    /// systemd unit of the server, such as mariadb.service (repeatable)
     #[arg(long, value_name = "UNIT", required = true)]
     unit: Vec<String>,
     /// File system of the volume
     #[arg(long, value_name = "KIND", default_value = "ext4", value_parser = value::word(FILE_SYSTEMS))]
     filesystem: FileSystem,
-    /// How long to wait for the volume to appear. With a short limit, a slow boot can leave the server down
+    /// How long to wait at boot for the volume to appear; with a short limit, a slow boot can leave the server down
     #[arg(long, alias = "patience", value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = value::seconds(30, u32::MAX.into()))]
     timeout: Duration,
-    /// For a disk that rotates: keep the work queues
+    /// Keep dm-crypt's work queues, for a disk that rotates
     #[arg(long)]
     rotational: bool,
-    /// Pass TRIM to the disk
+    /// Pass TRIM to the disk; an attacker then sees which blocks are in use
     #[arg(long)]
     allow_discards: bool,
     #[command(flatten)]
@@ -154,18 +154,18 @@ fn confirm_edits(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
     consent.given(&text)
 }
 
-/// Prove that a reboot brings the server back, and report what keeps it down
+/// Prove that a reboot brings the server back, and report what would keep it down
 ///
-/// Runs systemd's own generators on the tables, with a temporary output directory, and examines what they write; proves
-/// the key on the volume; examines the guard of the mount point; and checks the server's unit: systemd may report
-/// "running" without the server.
+/// Runs systemd's own generators on crypttab and fstab, with a temporary output directory, and examines what they
+/// write. Proves the key on the volume. Checks that nothing can be written to the mount point while the volume is not
+/// mounted. Checks the server's unit, because systemd may report "running" without the server.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(CHECK_END, CHECK_EXITS))]
 struct Check {
     /// Name of the volume in /dev/mapper
     #[arg(long)]
     name: String,
-    /// The server's unit (repeatable)
+    /// systemd unit of the server, such as mariadb.service (repeatable)
     #[arg(long, value_name = "UNIT", required = true)]
     unit: Vec<String>,
     #[command(flatten)]
@@ -193,7 +193,7 @@ impl Check {
     }
 }
 
-/// Remove what `boot install` wrote; the volume, its key and the guard of the mount point stay
+/// Remove what `boot install` wrote; the volume, its key and the immutable mount point stay as they are
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(REMOVE_END, REMOVE_EXITS))]
 struct Remove {

@@ -21,17 +21,17 @@ use crate::output::message::{Failure, say};
 /// signature, open in a process, named in fstab or crypttab, read-only, or with data that no known signature explains,
 /// such as a raw tablespace or a volume with a detached header.
 ///
-/// The header is read back and judged; the key is proven to open it and a random key not to; the file system is
-/// created, and looked for inside and outside; and the header is saved. The volume is closed at the end.
+/// The header is read back and judged. The key is proven to open it, and a random key not to. The file system is
+/// created, and is looked for inside and outside of the volume. The header is saved. The volume is closed at the end.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct FormatVolume {
-    /// The disk, partition or image
+    /// Disk, partition or image
     device: PathBuf,
     /// File with the exact bytes of the key
     #[arg(long, value_name = "FILE")]
     key_file: PathBuf,
-    /// Create the key: 64 random bytes in the new file of --key-file
+    /// Create the file of --key-file, with a key of 64 random bytes
     #[arg(long)]
     make_key: bool,
     /// File system to create in the volume
@@ -40,23 +40,23 @@ pub(super) struct FormatVolume {
     /// Directory for the header backup
     #[arg(long, value_name = "DIR", required_unless_present = "no_backup")]
     backups: Option<PathBuf>,
-    /// Save no header
+    /// Do not save the header
     #[arg(long, conflicts_with = "backups")]
     no_backup: bool,
     /// Size of an encryption sector in bytes: 4096, or 512 for a file system with smaller blocks
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = value::sector_bytes())]
     sector_bytes: u32,
-    /// Bits of the volume key: 512 is AES-256 in XTS, 256 is AES-128
+    /// Length of the volume key in bits: 512 is AES-256 in XTS mode, 256 is AES-128
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = value::volume_key_bits())]
     key_bits: u32,
     /// Label of the volume
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
-    /// Derive the key with this many iterations of PBKDF2. For a random key 1000 are enough, and the volume opens at
-    /// once; default: Argon2id as cryptsetup measures it for a passphrase
+    /// Derive the key with this many iterations of PBKDF2; 1000 are enough for a random key, and it then opens the
+    /// volume at once [default: Argon2id, as cryptsetup measures it for a passphrase]
     #[arg(long, value_name = "N", value_parser = iterations())]
     pbkdf2_iterations: Option<u32>,
-    /// Overwrite the disk even if it holds unidentified data
+    /// Overwrite the disk even if it holds data that no known signature explains
     #[arg(long)]
     destroy_unknown_data: bool,
     #[command(flatten)]

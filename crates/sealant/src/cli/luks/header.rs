@@ -14,7 +14,7 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 
-/// Back up a LUKS header, check, restore or repair it, with proof before and undo after
+/// Back up, compare, check, restore or repair a LUKS header
 #[derive(Debug, Args)]
 pub(super) struct Header {
     #[command(subcommand)]
@@ -50,7 +50,7 @@ impl Header {
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(BACKUP_END, BACKUP_EXITS))]
 struct Backup {
-    /// Device or image
+    /// Device or image with the volume
     device: PathBuf,
     /// File to create; `BACKUP.manifest` is written beside it
     backup: PathBuf,
@@ -73,7 +73,7 @@ impl Backup {
     }
 }
 
-/// Show the differences of two headers: of volumes, backups, or one of each
+/// Show the differences between two headers, of volumes or of backups
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", DIFF_EXITS))]
 struct Diff {
@@ -84,7 +84,7 @@ struct Diff {
 }
 
 const DIFF_EXITS: exit::Codes =
-    &[(Exit::Clean, "they say the same"), (Exit::Failed, "one cannot be read"), (Exit::Findings, "they differ")];
+    &[(Exit::Clean, "they are equal"), (Exit::Failed, "one cannot be read"), (Exit::Findings, "they differ")];
 
 impl Diff {
     fn run(&self) -> Result<Exit, Failure> {

@@ -13,7 +13,7 @@ use crate::output::message::Failure;
 /// The option that names a key.
 #[derive(Debug, Args)]
 pub(super) struct KeySource {
-    /// File with the exact bytes of a key that opens the volume; `-` is standard input. Default: a prompt
+    /// File with the exact bytes of a key that opens the volume; `-` is standard input [default: a prompt]
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }

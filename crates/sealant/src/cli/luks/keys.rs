@@ -17,7 +17,7 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 
-/// List, add and rotate the keys of a volume, or hand one out at boot
+/// List, add and rotate the keys of a volume, or provide one at boot
 #[derive(Debug, Args)]
 pub(super) struct Key {
     #[command(subcommand)]
@@ -47,7 +47,7 @@ impl Key {
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", LIST_EXITS))]
 struct List {
-    /// Device or image
+    /// Device or image with the volume
     device: PathBuf,
     /// Show which slot the key in this file opens (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -73,22 +73,22 @@ impl List {
     }
 }
 
-/// Add a key to a volume, and prove that it opens it
+/// Add a key to a volume, and prove that it opens the volume
 ///
-/// The new key comes from a file, exact bytes. A key that already opens the volume is not added again. Older header
-/// backups do not contain the new key: make a new one.
+/// A key that already opens the volume is not added again. Older header backups do not contain the new key: make a new
+/// one.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(ADD_END, ADD_EXITS))]
 struct Add {
-    /// Device or image
+    /// Device or image with the volume
     device: PathBuf,
     #[command(flatten)]
     key: KeySource,
-    /// File with the new key
+    /// File with the exact bytes of the new key
     #[arg(long, value_name = "FILE")]
     new_key_file: PathBuf,
-    /// Derive the key with this many iterations of PBKDF2, for a random key as few as 1000; default: what cryptsetup
-    /// measures for a passphrase
+    /// Derive the key with this many iterations of PBKDF2; 1000 are enough for a random key [default: what cryptsetup
+    /// measures for a passphrase]
     #[arg(long, value_name = "N", value_parser = iterations())]
     pbkdf2_iterations: Option<u32>,
 }

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::output::message::Failure;
 use crate::process::forbid_dumps;
 
-/// The encrypted disk under a data directory: judge and create it, open it, rotate its keys, back up its header
+/// Check, create, open and re-encrypt the encrypted disk below a data directory, and manage its keys and its header
 ///
 /// Reads LUKS1 and LUKS2 headers from their bytes, even damaged ones. Keys are proven by cryptsetup, which receives
 /// them by file descriptor only.

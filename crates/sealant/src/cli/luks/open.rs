@@ -14,24 +14,24 @@ use crate::output::message::{Failure, say};
 
 /// Open a volume, and prove by the kernel's table that it matches its header
 ///
-/// Refuses, before trying any key, a header that demands absurd work or that a re-encryption left when it was
-/// interrupted in its last step. If one copy is damaged, as after a power cut, cryptsetup restores it from the other. A
-/// volume already open under this name is left as it is.
+/// Before any key is tried, a header is refused that demands an absurdly expensive key derivation, or whose
+/// re-encryption was interrupted in its last step. If one copy of the header is damaged, as after a power cut,
+/// cryptsetup restores it from the other. A volume that is already open under this name is left as it is.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(OPEN_END, OPEN_EXITS))]
 pub(super) struct Open {
-    /// Device with the volume
+    /// Device or image with the volume
     device: PathBuf,
     /// Name of the volume in /dev/mapper
     #[arg(long)]
     name: String,
     #[command(flatten)]
     key: KeySource,
-    /// Copy the header to memory, judge the copy, and open with it, so that changes on disk in the meantime have no
-    /// effect. Refuses a header with any serious finding
+    /// Open with a copy of the header in memory, which is judged first, so that changes on disk in the meantime have no
+    /// effect; refuse a header with any serious finding
     #[arg(long)]
     strict: bool,
-    /// Encrypt without work queues, which is faster on disks that do not rotate
+    /// Encrypt without dm-crypt's work queues, which is faster on disks that do not rotate
     #[arg(long)]
     no_queues: bool,
     /// Pass TRIM to the disk; an attacker then sees which blocks are in use
@@ -77,9 +77,9 @@ impl Open {
 
 /// Mount an open volume on a directory to which nothing can be written while it is not mounted
 ///
-/// The directory must be empty. It is given to root, without permissions, and made immutable, so that a server that
-/// starts before the volume is mounted cannot write a single byte there in plaintext, not even as root. The mount table
-/// then proves the mount.
+/// The directory must be empty. It is given to root, without permissions, and made immutable. A server that starts
+/// before the volume is mounted then cannot write a single byte there in plaintext, not even as root. The mount table
+/// proves that the volume is mounted.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(MOUNT_END, MOUNT_EXITS))]
 pub(super) struct Mount {

@@ -17,9 +17,9 @@ use crate::output::render::Render;
 /// Show which paths of a server lie on which disk, what is in plaintext, and how to encrypt it; change nothing
 ///
 /// Asks the running server for every relevant path: data, redo, undo, doublewrite, binary and relay logs, temporary
-/// directories, logs, keyrings, backups; or reads option files if the server is down. Follows each path, and swap, down
-/// to its disks. Then recommends cipher, sector size, key derivation and queues for the disk and the processor, with
-/// reasons, and gives the steps with their commands.
+/// directories, logs, keyrings, backups. For a stopped server, give --option-file or --datadir. Follows each path, and
+/// swap, down to its disks. Then recommends cipher, sector size, key derivation and queues for the disk and the
+/// processor, with reasons, and gives the steps with their commands.
 ///
 /// Writes nothing to any disk: the new disk is only read, as `sealant luks format` reads it before it begins.
 #[derive(Debug, Args)]
@@ -29,22 +29,23 @@ pub(super) struct Plan {
     address: Address,
     #[command(flatten)]
     login: Login,
-    /// Do not ask a server: read its paths from this option file (repeatable; later files take precedence)
+    /// Read the paths from this option file, and ask no server (repeatable; later files take precedence)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "socket", "host"])]
     option_file: Vec<PathBuf>,
-    /// Do not ask a server: this is the data directory
+    /// Examine this data directory, and ask no server
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "socket", "host"])]
     datadir: Option<PathBuf>,
-    /// A directory with backups (repeatable)
+    /// Directory with backups (repeatable)
     #[arg(long, value_name = "DIR")]
     backup: Vec<PathBuf>,
-    /// The new disk to encrypt
+    /// New disk to encrypt
     #[arg(long, value_name = "DEVICE")]
     disk: Option<PathBuf>,
-    /// Name for the volume
+    /// Name of the volume in /dev/mapper
     #[arg(long, default_value = "mysqldata")]
     name: String,
-    /// The server's unit; default: the installed one, or else the usual one of the server that these files belong to
+    /// systemd unit of the server [default: the installed one, or else the usual one of the server that these files
+    /// belong to]
     #[arg(long)]
     unit: Option<String>,
     #[command(flatten)]

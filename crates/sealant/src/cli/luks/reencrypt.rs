@@ -17,37 +17,39 @@ use crate::output::progress::Quiet;
 
 /// Encrypt all data of a volume with a new volume key, even while it is in use
 ///
-/// Needed after a key or header backup leaked: rotating keys does not change the volume key. Before it begins, the
+/// Needed after a key or a header backup leaked: rotating keys does not change the volume key. Before it begins, the
 /// header is judged, the release of cryptsetup is checked for known faults, every key is proven, and the header is
-/// saved. At the end the key is proven again and the new header saved; older backups then open only noise.
+/// saved. At the end the key is proven again and the new header is saved. Older header backups then decrypt the data to
+/// noise.
 ///
-/// cryptsetup keeps one key during this: slots whose keys are not named with --other-key-file are dropped.
+/// cryptsetup keeps one key during this. Keys that --other-key-file names are added again at the end. Slots of other
+/// keys would be lost, which is refused without --drop-other-keys.
 ///
-/// It may be stopped, and power may fail: run it again with --resume and the same keys; a note in DIR records the run.
-/// If then nothing opens the volume although its data is intact (`sealant luks audit` calls it reencrypt-stuck),
-/// `sealant luks header repair` repairs it.
+/// It may be stopped, and power may fail: run it again with --resume and the same keys. A note in the directory of
+/// --backups records the run. If then nothing opens the volume although its data is intact (`sealant luks audit` calls
+/// it reencrypt-stuck), `sealant luks header repair` repairs it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Reencrypt {
-    /// Device with the volume, or an image
+    /// Device or image with the volume
     device: PathBuf,
-    /// File with a key that opens the volume now and afterwards
+    /// File with the exact bytes of a key that opens the volume now and afterwards
     #[arg(long, value_name = "FILE")]
     key_file: PathBuf,
     /// File with another key that must still open the volume afterwards (repeatable)
     #[arg(long, value_name = "FILE")]
     other_key_file: Vec<PathBuf>,
-    /// Drop the slots whose keys are not named
+    /// Drop the slots of keys that are named neither by --key-file nor by --other-key-file
     #[arg(long)]
     drop_other_keys: bool,
-    /// Directory for the old and the new header
+    /// Directory for backups of the old and the new header
     #[arg(long, value_name = "DIR")]
     backups: PathBuf,
     /// Resume an unfinished re-encryption
     #[arg(long)]
     resume: bool,
-    /// Derive the keys with this many iterations of PBKDF2, for random keys as few as 1000; default: what cryptsetup
-    /// measures for a passphrase
+    /// Derive the keys with this many iterations of PBKDF2; 1000 are enough for random keys [default: what cryptsetup
+    /// measures for a passphrase]
     #[arg(long, value_name = "N", value_parser = iterations())]
     pbkdf2_iterations: Option<u32>,
     #[command(flatten)]

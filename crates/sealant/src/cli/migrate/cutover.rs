@@ -14,22 +14,22 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
 
-/// Stop writes at the source, apply and compare the rest, and leave the target ready; `abort` undoes it until then
+/// Stop writes at the source, apply and compare the last changes, and leave the target ready
 ///
-/// Needs SYSTEM_VARIABLES_ADMIN and XA_RECOVER_ADMIN at the source. If it fails before the end, the source is
-/// writable again. The same command resumes after a kill.
+/// Needs SYSTEM_VARIABLES_ADMIN and XA_RECOVER_ADMIN at the source. If it fails before the end, the source is writable
+/// again. After a kill the same command resumes, or `sealant migrate abort` undoes it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Cutover {
     #[command(flatten)]
     scope: Scope,
-    /// How writes to the source are stopped
+    /// How to stop writes to the source
     #[arg(long, value_enum, value_name = "HOW")]
     fence: Fence,
-    /// Give up, and make the source writable again, after this long
+    /// Longest time that writes are stopped; then give up, and make the source writable again
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::seconds(1, 86_400))]
     max_blocked: Duration,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     #[command(flatten)]

@@ -13,9 +13,9 @@ use crate::exit::{self, Exit};
 use crate::output::file::check_writable;
 use crate::output::message::{Failure, say};
 
-/// Save the proof of a migration after its cut-over, and remove its state; the tables stay at both ends
+/// Save the proof of a migration after its cut-over, and remove its state; the tables stay on both servers
 ///
-/// Only the target is contacted. The state there has the only copy of the proof.
+/// Only the target is contacted: its state is the only copy of the proof.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", FINISH_EXITS))]
 pub(crate) struct Finish {
@@ -28,7 +28,7 @@ pub(crate) struct Finish {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Keep {
-    /// Write the proof to this file, as JSON Lines, before the state is removed; `report` shows it too until then
+    /// Write the proof to this file, as JSON Lines, before the state is removed
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
     /// Remove the proof without saving it
@@ -36,16 +36,16 @@ struct Keep {
     discard_proof: bool,
 }
 
-/// Give a migration up: the source is writable as before, and the state at the target is removed
+/// Give up a migration: leave the source writable as before, and remove the state at the target
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", ABORT_EXITS))]
 pub(crate) struct Abort {
     #[command(flatten)]
     scope: Scope,
-    /// Drop the tables of the migration at the target, too
+    /// Also drop the tables of the migration at the target
     #[arg(long)]
     drop_tables: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

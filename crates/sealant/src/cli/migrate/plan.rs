@@ -12,7 +12,8 @@ use crate::output::render::Render;
 
 /// Judge both servers, and show the method, the tables, the grants and what blocks the migration; change nothing
 ///
-/// Reads the catalogues, settings and privileges of both servers in read-only sessions. No row is read.
+/// Reads the catalogues, settings and privileges of both servers in read-only sessions. Of the rows, only JSON columns
+/// are read.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Plan {
@@ -26,7 +27,10 @@ pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "nothing blocks the migration"),
     (Exit::Failed, "a server cannot be reached, or refuses"),
     (Exit::Findings, "a check blocks the migration, or a server could not be verified"),
-    (Exit::Incomplete, "something necessary could not be judged, such as for a missing grant, which is named"),
+    (
+        Exit::Incomplete,
+        "something necessary could not be judged, for example because a grant is missing, which is named",
+    ),
 ];
 
 impl Plan {

@@ -11,20 +11,20 @@ use crate::exit::{self, Exit};
 use crate::output::file::{check_writable, replace, to_stdout};
 use crate::output::message::Failure;
 
-/// Show and keep the proof: what was compared, when, at which position; encryption of each table; how long writes were
-/// blocked
+/// Show the proof of a migration: what was compared, when and at which position, how each table is encrypted, and how
+/// long writes were blocked
 ///
-/// Only the target is contacted: the proof is kept in the state there, which `finish` and `abort` remove. `finish` saves
-/// it before.
+/// Only the target is contacted: the proof is in its state, which `finish` and `abort` remove. `finish` saves the proof
+/// first.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Report {
     #[command(flatten)]
     scope: Scope,
-    /// Write a self-contained HTML report to this file
+    /// Also write an HTML report to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
-    /// Write the proof as JSON Lines to this file: each comparison, and a SHA-256 over all; its schema is in
+    /// Also write the proof to this file, as JSON Lines: each comparison, and a SHA-256 over all; the schema is in
     /// docs/schema
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     proof: Option<PathBuf>,

@@ -15,10 +15,10 @@ const NAMED: usize = 100;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct Reporting {
-    /// For scripts: write events to standard output, one JSON object per line; their schema is in docs/schema
+    /// Write events to standard output, one JSON object per line; the schema is in docs/schema
     #[arg(long)]
     json: bool,
-    /// No status line, and no messages but errors
+    /// Show no status line, and no messages except errors
     #[arg(short, long)]
     quiet: bool,
 }

@@ -14,7 +14,7 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
 
-/// Copy the tables while the source is written to, apply its changes, and compare every row; resumes if interrupted
+/// Copy the tables while the source is in use, apply its changes, and compare every row
 ///
 /// Creates the tables at the target, encrypted. The state is in the schema `_sealant` there, so the same command
 /// resumes after any interruption, of this program or of a server. Nothing is written on this host or to the source.
@@ -26,7 +26,7 @@ pub(crate) struct Run {
     /// How far to go
     #[arg(long, value_name = "GOAL", default_value = "verified", value_parser = value::word(GOALS))]
     until: Until,
-    /// Do not ask before the first change
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct Run {
 const GOALS: &[Word<Until>] = &[
     ("copied", Until::Copied, "Every row is copied, and every change since then applied once"),
     ("verified", Until::Verified, "Every row is compared as well"),
-    ("forever", Until::Forever, "Until SIGINT or SIGTERM ends it: changes are applied and compared all the time"),
+    ("forever", Until::Forever, "Changes are applied and compared until SIGINT or SIGTERM ends it"),
 ];
 
 pub(super) const EXITS: exit::Codes = &[

@@ -18,10 +18,10 @@ pub(crate) struct Scope {
     servers: Servers,
     #[command(flatten)]
     selection: Selection,
-    /// Which tables to encrypt at the target; what is encrypted at the source always is
+    /// Which tables to encrypt at the target; those that are encrypted at the source always are
     #[arg(long, value_name = "WHICH", default_value = "all", value_parser = value::word(ENCRYPT))]
     encrypt: Encrypt,
-    /// The oldest version of TLS for both links
+    /// Oldest version of TLS to allow on both connections
     #[arg(long, value_name = "VERSION", default_value = "1.3", value_parser = value::word(TLS_VERSIONS))]
     #[arg(help_heading = "Connections")]
     min_tls: TlsVersion,
@@ -31,10 +31,10 @@ pub(crate) struct Scope {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tables")]
 struct Selection {
-    /// Only this schema (repeatable) [default: all but the server's own]
+    /// Only the tables of this schema (repeatable) [default: all but the server's own]
     #[arg(long, value_name = "NAME")]
     schema: Vec<String>,
-    /// Leave out the tables whose SCHEMA.TABLE matches, such as 'shop.log_*' (repeatable)
+    /// Leave out tables whose SCHEMA.TABLE matches this pattern, such as 'shop.log_*' (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     exclude: Vec<Pattern>,
 }

@@ -20,10 +20,11 @@ pub(crate) struct Servers {
     source: Source,
     #[command(flatten)]
     target: Target,
-    /// Read connection options and passwords only from this file, groups sealant-source and sealant-target
+    /// Read the connection options and the passwords only from this option file, groups sealant-source and
+    /// sealant-target
     #[arg(long, value_name = "FILE", help_heading = "Connections")]
     defaults_file: Option<PathBuf>,
-    /// Accept certificates of the given CA that do not contain the server's name
+    /// Accept certificates of --source-tls-ca and --target-tls-ca that do not contain the server's name
     #[arg(long, help_heading = "Connections")]
     tls_any_name: bool,
     /// Give up on a server that does not answer for this long
@@ -39,16 +40,16 @@ macro_rules! side {
         #[derive(Debug, Args)]
         #[command(next_help_heading = $heading)]
         struct $name {
-            /// The server, as mysql://USER@HOST:PORT
+            /// Server, as mysql://USER@HOST:PORT; localhost means TCP here
             #[arg(id = $side, long = $side, value_name = "URL", conflicts_with = concat!($side, "_socket"))]
             url: Option<String>,
-            /// The server, by its unix socket
+            /// Unix socket of the server
             #[arg(id = concat!($side, "_socket"), long = concat!($side, "-socket"), value_name = "PATH")]
             socket: Option<PathBuf>,
-            /// Account [default: from the URL, the option file, or the name of the current user]
+            /// Account to log in with [default: from the URL, the option file, or the name of the current user]
             #[arg(id = concat!($side, "_user"), long = concat!($side, "-user"), value_name = "NAME")]
             user: Option<String>,
-            /// Read the password from this file, without a final line break
+            /// Read the password from this file; a line break at its end is ignored
             #[arg(id = concat!($side, "_password_file"), long = concat!($side, "-password-file"), value_name = "FILE")]
             password_file: Option<PathBuf>,
             /// Read the password from this open file descriptor
@@ -58,18 +59,19 @@ macro_rules! side {
             /// CA certificates to trust, PEM; the certificate must contain the server's name
             #[arg(id = concat!($side, "_tls_ca"), long = concat!($side, "-tls-ca"), value_name = "FILE")]
             tls_ca: Option<PathBuf>,
-            /// Accept only the server whose certificate has this SHA-256 (repeatable)
+            /// Accept only a server whose certificate has this SHA-256 fingerprint, as `openssl x509 -fingerprint
+            /// -sha256` prints it (repeatable)
             #[arg(id = concat!($side, "_tls_fingerprint"), long = concat!($side, "-tls-fingerprint"), value_name = "HEX")]
             tls_fingerprint: Vec<Fingerprint>,
             /// Client certificate, PEM
             #[arg(id = concat!($side, "_tls_cert"), long = concat!($side, "-tls-cert"), value_name = "FILE")]
             #[arg(requires = concat!($side, "_tls_key"))]
             tls_cert: Option<PathBuf>,
-            /// Key of the client certificate, PEM
+            /// Private key of the client certificate, PEM
             #[arg(id = concat!($side, "_tls_key"), long = concat!($side, "-tls-key"), value_name = "FILE")]
             #[arg(requires = concat!($side, "_tls_cert"))]
             tls_key: Option<PathBuf>,
-            /// Do not verify the server's certificate: anyone on the network can read and change all rows
+            /// Do not verify the server's certificate: anyone on the network can then read and change all rows
             #[arg(id = concat!("insecure_unverified_", $side), long = concat!("insecure-unverified-", $side))]
             unverified: bool,
         }

@@ -9,7 +9,7 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// Show how far a migration is, also while another process runs it
+/// Show how far a migration is, even while another process runs it
 ///
 /// Only the target is contacted: the state is there.
 #[derive(Debug, Args)]

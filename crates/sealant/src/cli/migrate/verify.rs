@@ -10,7 +10,7 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::ended_by_signals;
 
-/// Compare every row of both servers again, while they change; rows that differ are named
+/// Compare every row of both servers again while they are in use, and name the rows that differ
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Verify {

@@ -16,16 +16,16 @@ use crate::output::message::{Failure, say, warning};
 /// Options for a backup that arrives unprepared.
 #[derive(Debug, Args)]
 pub(super) struct Preparing {
-    /// mariabackup or xtrabackup of the version of the sender's server, for a backup of --provider mariabackup or
-    /// xtrabackup [default: found on the path]. It processes what the sender sent: root runs it as --owner, which must
-    /// not be root
+    /// Program to prepare a backup that --provider mariabackup or xtrabackup has sent: mariabackup or xtrabackup of the
+    /// version of the sender's server [default: the one in PATH]. It processes what the sender sent: root runs it as
+    /// --owner, which must not be root
     #[arg(long, value_name = "PROGRAM")]
     prepare_with: Option<PathBuf>,
-    /// Option file for that program, for a backup of encrypted tables: plugin_load, plugin_dir and the location of the
-    /// keys on this host. No option of the sender that names a library or a file is used
+    /// Option file for that program, if tables in the backup are encrypted: plugin_load, plugin_dir and the location of
+    /// the keys on this host. No option of the sender that names a library or a file is used
     #[arg(long, value_name = "FILE")]
     prepare_options: Option<PathBuf>,
-    /// Leave such a backup unprepared, and end with exit code 3
+    /// Do not prepare such a backup; exit with 3
     #[arg(long, conflicts_with_all = ["prepare_with", "prepare_options"])]
     no_prepare: bool,
 }

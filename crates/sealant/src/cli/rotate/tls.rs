@@ -11,24 +11,24 @@ use crate::output::message::Failure;
 
 /// The certificate that `--certificate` installs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Certificate")]
+#[command(next_help_heading = "With --certificate")]
 pub(super) struct NewCertificate {
-    /// With --certificate: the server's new certificate, PEM, from `sealant cert renew` or any authority
+    /// New certificate, PEM
     #[arg(long, value_name = "FILE", requires = "certificate")]
     cert: Option<PathBuf>,
-    /// With --certificate: its key, PEM
+    /// Private key of the new certificate, PEM
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// With --certificate: its authority, PEM
+    /// CA certificates that have issued the new certificate, PEM
     #[arg(long, value_name = "FILE", requires = "certificate")]
     ca: Option<PathBuf>,
-    /// With --certificate: a name that the certificate must contain (repeatable)
+    /// Host name or address that the certificate must contain (repeatable)
     #[arg(long, value_name = "NAME", requires = "certificate")]
     client_name: Vec<String>,
-    /// With --certificate: keep the server's current trusted authorities beside the new one
+    /// Keep the CA certificates that the server trusts now beside the new ones, so that it still accepts their clients
     #[arg(long, requires = "certificate")]
     trust_old_ca: bool,
-    /// With --certificate: where to check the server from outside [default: its port on this host, or its socket]
+    /// Where to check the server from outside [default: its port on this host, or its socket]
     #[arg(long, value_name = "HOST:PORT|SOCKET", requires = "certificate")]
     outside: Option<Endpoint>,
 }

@@ -20,24 +20,25 @@ use crate::process::{end, ended_by_signals};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running server")]
 pub(crate) struct Live {
-    /// Take a consistent copy of a running server's data directory, send it, and remove it, however this ends
+    /// Take a consistent copy of a running server's data directory, send it, and remove it, even after an error or a
+    /// signal
     #[arg(long, requires = "datadir")]
     pub(crate) live: bool,
-    /// Its data directory, in place of SOURCE
+    /// Data directory of that server, in place of SOURCE
     #[arg(long, value_name = "DIR", requires = "live")]
     datadir: Option<PathBuf>,
     #[command(flatten)]
     server: ServerHint,
-    /// Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file
-    /// system begins there]
+    /// Directory for the copy, on the file system of the data, or for the provider follow on any [default: beside the
+    /// data directory, or in it if its file system begins there]
     #[arg(long, alias = "place", value_name = "DIR")]
     location: Option<PathBuf>,
     #[command(flatten)]
     freezing: Freezing,
-    /// Option file with the account for mariabackup or xtrabackup (--provider mariabackup)
+    /// Option file with the account for mariabackup or xtrabackup, if --provider names one of them
     #[arg(long, value_name = "FILE", requires = "live")]
     backup_defaults: Option<PathBuf>,
-    /// Path of mariabackup or xtrabackup [default: found on the path]
+    /// Path of mariabackup or xtrabackup [default: the one in PATH]
     #[arg(long, value_name = "PROGRAM", requires = "live")]
     backup_program: Option<PathBuf>,
 }

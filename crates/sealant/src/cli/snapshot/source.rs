@@ -20,8 +20,8 @@ pub(crate) struct Source {
     pub(crate) datadir: PathBuf,
     #[command(flatten)]
     pub(crate) server: ServerHint,
-    /// Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file
-    /// system begins there]
+    /// Directory for copies, on the file system of the data, or for the provider follow on any [default: beside the
+    /// data directory, or in it if its file system begins there]
     #[arg(long, alias = "place", value_name = "DIR")]
     pub(crate) location: Option<PathBuf>,
 }
@@ -29,10 +29,10 @@ pub(crate) struct Source {
 /// How to find the server of a data directory.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServerHint {
-    /// Socket of its server [default: the server is found by the files it has locked]
+    /// Unix socket of the server [default: the server is found by the files that it has locked]
     #[arg(long, short = 'S', value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// File with the process id of its server
+    /// File with the process id of the server
     #[arg(long, value_name = "FILE")]
     pub(crate) pid_file: Option<PathBuf>,
 }
@@ -40,28 +40,30 @@ pub(crate) struct ServerHint {
 /// How to copy it.
 #[derive(Debug, Args)]
 pub(crate) struct Freezing {
-    /// Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)
+    /// Maximum freeze of the server, such as 500ms; the providers lvm and zfs are not used if a write would probably
+    /// wait longer
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = value::short_time)]
     pub(crate) max_freeze: Duration,
     #[arg(long, value_name = "HOW", default_value = "auto", help = provider_help())]
     pub(crate) provider: ProviderChoice,
     #[arg(long, short, value_name = "NAME", requires = "socket", help = account_help())]
     pub(crate) user: Option<String>,
-    /// Read the account's password from this file
+    /// Read the password from this file; a line break at its end is ignored
     #[arg(long, value_name = "FILE", requires = "socket")]
     pub(crate) password_file: Option<PathBuf>,
 }
 
 fn provider_help() -> String {
     format!(
-        "{}; auto takes the best method that is safe here, the backup programs only send (sealant send --live)",
+        "How to take the copy: {}; auto takes the best one that is safe here; the backup programs are only for \
+         `sealant send --live`",
         ProviderChoice::names()
     )
 }
 
 fn account_help() -> String {
     format!(
-        "Account on the server at --socket for the provider follow; needs, on {} [default: from the option \
+        "Account to log in with at --socket, for the provider follow; it needs, on {} [default: from the option \
          files, or the name of the current user]",
         ::snapshot::follow::PRIVILEGES
     )
@@ -70,10 +72,13 @@ fn account_help() -> String {
 /// Keys for a copy of an encrypted MySQL that works on.
 #[derive(Debug, Args)]
 pub(crate) struct Keyring {
-    /// Keyring file of MySQL, for the provider follow: it checks encrypted pages and the redo log (repeatable)
+    /// MySQL's keyring: the file of component_keyring_file or of the keyring_file plug-in, or the configuration file of
+    /// a keyring in Vault or on a KMIP server, for the provider follow, which checks encrypted pages and the redo log
+    /// with it (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring: Vec<PathBuf>,
-    /// Configuration of component_keyring_file, which names the keyring file
+    /// Configuration file of MySQL's keyring component: component_keyring_file, component_keyring_vault or
+    /// component_keyring_kmip
     #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
     keyring_config: Option<PathBuf>,
 }

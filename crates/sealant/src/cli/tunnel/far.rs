@@ -13,18 +13,18 @@ use crate::cli::value::{self, Word};
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
 
-/// The end beside the server: accepts near ends that the authority has certified
+/// Run the end beside the server, which accepts near ends that the authority has certified
 #[derive(Debug, Args)]
 pub(super) struct Far {
     /// Listen for near ends here (repeatable, or separated by commas); sockets from systemd, if any, come first
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = tcp_listener)]
     listen: Vec<HostPort>,
-    /// The server: path of its socket, or HOST:PORT; another host only with --server-tls-ca
+    /// Server: path of its socket, or HOST:PORT; another host only with --server-tls-ca
     #[arg(long, value_name = "SOCKET|HOST:PORT")]
     server: ServerAddress,
     #[command(flatten)]
     files: Files,
-    /// Encrypt the connection to the server's port, and trust only this authority's certificates, PEM
+    /// Encrypt the connection to the server's port, and trust only these CA certificates, PEM
     ///
     /// The far end starts TLS with the server when the client's login has arrived, so each connection costs a handshake
     /// between these two, usually a resumed one. Clients see a server without TLS; those that require it do not
@@ -58,8 +58,8 @@ pub(super) struct Far {
     /// Maximum number of connections from near ends
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_links: u32,
-    /// Maximum number of simultaneous handshakes; beyond it, the oldest one that has not started or takes over 2 s is
-    /// closed, or else the new one
+    /// Maximum number of simultaneous handshakes; beyond it, the oldest one that has not started or has taken over 2 s
+    /// is closed, or else the new one
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_handshakes: u32,
     /// Maximum number of simultaneous handshakes from one address
@@ -71,7 +71,7 @@ pub(super) struct Far {
     /// Time limit for connecting to the server
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     connect_timeout: Duration,
-    /// When asked to stop, let sessions continue for this time
+    /// How long open sessions may go on after the tunnel is asked to stop
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time)]
     drain: Duration,
     /// Allow an unencrypted connection to a server on another host, readable on the network

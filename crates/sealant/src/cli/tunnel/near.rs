@@ -12,13 +12,13 @@ use crate::cli::value;
 use crate::exit::Exit;
 use crate::output::message::{Failure, hint, info, warning};
 
-/// The end beside the applications: a socket or port that clients use as if it were the server
+/// Run the end beside the applications: a socket or port that clients use as if it were the server
 #[derive(Debug, Args)]
 pub(super) struct Near {
     /// Listen for applications here (repeatable, or separated by commas); sockets from systemd, if any, come first
     #[arg(long, value_name = "SOCKET|HOST:PORT", value_delimiter = ',', required = true)]
     listen: Vec<Listen>,
-    /// The far end; of several, the first that works is used (repeatable, or separated by commas)
+    /// Far end; of several, the first that works is used (repeatable, or separated by commas)
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = far_end)]
     far: Vec<HostPort>,
     #[command(flatten)]
@@ -40,8 +40,8 @@ pub(super) struct Near {
     /// Maximum number of server connections kept ready for applications
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warm_max: u32,
-    /// Minimum number kept ready, even if no application has connected for long; the server counts those that are
-    /// replaced as aborted
+    /// Minimum number of server connections kept ready, even if no application has connected for long; the server
+    /// counts those that are replaced as aborted
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warm_min: u32,
     /// Maximum age of a ready connection; half of the server's connect_timeout (10 s) is a good value
@@ -53,16 +53,16 @@ pub(super) struct Near {
     /// Maximum number of connections from applications
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_clients: u32,
-    /// Interval of retries of failed far ends
+    /// How often to try a far end again that has failed
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = value::time)]
     health_interval: Duration,
     /// Time limit for an answer of a far end
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     connect_timeout: Duration,
-    /// When asked to stop, let sessions continue for this time
+    /// How long open sessions may go on after the tunnel is asked to stop
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time)]
     drain: Duration,
-    /// Allow a port that other hosts can reach: passwords and data cross the network in clear text up to here
+    /// Allow a port that other hosts can reach: passwords and data then cross the network in clear text up to here
     #[arg(long)]
     insecure_plaintext_listener: bool,
     #[command(flatten)]

@@ -20,11 +20,11 @@ use crate::output::render::Render;
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Check {
-    /// The backup
+    /// Header backup
     backup: PathBuf,
     /// Device or image of the volume
     device: PathBuf,
-    /// Try the key in this file on both, exact bytes; `-` is standard input
+    /// File with the exact bytes of a key to try on both; `-` is standard input
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     #[command(flatten)]
@@ -36,9 +36,9 @@ Example:
   sealant luks header check /safe/data.header /dev/nvme0n1p3";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "current, and what its manifest says if it has one"),
+    (Exit::Clean, "current, and as its manifest says if it has one"),
     (Exit::Failed, "the backup or the volume cannot be read"),
-    (Exit::Findings, "anything else"),
+    (Exit::Findings, "stale, of another volume or volume key, or not what its manifest says"),
 ];
 
 impl Check {

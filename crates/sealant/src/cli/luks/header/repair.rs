@@ -13,24 +13,25 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// Repair a volume whose re-encryption was interrupted at its end, which cryptsetup cannot open or would encrypt twice
+/// Repair a volume whose re-encryption was interrupted at its end, so that cryptsetup cannot open it or would encrypt
+/// it twice
 ///
-/// All data has the new key, but the re-encryption metadata still refers to the old one, whose slots may be gone:
-/// `sealant luks audit` reports `reencrypt-stuck`, or that all data is rewritten. That metadata is removed: the
-/// requirement, the backup segments, their digests and key slots, and the slot of the re-encryption. Before, the given
-/// key must open a copy of the repaired header, and the current header is saved. Afterwards the key must open the
-/// volume; otherwise the saved header is put back.
+/// All data has the new key, but the re-encryption metadata still refers to the old one, whose slots may be gone.
+/// `sealant luks audit` then reports `reencrypt-stuck`, or that all data is rewritten. That metadata is removed: the
+/// requirement, the backup segments with their digests and key slots, and the slot of the re-encryption. Before that,
+/// the given key must open a copy of the repaired header, and the current header is saved. Afterwards the key must open
+/// the volume; otherwise the saved header is put back.
 ///
-/// Refused in every other state: data that is not rewritten yet or lies in several parts, a segment that does not cover
-/// the device, more than one volume key, no slot for it. The volume must not be open.
+/// Every other state is refused: data that is not rewritten yet or lies in several parts, a segment that does not cover
+/// the device, more than one volume key, or no slot for it. The volume must not be open.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Repair {
-    /// Device or image
+    /// Device or image with the volume
     device: PathBuf,
     #[command(flatten)]
     key: KeySource,
-    /// New file for the current header
+    /// New file to save the current header in
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     save: Option<PathBuf>,
     #[command(flatten)]

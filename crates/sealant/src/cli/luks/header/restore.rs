@@ -23,16 +23,17 @@ use crate::output::message::{Failure, say};
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Restore {
-    /// The backup
+    /// Header backup
     backup: PathBuf,
     /// Device or image to write
     device: PathBuf,
     #[command(flatten)]
     key: KeySource,
-    /// New file for the current header; default: a new name beside the backup
+    /// New file to save the current header in [default: a new name beside the backup]
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// The device no longer has a header to compare with. Nothing then proves that the backup is of this volume
+    /// Restore although the device has no header left to compare with; nothing then proves that the backup is of this
+    /// volume
     #[arg(long)]
     header_is_lost: bool,
     #[command(flatten)]

@@ -26,7 +26,7 @@ use crate::output::message::{Failure, say};
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Rotate {
-    /// Device or image
+    /// Device or image with the volume
     device: PathBuf,
     /// File with the current key, which is replaced
     #[arg(long, value_name = "KEY")]
@@ -34,10 +34,10 @@ pub(super) struct Rotate {
     /// Directory for the new header backup; older backups are looked for there, too
     #[arg(long, value_name = "DIR", required_unless_present = "no_backup")]
     backups: Option<PathBuf>,
-    /// Save no header
+    /// Do not save the header
     #[arg(long, conflicts_with = "backups")]
     no_backup: bool,
-    /// Derive the new key with this many iterations of PBKDF2; it is random, so more are no safer
+    /// Derive the new key with this many iterations of PBKDF2; the key is random, so more are no safer
     #[arg(long, value_name = "N", value_parser = iterations(), default_value_t = RANDOM_KEY_ITERATIONS)]
     pbkdf2_iterations: u32,
     #[command(flatten)]

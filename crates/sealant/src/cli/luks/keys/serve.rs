@@ -12,7 +12,7 @@ use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
-/// Write a key to the socket on standard output: from a file on a stick, from HashiCorp Vault or from a command
+/// Write a key to standard output: from a file, such as on a USB stick, from HashiCorp Vault or from a program
 ///
 /// `sealant luks boot install --key-from …` creates the socket and the service that run this when the volume is opened
 /// at boot, so that no key is stored on the disks of this host. It waits for the file, or for its device, as long as
@@ -27,7 +27,7 @@ pub(super) struct Serve {
     /// Device with the file, such as a USB stick; it is mounted read-only
     #[arg(long, alias = "on", value_name = "DEVICE", requires = "file")]
     device: Option<PathBuf>,
-    /// How long to wait for the file, its device, Vault or the command
+    /// How long to wait for the file, its device, Vault or the program
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::seconds(1, 3600))]
     wait: Duration,
 }

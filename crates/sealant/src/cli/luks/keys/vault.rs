@@ -12,19 +12,19 @@ pub(super) struct Vault {
     /// Address of Vault, https://HOST:PORT; http:// only for this machine
     #[arg(long, value_name = "URL", requires_all = ["vault_path", "vault_token_file"])]
     vault_addr: Option<String>,
-    /// The secret in a KV engine of version 2, such as secret/data/mysqldata
+    /// Path of the secret in a KV engine of version 2, such as secret/data/mysqldata
     #[arg(long, value_name = "PATH", requires = "vault_addr")]
     vault_path: Option<String>,
-    /// The field of the secret
+    /// Field of the secret that holds the key
     #[arg(long, value_name = "NAME", default_value = "key", requires = "vault_addr")]
     vault_field: String,
-    /// The field holds the key in base64
+    /// Decode the field from base64
     #[arg(long, requires = "vault_addr")]
     vault_base64: bool,
-    /// File with the token
+    /// File with the token for Vault
     #[arg(long, value_name = "FILE", requires = "vault_addr")]
     vault_token_file: Option<PathBuf>,
-    /// Certificates of the authorities to trust for Vault's certificate; required with https
+    /// CA certificates to trust for Vault's certificate, PEM; required with https
     #[arg(long, value_name = "FILE", requires = "vault_addr")]
     vault_ca: Option<PathBuf>,
 }
