@@ -78,8 +78,8 @@ docs-check: docs ## Fail if a generated document is not up to date
 fuzz-build: $(TOOLS)/bin/cargo-fuzz ## Compile the fuzz targets
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke build
 
-fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Five seconds of fuzzing for every parser of hostile bytes
-	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 5
+fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Three seconds of fuzzing for every parser of hostile bytes
+	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3
 
 bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
 	$(SERVERS) tools mysql97 mariadb1011 fio peers

@@ -14,7 +14,7 @@ use migrate::{
 };
 use support::{Addresses, Kinds, Pair, shop, writers::Writers};
 
-const ROWS: u32 = 20_000;
+const ROWS: u32 = 8_000;
 
 #[test]
 fn rows_are_equal_after_a_migration_under_writes() {
