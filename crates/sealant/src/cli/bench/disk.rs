@@ -45,8 +45,8 @@ pub(crate) struct BenchDisk {
     /// Loads for the disk
     #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "on", value_parser = pattern_names())]
     patterns: Vec<String>,
-    /// How long `fio` runs each time: seconds, or with s, m or h
     #[arg(long, value_name = "TIME", default_value = "2s", requires = "on", value_parser = value::time)]
+    #[arg(help = value::time_help("How long `fio` runs each time"))]
     disk_span: Duration,
     /// Open volumes without work queues
     #[arg(long, requires = "on")]
