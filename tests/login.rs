@@ -77,7 +77,7 @@ fn a_password_is_only_sent_to_a_verified_server() {
     for verb in [&AUDIT[..], &["keys"], &["encrypt", "plan"], &["rotate", "plan", "--master-key"]] {
         let refused = setup.cold(verb, &[]);
         assert_eq!(refused.status.code(), Some(1), "{verb:?}: {}", said(&refused));
-        assert!(said(&refused).contains("nothing shows that whoever answers is the server"), "{}", said(&refused));
+        assert!(said(&refused).contains("the server's identity is not verified"), "{}", said(&refused));
         assert!(said(&refused).contains("log in through the server's socket"), "{}", said(&refused));
     }
     let hex = proposed(&said(&setup.cold(&AUDIT, &[])));
@@ -107,7 +107,7 @@ fn requirements_in_an_option_file_are_met_or_refused() {
     let Some(setup) = Setup::new() else { return };
     let (code, text) = setup.with_options("ssl-verify-server-cert");
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("nothing shows that whoever answers is the server"), "{text}");
+    assert!(text.contains("the server's identity is not verified"), "{text}");
     let (ca, hex) = (setup.ca(), proposed(&text.replace("--tls-ca", "")));
     let (code, text) = setup.with_options(&format!("ssl-ca={ca}"));
     assert_eq!(code, Some(0), "{text}");

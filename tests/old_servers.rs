@@ -345,7 +345,7 @@ fn tls_of_a_5_7_is_too_old_to_provision_from_it_and_to_prove_its_certificate() {
         ["--password-file", &password, "--tls-ca", &ca, "--replication-ca", &ca, "--replication-user", "repl"];
     let (text, code) = said(&[&replica[..], &accounts].concat());
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("server offers no TLS version from 1.2 on"), "{text}");
+    assert!(text.contains("server does not offer TLS 1.2 or newer"), "{text}");
     assert!(
         text.contains("hint: the replication link would be as weak: run the source on a build with OpenSSL"),
         "{text}"

@@ -872,7 +872,7 @@ fn chunks_outside_the_list_are_refused() {
     change(undecodable, &|chunk, _| chunk.segments = segment(1, 5000));
     change("malformed message", &|chunk, _| chunk.segments = segment(u32::MAX, 1));
     change("malformed message", &|chunk, _| chunk.segments = segment(0, 0));
-    // Opened pages under a key that was never sent.
+    // Decrypted pages under a key that was never sent.
     change(undecodable, &|chunk, payload| {
         let described = [&7_u16.to_be_bytes()[..], &[0, 1, 0, 0, 0, 0, 0], payload].concat();
         chunk.codec = Codec::PagesZstd;

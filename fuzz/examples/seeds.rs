@@ -60,8 +60,8 @@ fn write(target: &str, name: &str, bytes: &[u8], control: &[u8]) {
     fs::write(directory.join(name), [bytes, control].concat()).unwrap();
 }
 
-/// The result of the verifier: every page opened.
-fn opened(file: &[u8], keys: &dyn KeySource) -> Vec<u8> {
+/// The result of the verifier: every page decrypted.
+fn decrypted_file(file: &[u8], keys: &dyn KeySource) -> Vec<u8> {
     let mut pages = file.to_vec();
     let options = Options::new(keys);
     let verifier = TablespaceVerifier::begin(file, &options).unwrap();
@@ -80,7 +80,7 @@ fn cut(file: &[u8], pages: &[usize]) -> Vec<u8> {
     cut
 }
 
-/// Gives the pages of an opened tablespace the numbers of their positions.
+/// Gives the pages of a decrypted tablespace the numbers of their positions.
 fn renumbered(mut file: Vec<u8>) -> Vec<u8> {
     let page_bytes = Page0::parse(&file).unwrap().physical_page_bytes as usize;
     for (number, page) in (0..).zip(file.chunks_exact_mut(page_bytes)) {
@@ -89,11 +89,11 @@ fn renumbered(mut file: Vec<u8>) -> Vec<u8> {
     file
 }
 
-/// One page, opened.
+/// One page, decrypted.
 fn inside(name: &str, keys: u8, page: usize) -> Vec<u8> {
     let file = ibd(name);
     let page_bytes = Page0::parse(&file).unwrap().physical_page_bytes as usize;
-    opened(&file, set(keys))[page * page_bytes..(page + 1) * page_bytes].to_vec()
+    decrypted_file(&file, set(keys))[page * page_bytes..(page + 1) * page_bytes].to_vec()
 }
 
 fn page0() {
@@ -135,7 +135,7 @@ fn page() {
 }
 
 fn tablespace() {
-    const SEALED_AGAIN: u8 = 7;
+    const ENCRYPTED_AGAIN: u8 = 7;
     let of_4k = [0, 1, 2, 3, 4];
     for (name, keys, mode, pages) in [
         ("mysql97-4k-encrypted", 0_u8, 0_u8, &of_4k[..]),
@@ -149,8 +149,8 @@ fn tablespace() {
         let file = ibd(name);
         let sums = if name.contains("zlib") || name.contains("compressed") { 0 } else { 2 };
         write("tablespace", name, &cut(&file, pages), &[keys << 4 | 1]);
-        let control = (SEALED_AGAIN & !2) | sums | mode | keys << 4;
-        write("tablespace", &format!("opened-{name}"), &renumbered(cut(&opened(&file, set(keys)), pages)), &[control]);
+        let control = (ENCRYPTED_AGAIN & !2) | sums | mode | keys << 4;
+        write("tablespace", &format!("opened-{name}"), &renumbered(cut(&decrypted_file(&file, set(keys)), pages)), &[control]);
     }
     let mut file = cut(&ibd("mysql97-4k-encrypted"), &of_4k[..4]);
     file[..4096].fill(0);
@@ -161,14 +161,14 @@ fn tablespace() {
 }
 
 fn copies() {
-    const KEY_AND_SEALED: u8 = 0x20 | 0x40 | 0x80;
-    let file = opened(&ibd("mysql97-4k-encrypted"), set(0));
+    const KEY_AND_ENCRYPTED: u8 = 0x20 | 0x40 | 0x80;
+    let file = decrypted_file(&ibd("mysql97-4k-encrypted"), set(0));
     let slots = &file[3 * 4096..6 * 4096];
-    write("doublewrite", "opened-4k", slots, &[KEY_AND_SEALED]);
+    write("doublewrite", "opened-4k", slots, &[KEY_AND_ENCRYPTED]);
     write("doublewrite", "clear-4k-by-trial", slots, &[0x47]);
     let page = inside("mysql97-4k-encrypted-kbs2", 0, 4);
     let slot = [page.as_slice(), &[0; 2048]].concat();
-    write("doublewrite", "opened-kbs2-in-4k", &slot, &[KEY_AND_SEALED | 1 << 3]);
+    write("doublewrite", "opened-kbs2-in-4k", &slot, &[KEY_AND_ENCRYPTED | 1 << 3]);
 }
 
 fn decompress() {
@@ -232,11 +232,11 @@ fn from_checkpoint(log: &[u8]) -> Vec<u8> {
 fn binary_logs() {
     let clear = sample("binlog/mysql97-clear");
     write("binlog_verify", "mysql-clear", &clear[..events_end(&clear, 4000)], &[1]);
-    let sealed = sample("binlog/mysql97-encrypted-7-events");
-    write("binlog_verify", "mysql-encrypted", &sealed, &[0]);
-    let header = MySqlHeader::parse(&sealed).unwrap();
+    let encrypted = sample("binlog/mysql97-encrypted-7-events");
+    write("binlog_verify", "mysql-encrypted", &encrypted, &[0]);
+    let header = MySqlHeader::parse(&encrypted).unwrap();
     let stream = header.unwrap(&set(0).mysql(&header.key_name).unwrap()).unwrap();
-    let mut open = sealed;
+    let mut open = encrypted;
     stream.apply(0, &mut open[512..]).unwrap();
     write("binlog_verify", "opened-mysql", &open, &[4]);
     for (name, keys, mode) in

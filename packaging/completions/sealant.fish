@@ -233,7 +233,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -s u -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l server-defaults -d 'The only option file to read for it: the password in the group client, options of the program in the group mariabackup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l budget -d 'Time for each experiment: seconds, or with ms, s, m, h or d' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
@@ -253,11 +253,11 @@ random-read\t''
 random-write\t''
 mixed\t''
 fsync\t''"
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l disk-span -d 'How long `fio` runs each time: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l disk-span -d 'How long `fio` runs each time: seconds, or with ms, s, m, h or d' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l fio -d '`fio`; default: the one in PATH' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l span -d 'How long each arm of the processor part runs in each round; a number alone is milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l budget -d 'Time for each experiment: seconds, or with ms, s, m, h or d' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
@@ -295,7 +295,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l span -d 'How long each arm runs in each round, with s or ms, up to 60s' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l buffer-pool -d 'Size of each server\'s buffer pool' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l budget -d 'Time for each experiment: seconds, or with ms, s, m, h or d' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
@@ -324,7 +324,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l into -d 'Directory for the server\'s files; default: the one for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l span -d 'How long each arm runs in each round; a number alone is milliseconds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l budget -d 'Time for each experiment: seconds, or with ms, s, m, h or d' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
@@ -334,7 +334,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l into -d 'Directory in which copies are made and removed; default: the one for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l rounds -d 'Rounds; default: until the intervals are narrow' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l budget -d 'Time for all rounds: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l budget -d 'Time for all rounds: seconds, or with ms, s, m, h or d' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l peers -d 'Peers, separated by commas; default: those whose programs are installed' -r -f -a "cp\t''
 tar-socat\t''
 tar-socat-tls\t''
@@ -366,7 +366,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l budget -d 'Time for each experiment: seconds, or with ms, s, m, h or d' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l innochecksum -d '`innochecksum` of MariaDB or MySQL (repeatable); default: the one in PATH, if any' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l inno -d '`inno` of the crate innodb-utils; default: the one in PATH, if any' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l fio -d '`fio`, for --cold; default: the one in PATH, if any' -r

@@ -24,14 +24,14 @@ const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Failure> {
     let directory = tempfile::tempdir()?;
-    let [plain, sealed, key] = ["plain", "sealed", "key"].map(|name| directory.path().join(name));
+    let [plain, encrypted, key] = ["plain", "encrypted", "key"].map(|name| directory.path().join(name));
     let identity = Identity::generate()?;
     let recipient = identity.recipient();
     std::fs::write(&key, identity.to_secret_text())?;
     let bytes: Vec<u8> = (0..FILE_BYTES / 8).flat_map(|at| (at as u64 ^ 0x5eed).to_le_bytes()).collect();
     std::fs::write(&plain, &bytes)?;
-    encrypt(bytes.as_slice(), File::create(&sealed)?, recipient)?;
-    let file = std::fs::read(&sealed)?;
+    encrypt(bytes.as_slice(), File::create(&encrypted)?, recipient)?;
+    let file = std::fs::read(&encrypted)?;
     let null = || File::options().write(true).open("/dev/null");
     let with_age = Command::new("age").arg("--version").stdout(Stdio::null()).status().is_ok();
     let mut rates: [Vec<Rate>; 6] = Default::default();
@@ -40,11 +40,11 @@ fn main() -> Result<(), Failure> {
             rate(|| encrypt(bytes.as_slice(), io::sink(), recipient))?,
             rate(|| decrypt(file.as_slice(), io::sink(), &identity))?,
             rate(|| encrypt(File::open(&plain)?, null()?, recipient))?,
-            rate(|| decrypt(File::open(&sealed)?, null()?, &identity))?,
+            rate(|| decrypt(File::open(&encrypted)?, null()?, &identity))?,
         ];
         if with_age {
             round.push(rate(|| age(&["-r", &recipient.to_string()], &plain))?);
-            round.push(rate(|| age(&["-d", "-i", &key.to_string_lossy()], &sealed))?);
+            round.push(rate(|| age(&["-d", "-i", &key.to_string_lossy()], &encrypted))?);
         }
         rates.iter_mut().zip(round).for_each(|(all, rate)| all.push(rate));
     }

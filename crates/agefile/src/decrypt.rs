@@ -12,7 +12,7 @@ use crate::{
     file_key::{FileKey, PAYLOAD_NONCE_BYTES},
     header::Header,
     identity::Identity,
-    stream::{CHUNK_BYTES, Chunks, SEALED_BYTES, TAG_BYTES},
+    stream::{CHUNK_BYTES, Chunks, ENCRYPTED_BYTES, TAG_BYTES},
 };
 
 /// Enough for most headers; the payload is read in whole chunks.
@@ -27,16 +27,16 @@ const HEADER_BUFFER_BYTES: usize = 4 << 10;
 pub struct Decryptor<R> {
     input: BufReader<R>,
     chunks: Chunks,
-    /// A sealed chunk, and the first byte of the next, which shows that this one is not the last.
-    sealed: Vec<u8>,
+    /// An encrypted chunk, and the first byte of the next, which shows that this one is not the last.
+    encrypted: Vec<u8>,
     filled: usize,
-    opened: Zeroizing<Vec<u8>>,
-    /// How many bytes of `opened` have been returned.
+    decrypted: Zeroizing<Vec<u8>>,
+    /// How many bytes of `decrypted` have been returned.
     consumed: usize,
     next: Next,
 }
 
-/// What follows the chunk in `opened`.
+/// What follows the chunk in `decrypted`.
 #[derive(Clone, Copy)]
 enum Next {
     Chunk,
@@ -45,7 +45,7 @@ enum Next {
 }
 
 impl<R: Read> Decryptor<R> {
-    /// Reads the header, and opens it with the first identity that fits.
+    /// Reads the header, and decrypts it with the first identity that fits.
     ///
     /// # Errors
     /// Any [`Error`] except those of writing.
@@ -65,67 +65,67 @@ impl<R: Read> Decryptor<R> {
         Ok(Self {
             input,
             chunks: Chunks::new(file_key.payload_key(&nonce)?),
-            sealed: vec![0; SEALED_BYTES.saturating_add(1)],
+            encrypted: vec![0; ENCRYPTED_BYTES.saturating_add(1)],
             filled: 0,
             // Never reallocated, so that no copy of its content is left in memory.
-            opened: Zeroizing::new(Vec::with_capacity(CHUNK_BYTES)),
+            decrypted: Zeroizing::new(Vec::with_capacity(CHUNK_BYTES)),
             consumed: 0,
             next: Next::Chunk,
         })
     }
 
-    /// Opens the next chunk, and looks for what follows it.
-    fn open_next(&mut self) -> io::Result<()> {
-        files::fill(&mut self.input, &mut self.sealed, &mut self.filled)?;
-        let (sealed_bytes, chunk) = (self.filled.min(SEALED_BYTES), self.chunks.number());
-        let last = self.filled <= SEALED_BYTES;
-        self.opened.clear();
+    /// Decrypts the next chunk, and looks for what follows it.
+    fn decrypt_next(&mut self) -> io::Result<()> {
+        files::fill(&mut self.input, &mut self.encrypted, &mut self.filled)?;
+        let (encrypted_bytes, chunk) = (self.filled.min(ENCRYPTED_BYTES), self.chunks.number());
+        let last = self.filled <= ENCRYPTED_BYTES;
+        self.decrypted.clear();
         self.consumed = 0;
-        self.next = if sealed_bytes < TAG_BYTES {
+        self.next = if encrypted_bytes < TAG_BYTES {
             Next::Fault { chunk, fault: PayloadFault::Truncated }
-        } else if self.open(last, sealed_bytes) {
+        } else if self.decrypt(last, encrypted_bytes) {
             if last { Next::End } else { Next::Chunk }
-        } else if sealed_bytes == SEALED_BYTES && self.open(!last, sealed_bytes) {
+        } else if encrypted_bytes == ENCRYPTED_BYTES && self.decrypt(!last, encrypted_bytes) {
             // The chunk is authentic and may be read, but chunks after it are missing or were appended.
             let fault = if last { PayloadFault::Truncated } else { PayloadFault::Trailing };
             Next::Fault { chunk: chunk.saturating_add(1), fault }
         } else {
             Next::Fault { chunk, fault: PayloadFault::Damaged }
         };
-        if matches!(self.next, Next::End) && self.opened.is_empty() && chunk > 0 {
+        if matches!(self.next, Next::End) && self.decrypted.is_empty() && chunk > 0 {
             self.next = Next::Fault { chunk, fault: PayloadFault::Empty };
         }
-        self.sealed.copy_within(sealed_bytes..self.filled, 0);
-        self.filled = self.filled.saturating_sub(sealed_bytes);
+        self.encrypted.copy_within(encrypted_bytes..self.filled, 0);
+        self.filled = self.filled.saturating_sub(encrypted_bytes);
         Ok(())
     }
 
-    /// Opens a chunk of `sealed_bytes` bytes; returns false and clears the buffer if it is not authentic.
-    fn open(&mut self, last: bool, sealed_bytes: usize) -> bool {
-        let sealed = self.sealed.get(..sealed_bytes).unwrap_or_default();
-        self.opened.resize(sealed_bytes.saturating_sub(TAG_BYTES), 0);
-        let opened = self.chunks.open(last, sealed, &mut self.opened).is_ok();
-        if !opened {
-            self.opened.zeroize();
+    /// Decrypts a chunk of `encrypted_bytes` bytes; returns false and clears the buffer if it is not authentic.
+    fn decrypt(&mut self, last: bool, encrypted_bytes: usize) -> bool {
+        let encrypted = self.encrypted.get(..encrypted_bytes).unwrap_or_default();
+        self.decrypted.resize(encrypted_bytes.saturating_sub(TAG_BYTES), 0);
+        let is_authentic = self.chunks.decrypt(last, encrypted, &mut self.decrypted).is_ok();
+        if !is_authentic {
+            self.decrypted.zeroize();
         }
-        opened
+        is_authentic
     }
 }
 
 impl<R: Read> BufRead for Decryptor<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.consumed >= self.opened.len() {
+        while self.consumed >= self.decrypted.len() {
             match self.next {
-                Next::Chunk => self.open_next()?,
+                Next::Chunk => self.decrypt_next()?,
                 Next::End => break,
                 Next::Fault { chunk, fault } => return Err(Error::Payload { chunk, fault }.into()),
             }
         }
-        Ok(self.opened.get(self.consumed..).unwrap_or_default())
+        Ok(self.decrypted.get(self.consumed..).unwrap_or_default())
     }
 
     fn consume(&mut self, bytes: usize) {
-        self.consumed = self.consumed.saturating_add(bytes).min(self.opened.len());
+        self.consumed = self.consumed.saturating_add(bytes).min(self.decrypted.len());
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     file_key::{FileKey, PAYLOAD_NONCE_BYTES},
     header,
     recipient::Recipient,
-    stream::{CHUNK_BYTES, Chunks, SEALED_BYTES},
+    stream::{CHUNK_BYTES, Chunks, ENCRYPTED_BYTES},
 };
 
 /// A [`Write`] that encrypts to its output.
@@ -42,7 +42,7 @@ impl<W: Write> Encryptor<W> {
         out.write_all(&begin).map_err(Error::Write)?;
         let chunks = Chunks::new(file_key.payload_key(&nonce)?);
         // Never reallocated, so that no copy of its content is left in memory.
-        Ok(Self { out, chunks, chunk: Zeroizing::new(Vec::with_capacity(SEALED_BYTES)), failed: false })
+        Ok(Self { out, chunks, chunk: Zeroizing::new(Vec::with_capacity(ENCRYPTED_BYTES)), failed: false })
     }
 
     /// Writes the last chunk, flushes, and returns the output.
@@ -50,17 +50,17 @@ impl<W: Write> Encryptor<W> {
     /// # Errors
     /// Those of the output; [`io::ErrorKind::Other`] if an earlier write failed.
     pub fn finish(mut self) -> io::Result<W> {
-        self.seal(true)?;
+        self.encrypt(true)?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    fn seal(&mut self, last: bool) -> io::Result<()> {
+    fn encrypt(&mut self, last: bool) -> io::Result<()> {
         // A failed write may have written a part of the chunk.
         if std::mem::replace(&mut self.failed, true) {
             return Err(io::Error::other("an earlier write to the age file failed"));
         }
-        self.chunks.seal(last, &mut self.chunk).map_err(|_| Error::Crypto)?;
+        self.chunks.encrypt(last, &mut self.chunk).map_err(|_| Error::Crypto)?;
         self.out.write_all(&self.chunk)?;
         self.chunk.clear();
         self.failed = false;
@@ -72,7 +72,7 @@ impl<W: Write> Write for Encryptor<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A full chunk may be the last one until another byte follows.
         if !bytes.is_empty() && (self.failed || self.chunk.len() >= CHUNK_BYTES) {
-            self.seal(false)?;
+            self.encrypt(false)?;
         }
         let room = CHUNK_BYTES.saturating_sub(self.chunk.len());
         let taken = bytes.split_at_checked(room).map_or(bytes, |(taken, _)| taken);

@@ -51,7 +51,7 @@ impl FileKey {
         hmac::verify(&self.mac_key()?, header, mac).map_err(|_| Error::Mac)
     }
 
-    /// The key that seals the chunks.
+    /// The key that encrypts the chunks.
     pub(crate) fn payload_key(&self, nonce: &[u8; PAYLOAD_NONCE_BYTES]) -> Result<LessSafeKey, Error> {
         let key = derive(self.0.as_ref(), nonce, b"payload")?;
         aead(key.as_ref())

@@ -48,14 +48,14 @@ pub fn payload(input: &[u8]) {
     let chunks: Vec<Chunk> = input.chunks_exact(3).take(8).map(Chunk::parse).collect();
     let (Some(file_key), nonce) = (FileKey::from_bytes(&[7; FILE_KEY_BYTES]), [9; PAYLOAD_NONCE_BYTES]) else { return };
     let Ok(key) = file_key.payload_key(&nonce) else { return };
-    let (mut sealer, mut file) = (Chunks::new(key), nonce.to_vec());
+    let (mut encryptor, mut file) = (Chunks::new(key), nonce.to_vec());
     for chunk in &chunks {
-        let mut sealed = vec![b'f'; chunk.bytes];
-        assert!(sealer.seal(chunk.last, &mut sealed).is_ok());
-        if let (true, Some(byte)) = (chunk.damaged, sealed.last_mut()) {
+        let mut encrypted = vec![b'f'; chunk.bytes];
+        assert!(encryptor.encrypt(chunk.last, &mut encrypted).is_ok());
+        if let (true, Some(byte)) = (chunk.damaged, encrypted.last_mut()) {
             *byte ^= 1;
         }
-        file.extend(sealed);
+        file.extend(encrypted);
     }
     let opened = Decryptor::from_file_key(BufReader::new(file.as_slice()), &file_key);
     let Ok(mut decryptor) = opened else { return assert!(opened.is_err()) };

@@ -1,4 +1,4 @@
-//! Chunks of the payload: 64 KiB each except the last, sealed with their number as nonce.
+//! Chunks of the payload: 64 KiB each except the last, encrypted with their number as nonce.
 
 use aws_lc_rs::{
     aead::{Aad, LessSafeKey, Nonce},
@@ -9,10 +9,10 @@ use aws_lc_rs::{
 pub const CHUNK_BYTES: usize = 64 << 10;
 /// Length of a chunk's authentication tag.
 pub(crate) const TAG_BYTES: usize = 16;
-/// Length of a full sealed chunk.
-pub(crate) const SEALED_BYTES: usize = CHUNK_BYTES + TAG_BYTES;
+/// Length of a full encrypted chunk.
+pub(crate) const ENCRYPTED_BYTES: usize = CHUNK_BYTES + TAG_BYTES;
 
-/// Seals or opens chunks in order.
+/// Encrypts or decrypts chunks in order.
 pub(crate) struct Chunks {
     key: LessSafeKey,
     number: u64,
@@ -28,20 +28,20 @@ impl Chunks {
         self.number
     }
 
-    /// Seals the next chunk in place and appends its tag.
-    pub(crate) fn seal(&mut self, last: bool, chunk: &mut Vec<u8>) -> Result<(), Unspecified> {
+    /// Encrypts the next chunk in place and appends its tag.
+    pub(crate) fn encrypt(&mut self, last: bool, chunk: &mut Vec<u8>) -> Result<(), Unspecified> {
         let nonce = self.nonce(last);
         // Counted before anything can fail, so that no number is used twice.
         self.number = self.number.checked_add(1).ok_or(Unspecified)?;
         self.key.seal_in_place_append_tag(nonce, Aad::empty(), chunk)
     }
 
-    /// Opens the next chunk into `opened`, whose length is that of `sealed` without its tag. On an error the content of
-    /// `opened` must be discarded, and the number stays the same.
-    pub(crate) fn open(&mut self, last: bool, sealed: &[u8], opened: &mut [u8]) -> Result<(), Unspecified> {
-        let (text, tag) = sealed.split_at_checked(opened.len()).ok_or(Unspecified)?;
+    /// Decrypts the next chunk into `decrypted`, whose length is that of `encrypted` without its tag. On an error the
+    /// content of `decrypted` must be discarded, and the number stays the same.
+    pub(crate) fn decrypt(&mut self, last: bool, encrypted: &[u8], decrypted: &mut [u8]) -> Result<(), Unspecified> {
+        let (text, tag) = encrypted.split_at_checked(decrypted.len()).ok_or(Unspecified)?;
         let next = self.number.checked_add(1).ok_or(Unspecified)?;
-        self.key.open_separate_gather(self.nonce(last), Aad::empty(), text, tag, opened)?;
+        self.key.open_separate_gather(self.nonce(last), Aad::empty(), text, tag, decrypted)?;
         self.number = next;
         Ok(())
     }

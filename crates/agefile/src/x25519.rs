@@ -37,9 +37,9 @@ impl Stanza {
         let share = public.as_ref().try_into().map_err(|_| Error::Crypto)?;
         let key = wrap_key(&ephemeral, recipient.as_bytes(), &share, recipient).ok_or(Error::Crypto)?;
         let mut body = [0; BODY_BYTES];
-        let (sealed, tag) = body.split_at_mut(FILE_KEY_BYTES);
-        sealed.copy_from_slice(file_key.bytes());
-        let made = aead(key.as_ref())?.seal_in_place_separate_tag(zero_nonce(), Aad::empty(), sealed)?;
+        let (encrypted, tag) = body.split_at_mut(FILE_KEY_BYTES);
+        encrypted.copy_from_slice(file_key.bytes());
+        let made = aead(key.as_ref())?.seal_in_place_separate_tag(zero_nonce(), Aad::empty(), encrypted)?;
         tag.copy_from_slice(made.as_ref());
         Ok(Self { share, body })
     }

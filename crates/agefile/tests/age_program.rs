@@ -91,13 +91,13 @@ fn we_open_files_of_age() {
     let file = directory.path().join("plain");
     for length in LENGTHS {
         fs::write(&file, plain(length)).unwrap();
-        let sealed = age(&args, &file);
+        let encrypted = age(&args, &file);
         for identity in &keys {
-            let (read, end) = decrypt(&sealed, std::slice::from_ref(identity));
+            let (read, end) = decrypt(&encrypted, std::slice::from_ref(identity));
             end.unwrap();
             assert!(read == plain(length), "{length}");
         }
-        let (read, end) = decrypt(&sealed, &[Identity::generate().unwrap()]);
+        let (read, end) = decrypt(&encrypted, &[Identity::generate().unwrap()]);
         assert!(read.is_empty() && matches!(end, Err(Error::NoMatch)));
     }
     let armored = age(&["-a", "-r", &recipients[0]], &file);

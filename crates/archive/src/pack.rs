@@ -8,7 +8,7 @@ mod reader;
 mod writer;
 
 pub use self::{
-    description::{Description, Extent, Opened},
+    description::{DecryptedUnits, Description, Extent},
     reader::{Frame, PackReader},
     writer::{FrameAt, PackWriter, Packer},
 };

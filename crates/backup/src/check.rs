@@ -238,7 +238,7 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
     let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
     let mut reader = PackReader::decrypt(repository.object(object)?, identities).map_err(wrong)?;
     while let Some(frame) = reader.next_frame().map_err(wrong)? {
-        if frame.description.opened.is_none() {
+        if frame.description.decrypted.is_none() {
             frame.check_hash().map_err(wrong)?;
         }
     }

@@ -1,8 +1,8 @@
 //! Backups of data directories, and their restore.
 //!
 //! ```text
-//! still copy -> plan -> [read 1 MiB -> hash pages -> same as last time? map it -> open with the key -> zstd -> frame]
-//!            -> pack -> age -> store  ==>  verify every page -> manifest -> signature -> receipt
+//! snapshot -> plan -> [read 1 MiB -> hash pages -> same as last time? map it -> decrypt -> zstd -> frame]
+//!          -> pack -> age -> store  ==>  verify every page -> manifest -> signature -> receipt
 //! ```
 //!
 //! A backup is a crash-consistent image: the files of one instant, which the server's own recovery opens. Every backup

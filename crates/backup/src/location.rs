@@ -133,9 +133,7 @@ impl Location {
 pub fn bucket_policy(url: &str, dialect: Dialect, allowed: &[Allowed]) -> Result<serde_json::Value, String> {
     match Location::parse(url, BucketOptions::default())? {
         Location::Bucket(settings) => Ok(policy(&settings.address, dialect, allowed)),
-        Location::Directory(_) => {
-            Err("a directory has no policy: who may write it is up to its file system".to_owned())
-        }
+        Location::Directory(_) => Err("a directory has no policy: its file system decides who may write it".to_owned()),
     }
 }
 

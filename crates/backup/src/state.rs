@@ -72,8 +72,8 @@ pub(crate) struct FileState {
     #[serde(default)]
     pub(crate) sound: bool,
     /// Lowest LSN of the pages that its key decrypted; MySQL's doublewrite files may have older copies.
-    #[serde(default)]
-    pub(crate) opened_from: u64,
+    #[serde(default, rename = "opened_from")]
+    pub(crate) decrypted_from: u64,
 }
 
 /// State of one backup.

@@ -173,6 +173,6 @@ mod tests {
         let datadir = DataDir::at(directory.path()).unwrap();
         let settings = Settings { program: Program::MariaBackup, path: None, defaults: None, socket: None };
         let error = Streamed::new(&datadir, settings).unwrap_err();
-        assert!(error.to_string().ends_with("no server runs on it that could be backed up"), "{error}");
+        assert!(error.to_string().ends_with("no server runs on it, so there is nothing to back up"), "{error}");
     }
 }

@@ -82,8 +82,8 @@ pub(crate) fn awaits_first_key(session: &mut Session<'_>, datadir: &Path, store:
 
 /// Result of proving a copy of the keyring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Opened {
-    /// Number of encrypted files, all of which were opened.
+pub struct KeyringProof {
+    /// Number of encrypted files, all of which the keys decrypt.
     pub encrypted_files: u64,
     /// Number of files examined.
     pub files: u64,
@@ -143,7 +143,7 @@ impl KeyStore {
 ///
 /// # Errors
 /// [`Error::Keyring`] if the store cannot be read; [`Error::Unread`] if a file cannot; [`Error::KeyringOpensNotAll`].
-pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
+pub fn prove(datadir: &Path, store: &KeyStore) -> Result<KeyringProof, Error> {
     prove_and_list(datadir, store).map(|(opened, _)| opened)
 }
 
@@ -152,7 +152,7 @@ pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
 ///
 /// # Errors
 /// As [`prove`].
-pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(Opened, Vec<PathBuf>), Error> {
+pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(KeyringProof, Vec<PathBuf>), Error> {
     let keys = store.keys()?;
     let keyring = store.path();
     let mut report = look(datadir, &keys);
@@ -181,7 +181,7 @@ pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(Opened
     let damaged: Vec<PathBuf> = without_key.clone().map(|file| file.path.clone()).collect();
     let counted = without_key.filter(encrypted).count() as u64;
     let encrypted_files = encrypted_files.saturating_sub(counted);
-    Ok((Opened { encrypted_files, files: report.summary.files }, damaged))
+    Ok((KeyringProof { encrypted_files, files: report.summary.files }, damaged))
 }
 
 fn look(datadir: &Path, keys: &Keys) -> Report {

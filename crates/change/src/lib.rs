@@ -22,6 +22,7 @@ mod option_file;
 mod pace;
 pub mod rotate;
 mod run_result;
+mod running_server;
 mod runs;
 mod schema_change_tools;
 mod scratch_schema;
@@ -34,7 +35,7 @@ pub use crate::{
     activity::Activity,
     control::Control,
     error::Error,
-    keyring::{KeyStore, Opened, prove},
+    keyring::{KeyStore, KeyringProof, prove},
     log::StatementLog,
     run_result::RunResult,
     runs::{Request, RunState, Runs},

@@ -64,10 +64,10 @@ impl Throttle {
             let why = match session.connect_to(target, options) {
                 Ok(mut replica) => match lag(&mut replica) {
                     Ok(Some(lag)) => exceeds(lag, max),
-                    Ok(None) => Some("is no replica".to_owned()),
-                    Err(error) => Some(format!("cannot be asked: {error}")),
+                    Ok(None) => Some("is not a replica".to_owned()),
+                    Err(error) => Some(format!("cannot be queried: {error}")),
                 },
-                Err(error) => Some(format!("cannot be asked: {error}")),
+                Err(error) => Some(format!("cannot be queried: {error}")),
             };
             if let Some(why) = why {
                 return Ok(Some(format!("{target} {why}")));
@@ -91,7 +91,7 @@ fn lag(session: &mut Session<'_>) -> Result<Option<Lag>, Error> {
 
 fn exceeds(lag: Lag, max: Duration) -> Option<String> {
     match lag {
-        None => Some("is a replica that does not replicate".to_owned()),
+        None => Some("is a replica, but its replication is stopped".to_owned()),
         Some(seconds) if seconds > max.as_secs() => {
             Some(format!("is {seconds} s behind, more than {} s", max.as_secs()))
         }

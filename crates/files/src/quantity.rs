@@ -8,9 +8,22 @@ const MILLISECONDS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), (
 /// Units of a short time.
 const SHORT: [(&str, u64); 2] = [MILLISECONDS[0], MILLISECONDS[1]];
 
+/// Units of a size, in bytes.
+const BYTES: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("", 1)];
+
+/// The same units by one letter, as servers and other programs accept them.
+const LETTERS: [(&str, u64); 6] =
+    [("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
+
+/// Units of sizes in measurements, which are decimal.
+const DECIMAL_BYTES: [(&str, u64); 4] = [("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)];
+
+/// The units of a time, as messages and help list them.
+pub const TIME_UNITS: &str = "ms, s, m, h or d";
+
 /// Digits followed by one of the units, which are pairs of name and factor; the first unit that ends the text is taken.
 /// `None` for anything else, and if the product overflows.
-pub fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (digits, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
     digits.trim_end().parse::<u64>().ok()?.checked_mul(unit)
 }
@@ -29,7 +42,7 @@ pub fn time(text: &str, bare_ms: u64) -> Result<Duration, String> {
 /// A description of the accepted text.
 pub fn time_with_unit(text: &str) -> Result<Duration, String> {
     let milliseconds = number(text, &MILLISECONDS);
-    milliseconds.map(Duration::from_millis).ok_or_else(|| "a number followed by ms, s, m, h or d".to_owned())
+    milliseconds.map(Duration::from_millis).ok_or_else(|| format!("a number followed by {TIME_UNITS}"))
 }
 
 /// A time with the unit ms or s, greater than 0 and at most `most`.
@@ -40,6 +53,28 @@ pub fn short_time(text: &str, most: Duration) -> Result<Duration, String> {
     let milliseconds = number(text, &SHORT).ok_or("a number followed by ms or s")?;
     let time = Some(Duration::from_millis(milliseconds)).filter(|time| !time.is_zero() && *time <= most);
     time.ok_or_else(|| format!("more than 0, and not more than {}s", most.as_secs()))
+}
+
+/// A size in bytes: a number with the unit KiB, MiB or GiB, or alone.
+///
+/// # Errors
+/// A description of the accepted text.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    number(text, &BYTES).ok_or_else(|| "a number followed by KiB, MiB or GiB, and less than 16 EiB".to_owned())
+}
+
+/// A size as [`bytes`] reads it, or with the unit K, M or G in either case, which means the same.
+///
+/// # Errors
+/// As [`bytes`], which names the preferred units alone.
+pub fn bytes_or_letters(text: &str) -> Result<u64, String> {
+    bytes(text).or_else(|wrong| number(text, &LETTERS).ok_or(wrong))
+}
+
+/// A size of a measurement in bytes: a number with the decimal unit k, M or G, or alone; `None` for anything else.
+#[must_use]
+pub fn decimal_bytes(text: &str) -> Option<u64> {
+    number(text, &DECIMAL_BYTES)
 }
 
 /// A human-readable number of bytes, such as `1.5 GiB`.
@@ -133,6 +168,29 @@ mod tests {
         assert_eq!((time("5ms", 1000), time("2h", 1)), (Ok(Duration::from_millis(5)), Ok(Duration::from_secs(7200))));
         assert_eq!((time("3 m", 1), time("0", 1)), (Ok(Duration::from_secs(180)), Ok(Duration::ZERO)));
         assert!(["", "m", "1w", "-1s", "1.5s", "18446744073709551615"].iter().all(|text| time(text, 1000).is_err()));
+    }
+
+    #[test]
+    fn one_letter_is_a_unit_only_where_the_caller_says_so() {
+        for text in ["0", "1500", "10KiB", "10 MiB", "3GiB"] {
+            assert_eq!(bytes(text), bytes_or_letters(text), "{text}");
+        }
+        assert_eq!((bytes("0"), bytes("10 MiB"), bytes("3GiB")), (Ok(0), Ok(10 << 20), Ok(3 << 30)));
+        for (text, expected) in [("1K", 1 << 10), ("1k", 1 << 10), ("2 M", 2 << 20), ("2m", 2 << 20), ("3G", 3 << 30)] {
+            assert!(bytes(text).is_err(), "{text}");
+            assert_eq!(bytes_or_letters(text), Ok(expected), "{text}");
+        }
+        for text in ["", "K", "KiB", "-1", "1.5G", "1kib", "1KB", "1T", "16777216T", "18446744073709551615KiB"] {
+            assert!(bytes(text).is_err(), "{text}");
+            assert_eq!(bytes(text), bytes_or_letters(text), "{text}");
+        }
+        assert!(bytes_or_letters("18446744073709551615G").is_err());
+    }
+
+    #[test]
+    fn sizes_of_measurements_are_decimal() {
+        assert_eq!(["1k", "2M", "3G", "4", "0"].map(decimal_bytes), [1000, 2_000_000, 3_000_000_000, 4, 0].map(Some));
+        assert_eq!(["", "k", "1K", "1m", "1g", "1KiB", "1MiB"].map(decimal_bytes), [None; 7]);
     }
 
     #[test]

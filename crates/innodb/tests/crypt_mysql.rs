@@ -37,12 +37,12 @@ fn every_page_of_every_sample_seals_to_the_same_bytes() {
         let mut together = Vec::new();
         for (number, page) in opened.chunks_mut(page_bytes).enumerate().filter(|(_, page)| is_encrypted(page)) {
             let original = &bytes[number * page_bytes..][..page_bytes];
-            let sealed = cipher.decrypt(page).unwrap();
+            let encryption = cipher.decrypt(page).unwrap();
             assert_ne!(page, original);
             let mut again = page.to_vec();
-            cipher.encrypt(&mut again, sealed).unwrap();
+            cipher.encrypt(&mut again, encryption).unwrap();
             assert_eq!(again, original, "{name} page {number}");
-            together.push(DecryptedPage { page, encryption: sealed });
+            together.push(DecryptedPage { page, encryption });
             pages += 1;
         }
         key.encryptor().unwrap().encrypt(&mut together).unwrap();
@@ -97,10 +97,10 @@ fn reference_open(key: &[u8; 32], iv: [u8; 16], data: &mut [u8]) {
         for block in data.chunks_exact_mut(16) {
             let mut one = aes::Block::default();
             one.0.copy_from_slice(block);
-            let sealed = one.0;
+            let encryption = one.0;
             cipher.decrypt_block(&mut one);
             block.iter_mut().zip(one.0.iter().zip(last)).for_each(|(to, (byte, chained))| *to = byte ^ chained);
-            last = sealed;
+            last = encryption;
         }
     };
     let length = data.len();
@@ -160,8 +160,8 @@ proptest! {
         let mut opened = page.clone();
         match cipher.decrypt(&mut opened) {
             Err(_) => prop_assert_eq!(opened, page),
-            Ok(sealed) => {
-                cipher.encrypt(&mut opened, sealed).unwrap();
+            Ok(encryption) => {
+                cipher.encrypt(&mut opened, encryption).unwrap();
                 prop_assert_eq!(opened, page);
             }
         }

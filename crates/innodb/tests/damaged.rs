@@ -65,7 +65,7 @@ fn clear_extent_descriptors_are_exempt_only_in_mariadb() {
 }
 
 #[test]
-fn sealed_free_pages_of_an_import_belong_to_no_other_tablespace() {
+fn encrypted_free_pages_of_an_import_belong_to_no_other_tablespace() {
     let mut bytes = encrypted();
     let at = bytes.len();
     bytes.extend_from_within(4 * PAGE..5 * PAGE);
@@ -258,10 +258,10 @@ fn a_random_page_of_an_encrypted_table_of_mariadb_is_not_encrypted() {
         let (page_bytes, _) = some_pages(&bytes);
         let before = scan_all(&bytes).counts;
         let random: Vec<u8> = encrypted()[4 * PAGE + 38..5 * PAGE].iter().rev().copied().collect();
-        let sealed = (1..bytes.len() / page_bytes)
+        let encrypted = (1..bytes.len() / page_bytes)
             .find(|page| scan_all(&with_one_page(&bytes, *page, page_bytes)).counts.encrypted == 1)
             .expect("an encrypted page");
-        let page = sealed * page_bytes;
+        let page = encrypted * page_bytes;
         bytes[page..page + page_bytes].copy_from_slice(&[random.as_slice(), &random].concat()[..page_bytes]);
         let after = scan_all(&bytes).counts;
         assert_eq!((after.encrypted, after.unrecognised), (before.encrypted - 1, before.unrecognised + 1), "{name}");

@@ -300,7 +300,7 @@ mod parallel_doublewrite {
     impl TablespaceLookup for Encrypted {
         fn owner(&self, space: SpaceId) -> Option<Owner> {
             let encrypted = self.0.contains(&space.0);
-            Some(Owner { page_bytes: PAGE, encrypted, key: None, opened_from: Lsn(0) })
+            Some(Owner { page_bytes: PAGE, encrypted, key: None, decrypted_from: Lsn(0) })
         }
     }
 

@@ -52,17 +52,17 @@ fn undetected(name: &str, page: usize) -> Vec<Range<usize>> {
 fn only_bytes_without_a_checksum_may_change_unnoticed() {
     const END: usize = 16384;
     let control: &[Range<usize>] = &[26..34];
-    let sealed: &[Range<usize>] = &[26..28, 30..34];
-    let sealed_rows: &[Range<usize>] = &[16..24, 26..28, 30..34];
+    let encrypted: &[Range<usize>] = &[26..28, 30..34];
+    let encrypted_rows: &[Range<usize>] = &[16..24, 26..28, 30..34];
     for (name, page, expected) in [
         ("mysql97-16k-clear.ibd", 4, control),
         ("mysql97-16k-clear.ibd", 0, control),
         ("synthetic-checksum-innodb.ibd", 4, control),
-        ("mysql97-16k-encrypted.ibd", 4, sealed),
+        ("mysql97-16k-encrypted.ibd", 4, encrypted),
         ("mysql97-16k-encrypted.ibd", 0, control),
         ("mysql97-16k-encrypted-rtree.ibd", 5, control),
-        ("mysql97-16k-encrypted-kbs8.ibd", 4, sealed_rows),
-        ("mysql97-4k-encrypted-kbs2.ibd", 5, sealed_rows),
+        ("mysql97-16k-encrypted-kbs8.ibd", 4, encrypted_rows),
+        ("mysql97-4k-encrypted-kbs2.ibd", 5, encrypted_rows),
         ("mysql97-16k-encrypted-zlib.ibd", 4, &[26..27, 174..END]),
         ("mysql97-16k-encrypted-lz4.ibd", 4, &[26..27, 216..END]),
         ("mysql97-16k-clear-zlib.ibd", 4, &[26..27, 32..34, 171..172, 176..END]),

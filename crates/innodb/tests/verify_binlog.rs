@@ -149,11 +149,11 @@ fn a_log_without_an_event_is_neither_clear_nor_sound() {
 
 #[test]
 fn every_sample_is_proven() {
-    for (name, total, sealed) in SAMPLES {
+    for (name, total, encrypted) in SAMPLES {
         let report = verify(&log(name), &keys(name));
-        let verdict = if sealed > 0 { Verdict::Ok } else { Verdict::Clear };
+        let verdict = if encrypted > 0 { Verdict::Ok } else { Verdict::Clear };
         assert_eq!((report.verdict, checks(&report)), (verdict, vec![]), "{name}");
-        assert_eq!((report.units.total, report.units.encrypted), (total, sealed), "{name}");
+        assert_eq!((report.units.total, report.units.encrypted), (total, encrypted), "{name}");
     }
     let report = verify(&log(MYSQL), &keys(MYSQL));
     let name = "MySQLReplicationKey_95b2f013-e4cd-11f1-8c02-02fc00000001_2".to_owned();
@@ -193,10 +193,10 @@ fn sealing_what_was_opened_gives_the_same_bytes() {
 
 #[test]
 fn without_the_key_nothing_encrypted_is_judged() {
-    for (name, total, sealed) in SAMPLES.into_iter().filter(|(.., sealed)| *sealed > 0) {
+    for (name, total, encrypted) in SAMPLES.into_iter().filter(|(.., encrypted)| *encrypted > 0) {
         let report = verify(&log(name), &NoKeys);
         assert_eq!((report.verdict, checks(&report)), (Verdict::Unverifiable, vec![]), "{name}");
-        let counted = if name.starts_with("mysql") { (0, 0) } else { (total, sealed) };
+        let counted = if name.starts_with("mysql") { (0, 0) } else { (total, encrypted) };
         assert_eq!((report.units.total, report.units.encrypted), counted, "{name}");
         assert!(report.key.is_some(), "{name}");
         let report = verify(&log(name), &keys(name).emptied());

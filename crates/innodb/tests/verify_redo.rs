@@ -125,16 +125,16 @@ fn mysql_cipher(bytes: &[u8]) -> MySqlBlockCipher {
 fn mysql_blocks_seal_to_the_same_bytes() {
     let bytes = log(MYSQL);
     let cipher = mysql_cipher(&bytes);
-    let mut sealed = 0;
+    let mut encrypted = 0;
     for block in bytes[2048..].chunks_exact(512).filter(|block| is_encrypted(block)) {
         let mut opened = block.to_vec();
         cipher.decrypt(&mut opened).expect("it opens");
         assert_ne!(opened, block);
         cipher.encrypt(&mut opened).expect("it seals");
         assert_eq!(opened, block);
-        sealed += 1;
+        encrypted += 1;
     }
-    assert_eq!(sealed, 70);
+    assert_eq!(encrypted, 70);
 }
 
 fn mariadb_cipher(name: &str, info: &LogKeyInfo) -> LogCipher {
@@ -152,7 +152,7 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
         info.nonce,
         BlockLayout::KeyVersion,
     );
-    let mut sealed = 0;
+    let mut encrypted = 0;
     for block in bytes[2048..].chunks_exact(512) {
         let Some(number) = number(block) else { continue };
         let lsn = block_lsn(number, Lsn(45_519));
@@ -161,9 +161,9 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
         assert!(mariadb_blocks::is_plausible(&opened));
         cipher.encrypt(lsn, &mut opened).expect("it seals");
         assert_eq!(opened, block);
-        sealed += 1;
+        encrypted += 1;
     }
-    assert_eq!(sealed, 435);
+    assert_eq!(encrypted, 435);
 }
 
 type Transform = fn(&LogCipher, [u8; 8], &mut [u8]) -> Result<(), CipherFault>;
@@ -173,7 +173,7 @@ fn encrypt_all(name: &str, decrypt: Transform, encrypt: Transform) -> (u32, u32)
     let bytes = log(name);
     let info = LogKeyInfo::from_header(&bytes).expect("it is encrypted");
     let (cipher, mut at) = (mariadb_cipher(name, &info), 12288);
-    let (mut sealed, mut checkpoints) = (0, 0);
+    let (mut encrypted, mut checkpoints) = (0, 0);
     while let Framing::Records(records) = frame(&bytes[at..]) {
         let nonce = bytes[at + records + 1..][..8].try_into().expect("8 bytes");
         let mut unit = bytes[at..at + records].to_vec();
@@ -183,9 +183,9 @@ fn encrypt_all(name: &str, decrypt: Transform, encrypt: Transform) -> (u32, u32)
         encrypt(&cipher, nonce, &mut unit).expect("it seals");
         assert_eq!(unit, bytes[at..at + records], "{name} at {at}");
         at += records + 13;
-        sealed += 1;
+        encrypted += 1;
     }
-    (sealed, checkpoints)
+    (encrypted, checkpoints)
 }
 
 #[test]

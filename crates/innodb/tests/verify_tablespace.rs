@@ -515,7 +515,7 @@ fn copies_in_a_doublewrite_file_are_opened_with_their_owners_keys() {
     assert_eq!(checks(&verify(&damaged, &owners)), [(Some(3), Check::Checksum)]);
     assert_eq!(verify(&slots[..slots.len() - 5], &owners).verdict, Verdict::Truncated);
 
-    let older = OneOwner(Owner { opened_from: Lsn(u64::MAX), ..verifier.owner() });
+    let older = OneOwner(Owner { decrypted_from: Lsn(u64::MAX), ..verifier.owner() });
     let mut of_another_key = slots.clone();
     (38..PAGE).step_by(16).for_each(|at| of_another_key[at] ^= 1);
     assert_eq!(checks(&verify(&of_another_key, &older)), [(Some(0), Check::Stale)]);

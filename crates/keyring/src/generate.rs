@@ -39,7 +39,7 @@ pub fn new_key_file(keys: u32, password: &[u8]) -> Result<Vec<u8>, Error> {
         add_random(&mut text, KEY_BYTES)?;
         text.push('\n');
     }
-    openssl_enc::seal(text.as_bytes(), password)
+    openssl_enc::encrypt(text.as_bytes(), password)
 }
 
 /// Random bytes in hexadecimal digits.

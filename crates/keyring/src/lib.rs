@@ -3,8 +3,8 @@
 //!
 //! [`recognise`] and [`inspect`] report the kind of a key file, the names of its keys, whether anyone who can read it
 //! can use them, and whether it is damaged; they keep no key. [`MysqlKeyring`], [`MariaDbKeys`] and [`ExportKey`] load
-//! keys. [`opens()`] and [`opens_page()`] test whether a key opens a tablespace. [`read_file`] reads a file into memory
-//! that is wiped.
+//! keys. [`unwraps()`] and [`decrypts_page()`] test whether a key belongs to a tablespace. [`read_file`] reads a file
+//! into memory that is wiped.
 //!
 //! Input is untrusted: nothing panics, and allocations are at most a small multiple of the input.
 //!
@@ -18,6 +18,7 @@ pub mod component;
 mod component_config;
 mod component_file;
 mod config;
+mod decrypts_page;
 mod error;
 mod export;
 mod file;
@@ -34,8 +35,6 @@ mod locked;
 mod mariadb;
 mod mariadb_file;
 mod mysql;
-mod opens;
-mod opens_page;
 mod openssl_enc;
 mod plugin_file;
 mod record;
@@ -43,6 +42,7 @@ mod service;
 mod store;
 mod stored_key;
 mod summary;
+mod unwraps;
 mod vault;
 mod vault_settings;
 mod vault_source;
@@ -53,6 +53,7 @@ pub use crate::config::{
     CONFIGURED_COMPONENTS, KMIP_COMPONENT, KeyringConfigFile, PERSISTED_VARIABLES, VAULT_COMPONENT, keyring_path,
     manifest_of_file_component, persisted_without_keyrings,
 };
+pub use crate::decrypts_page::{PageSample, decrypts_page};
 pub use crate::error::Error;
 pub use crate::export::ExportKey;
 pub use crate::file::{read, read_file};
@@ -63,8 +64,6 @@ pub use crate::key_location::KeyLocation;
 pub use crate::limits::MAX_STORE_BYTES;
 pub use crate::mariadb::MariaDbKeys;
 pub use crate::mysql::MysqlKeyring;
-pub use crate::opens::{WRAPPED_BYTES, opens};
-pub use crate::opens_page::{PageSample, opens_page};
 pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
 pub use crate::service::WithdrawnKey;
 pub use crate::store::{inspect, recognise};
@@ -72,6 +71,7 @@ pub use crate::stored_key::StoredKey;
 pub use crate::summary::{
     ComponentConfig, Damage, InvalidReason, KeyEntry, Manifest, StoreKind, StoreSummary, VaultConfig, VaultIssue,
 };
+pub use crate::unwraps::{WRAPPED_BYTES, unwraps};
 pub use crate::vault_source::names_service;
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 pub use keyservice::Withdrawn;

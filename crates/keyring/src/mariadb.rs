@@ -231,7 +231,7 @@ fn decrypt(
     let password = server_password(password.ok_or(Error::NeedsPassword)?)?;
     let file = OpensslFile::new(bytes, password)?;
     let found = match derivation {
-        Some(derivation) => file.open(derivation, is_text).map(|clear| (clear, derivation)),
+        Some(derivation) => file.decrypt(derivation, is_text).map(|clear| (clear, derivation)),
         None => file.search(is_text),
     };
     found.ok_or(Error::WrongPassword)

@@ -89,7 +89,7 @@ impl Digest {
 /// An encrypted file and the password to try.
 pub(crate) struct OpensslFile<'a> {
     salt: &'a [u8],
-    sealed: &'a [u8],
+    encrypted: &'a [u8],
     password: &'a [u8],
 }
 
@@ -102,16 +102,16 @@ impl<'a> OpensslFile<'a> {
     /// # Errors
     /// [`Error::Truncated`] if the ciphertext is not whole blocks.
     pub(crate) fn new(bytes: &'a [u8], password: &'a [u8]) -> Result<Self, Error> {
-        let (salt, sealed) = bytes
+        let (salt, encrypted) = bytes
             .strip_prefix(OPENSSL_MAGIC)
             .and_then(|rest| rest.split_at_checked(8))
-            .filter(|(_, sealed)| !sealed.is_empty() && sealed.len().is_multiple_of(BLOCK))
+            .filter(|(_, encrypted)| !encrypted.is_empty() && encrypted.len().is_multiple_of(BLOCK))
             .ok_or(Error::Truncated)?;
-        Ok(Self { salt, sealed, password })
+        Ok(Self { salt, encrypted, password })
     }
 
     /// Decrypts with `derivation`; `None` if `accept` rejects the content.
-    pub(crate) fn open(&self, derivation: Derivation, accept: PlaintextTest) -> Option<Zeroizing<Vec<u8>>> {
+    pub(crate) fn decrypt(&self, derivation: Derivation, accept: PlaintextTest) -> Option<Zeroizing<Vec<u8>>> {
         match derivation.pbkdf2_rounds {
             None => self.decrypt_with(&self.bytes_to_key(derivation.digest), accept),
             Some(rounds) => {
@@ -125,8 +125,8 @@ impl<'a> OpensslFile<'a> {
     /// Tries every digest without PBKDF2, then with every number of rounds up to [`MAX_ROUNDS`].
     pub(crate) fn search(&self, accept: PlaintextTest) -> Option<(Zeroizing<Vec<u8>>, Derivation)> {
         let plain = Digest::ALL.into_iter().map(|digest| Derivation { digest, pbkdf2_rounds: None });
-        let opened = plain.filter_map(|derivation| Some((self.open(derivation, accept)?, derivation))).next();
-        opened.or_else(|| self.search_rounds(accept))
+        let found = plain.filter_map(|derivation| Some((self.decrypt(derivation, accept)?, derivation))).next();
+        found.or_else(|| self.search_rounds(accept))
     }
 
     /// Each round continues from the previous one, so trying all numbers costs little more than the largest one.
@@ -166,7 +166,7 @@ impl<'a> OpensslFile<'a> {
     fn decrypt_with(&self, material: &Material, accept: PlaintextTest) -> Option<Zeroizing<Vec<u8>>> {
         let (key, iv) = material.split_first_chunk::<32>()?;
         let iv = <[u8; BLOCK]>::try_from(iv).ok()?;
-        let (blocks, _) = self.sealed.as_chunks::<BLOCK>();
+        let (blocks, _) = self.encrypted.as_chunks::<BLOCK>();
         let (last, before) = blocks.split_last()?;
         let cipher = || DecryptingKey::ecb(UnboundCipherKey::new(&AES_256, key).ok()?).ok();
         let mut end = Zeroizing::new(*last);
@@ -174,7 +174,7 @@ impl<'a> OpensslFile<'a> {
         end.iter_mut().zip(before.last().unwrap_or(&iv)).for_each(|(byte, mask)| *byte ^= mask);
         let padding = padding(&end)?;
         let unbound = UnboundCipherKey::new(&AES_256, key).ok()?;
-        let mut clear = Zeroizing::new(self.sealed.to_vec());
+        let mut clear = Zeroizing::new(self.encrypted.to_vec());
         let context = DecryptionContext::Iv128(FixedLength::from(iv));
         DecryptingKey::cbc(unbound).ok()?.decrypt(clear.as_mut_slice(), context).ok()?;
         let length = clear.len().checked_sub(padding)?;
@@ -187,19 +187,19 @@ impl<'a> OpensslFile<'a> {
 ///
 /// # Errors
 /// [`Error::Cipher`] if the system has no random bytes.
-pub(crate) fn seal(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, Error> {
+pub(crate) fn encrypt(clear: &[u8], password: &[u8]) -> Result<Vec<u8>, Error> {
     let mut salt = [0; 8];
     SystemRandom::new().fill(&mut salt).map_err(|_| Error::Cipher)?;
-    let material = OpensslFile { salt: &salt, sealed: &[], password }.bytes_to_key(Digest::default());
+    let material = OpensslFile { salt: &salt, encrypted: &[], password }.bytes_to_key(Digest::default());
     let (key, iv) = material.split_first_chunk::<32>().ok_or(Error::Cipher)?;
     let iv = <[u8; BLOCK]>::try_from(iv).map_err(|_| Error::Cipher)?;
-    let mut sealed = Zeroizing::new(Vec::with_capacity(clear.len().saturating_add(BLOCK)));
-    sealed.extend_from_slice(clear);
+    let mut encrypted = Zeroizing::new(Vec::with_capacity(clear.len().saturating_add(BLOCK)));
+    encrypted.extend_from_slice(clear);
     let cipher = UnboundCipherKey::new(&AES_256, key).and_then(PaddedBlockEncryptingKey::cbc_pkcs7);
     let cipher = cipher.map_err(|_| Error::Cipher)?;
     let context = EncryptionContext::Iv128(FixedLength::from(iv));
-    cipher.less_safe_encrypt(&mut *sealed, context).map_err(|_| Error::Cipher)?;
-    Ok([OPENSSL_MAGIC, &salt, &sealed].concat())
+    cipher.less_safe_encrypt(&mut *encrypted, context).map_err(|_| Error::Cipher)?;
+    Ok([OPENSSL_MAGIC, &salt, &encrypted].concat())
 }
 
 /// Distinguishes valid content from the result of a wrong key.
@@ -321,9 +321,9 @@ mod tests {
 
     fn file(hex: &[u8]) -> Vec<u8> {
         let hex = crate::hex::Hex::new(hex).unwrap();
-        let mut sealed = vec![0; hex.bytes()];
-        hex.decode(&mut sealed);
-        [b"Salted__".as_slice(), &SALT, &sealed].concat()
+        let mut encrypted = vec![0; hex.bytes()];
+        hex.decode(&mut encrypted);
+        [b"Salted__".as_slice(), &SALT, &encrypted].concat()
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
             let bytes = file(hex);
             let file = OpensslFile::new(&bytes, b"secret").unwrap();
             for other in variants {
-                let clear = file.open(other, |clear| clear.starts_with(b"1;"));
+                let clear = file.decrypt(other, |clear| clear.starts_with(b"1;"));
                 assert_eq!(
                     clear.map(|clear| clear.to_vec()),
                     (other == variant).then(|| CLEAR.to_vec()),

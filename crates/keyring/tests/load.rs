@@ -68,7 +68,7 @@ fn the_master_key_opens_the_tablespace() {
     for name in MYSQL_STORES {
         let keyring = mysql(name);
         let opens =
-            |number: u32| keyring::opens(keyring.get(&format!("INNODBKey-{UUID}-{number}"))?, wrapped, checksum);
+            |number: u32| keyring::unwraps(keyring.get(&format!("INNODBKey-{UUID}-{number}"))?, wrapped, checksum);
         assert_eq!((opens(1), opens(2), opens(3)), (Some(false), Some(true), None), "{name}");
     }
 }
@@ -76,10 +76,10 @@ fn the_master_key_opens_the_tablespace() {
 #[test]
 fn mariadb_keys_equal_the_vectors() {
     let plain = MariaDbKeys::load(&sample("keyring/mariadb1011-keyfile"), None).unwrap();
-    let sealed = MariaDbKeys::load(&sample("keyring/mariadb1011-keyfile.enc"), Some(&password())).unwrap();
+    let encrypted = MariaDbKeys::load(&sample("keyring/mariadb1011-keyfile.enc"), Some(&password())).unwrap();
     assert_eq!(plain.derivation(), None);
-    assert_eq!(sealed.derivation(), Some(Derivation { digest: Digest::Sha1, pbkdf2_rounds: None }));
-    for keys in [plain, sealed] {
+    assert_eq!(encrypted.derivation(), Some(Derivation { digest: Digest::Sha1, pbkdf2_rounds: None }));
+    for keys in [plain, encrypted] {
         let key = |id, version| keys.get(id, version).map(|key| hex(key.as_bytes()));
         let first = "3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82";
         assert_eq!(key(1, 1).as_deref(), Some(first));
@@ -93,17 +93,17 @@ fn mariadb_keys_equal_the_vectors() {
 
 #[test]
 fn plain_and_encrypted_key_files_hold_the_same() {
-    let sealed = sample("keyring/mariadb1011-ctr-keyfile.enc");
+    let encrypted = sample("keyring/mariadb1011-ctr-keyfile.enc");
     let mut password = sample("keyring/mariadb1011-ctr-filekey");
     let plain = MariaDbKeys::load(&sample("keyring/mariadb1011-ctr-keyfile"), None).unwrap();
     for end in ["", "\n", "\r\n", "\n\n"] {
         password.truncate(password.trim_ascii_end().len());
         password.extend(end.as_bytes());
-        let sealed = MariaDbKeys::load(&sealed, Some(&password)).unwrap();
+        let encrypted = MariaDbKeys::load(&encrypted, Some(&password)).unwrap();
         let all = |keys: &MariaDbKeys| -> Vec<_> {
             keys.ids().map(|(id, version)| (id, hex(keys.get(id, version).unwrap().as_bytes()))).collect()
         };
-        assert_eq!(all(&sealed), all(&plain));
+        assert_eq!(all(&encrypted), all(&plain));
         assert_eq!(all(&plain).len(), 3);
     }
     assert_eq!(MariaDbKeys::load(&sample("keyring/mariadb-redo-versions-keyfile"), None).unwrap().ids().count(), 3);
@@ -204,20 +204,20 @@ fn a_damaged_element_leaves_the_others() {
 
 #[test]
 fn passwords_of_key_files_are_checked() {
-    let sealed = sample("keyring/mariadb1011-keyfile.enc");
-    assert!(matches!(MariaDbKeys::load(&sealed, None), Err(Error::NeedsPassword)));
+    let encrypted = sample("keyring/mariadb1011-keyfile.enc");
+    assert!(matches!(MariaDbKeys::load(&encrypted, None), Err(Error::NeedsPassword)));
     let known = |password: &[u8], bytes: &[u8]| MariaDbKeys::load_derived(bytes, Some(password), Derivation::default());
-    assert!(known(&password(), &sealed).is_ok());
-    assert!(matches!(known(b"wrong", &sealed), Err(Error::WrongPassword)));
-    assert!(matches!(known(b"", &sealed), Err(Error::WrongPassword)));
+    assert!(known(&password(), &encrypted).is_ok());
+    assert!(matches!(known(b"wrong", &encrypted), Err(Error::WrongPassword)));
+    assert!(matches!(known(b"", &encrypted), Err(Error::WrongPassword)));
     let with_nul = [&password()[..], b"\0ignored"].concat();
-    assert!(known(&with_nul, &sealed).is_ok());
-    assert!(matches!(known(&[b'x'; 257], &sealed), Err(Error::PasswordTooLong { limit: 256 })));
-    assert!(matches!(known(&[&[b'x'; 256][..], b"\r\n"].concat(), &sealed), Err(Error::WrongPassword)));
-    assert!(matches!(known(&password(), &sealed[..sealed.len() - 1]), Err(Error::Truncated)));
+    assert!(known(&with_nul, &encrypted).is_ok());
+    assert!(matches!(known(&[b'x'; 257], &encrypted), Err(Error::PasswordTooLong { limit: 256 })));
+    assert!(matches!(known(&[&[b'x'; 256][..], b"\r\n"].concat(), &encrypted), Err(Error::WrongPassword)));
+    assert!(matches!(known(&password(), &encrypted[..encrypted.len() - 1]), Err(Error::Truncated)));
     // Whole blocks are missing, and with them the padding.
-    assert!(matches!(known(&password(), &sealed[..sealed.len() - 16]), Err(Error::WrongPassword)));
-    let mut flipped = sealed;
+    assert!(matches!(known(&password(), &encrypted[..encrypted.len() - 16]), Err(Error::WrongPassword)));
+    let mut flipped = encrypted;
     flipped[100] ^= 1;
     assert!(matches!(known(&password(), &flipped), Err(Error::InvalidLine { line: 2, .. })));
     // A plain file ignores the password.
@@ -226,8 +226,8 @@ fn passwords_of_key_files_are_checked() {
 
 #[test]
 fn a_wrong_password_is_reported_after_all_derivations_are_tried() {
-    let sealed = sample("keyring/mariadb1011-keyfile.enc");
-    assert!(matches!(MariaDbKeys::load(&sealed, Some(b"wrong")), Err(Error::WrongPassword)));
+    let encrypted = sample("keyring/mariadb1011-keyfile.enc");
+    assert!(matches!(MariaDbKeys::load(&encrypted, Some(b"wrong")), Err(Error::WrongPassword)));
 }
 
 #[test]

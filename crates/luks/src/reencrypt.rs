@@ -153,7 +153,7 @@ impl Reencrypt<'_> {
         // A power cut may damage one copy; cryptsetup restores it when it resumes.
         if !self.resume && before.readable != Readable::Yes {
             return refused(
-                "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` repairs it",
+                "one copy of its header is damaged; `sealant luks audit` shows details, `cryptsetup repair` repairs it",
             );
         }
         let Some(slot) = self.cryptsetup.opens(self.device, self.key, None)? else {

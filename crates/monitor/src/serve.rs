@@ -11,9 +11,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pki::{Authorities, Identity};
-use rustls::crypto::aws_lc_rs;
-use rustls::server::WantsServerCert;
-use rustls::{ConfigBuilder, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -175,16 +172,10 @@ fn http<S: AsyncRead + AsyncWrite + Unpin + Send>(
     }
 }
 
-/// TLS 1.3, with certificates of the readers if an authority for them is given. The configurations of `tls13` always
-/// require a certificate of the peer, which browsers and Prometheus need not have.
+/// TLS, with certificates of the readers if an authority for them is given; browsers and Prometheus need not have any.
 fn tls(config: &Config) -> Result<Option<TlsAcceptor>, Error> {
     let Some(files) = &config.tls else { return Ok(None) };
     let identity = Identity::from_files(&files.certificate, &files.key)?;
-    let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_protocol_versions(&[&rustls::version::TLS13])?;
-    let builder: ConfigBuilder<ServerConfig, WantsServerCert> = match &files.client_ca {
-        Some(ca) => builder.with_client_cert_verifier(Authorities::from_file(ca)?.client_verifier()?),
-        None => builder.with_no_client_auth(),
-    };
-    Ok(Some(TlsAcceptor::from(Arc::new(builder.with_cert_resolver(identity.resolver())))))
+    let verifier = files.client_ca.as_deref().map(|ca| Authorities::from_file(ca)?.client_verifier()).transpose()?;
+    Ok(Some(TlsAcceptor::from(tls13::public_server_config(&identity, verifier)?)))
 }

@@ -76,7 +76,7 @@ pub enum Error {
     #[error("{0}")]
     Tls(String),
     /// The library for certificates failed.
-    #[error("the certificate cannot be made: {0}")]
+    #[error("the certificate cannot be created: {0}")]
     Library(String),
 }
 

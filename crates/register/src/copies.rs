@@ -91,10 +91,10 @@ mod tests {
     fn a_copy_is_unchanged_only_if_its_bytes_and_its_password_file_are() {
         let directory = tempfile::tempdir().unwrap();
         let (copy, password) = (directory.path().join("copy"), directory.path().join("password"));
-        fs::write(&copy, "sealed").unwrap();
+        fs::write(&copy, "encrypted").unwrap();
         let record = |password| CopyRecord {
             proven: Timestamp::UNIX_EPOCH,
-            sha256: sha256_hex(b"sealed"),
+            sha256: sha256_hex(b"encrypted"),
             keys: Fingerprints::new(),
             password,
         };

@@ -178,8 +178,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("b");
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-        fs::write(&path, "sealed").unwrap();
-        let written = Written { path: path.clone(), sha256: files::sha256_hex(b"sealed"), keys: names(&["a", "b"]) };
+        fs::write(&path, "encrypted").unwrap();
+        let written = Written { path: path.clone(), sha256: files::sha256_hex(b"encrypted"), keys: names(&["a", "b"]) };
         let run = |backups| Unfinished {
             file: path.clone(),
             started: Timestamp::UNIX_EPOCH,
@@ -205,8 +205,8 @@ mod tests {
         let (file, before) = (directory.path().join("b"), directory.path().join("b.before"));
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let written = |path: &Path, keys: &[&str]| {
-            fs::write(path, "sealed").unwrap();
-            Written { path: path.to_owned(), sha256: files::sha256_hex(b"sealed"), keys: names(keys) }
+            fs::write(path, "encrypted").unwrap();
+            Written { path: path.to_owned(), sha256: files::sha256_hex(b"encrypted"), keys: names(keys) }
         };
         let backups = vec![written(&before, &["old"]), written(&file, &["old", "new"])];
         let started = Timestamp::UNIX_EPOCH;

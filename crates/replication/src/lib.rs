@@ -17,4 +17,4 @@ pub mod status;
 
 pub use error::Error;
 pub use peers::{NewServer, Peer, Peers};
-pub use provision::{Event, Provision, Report, Role};
+pub use provision::{AFTER_PLAN, Event, Provision, Report, Role};

@@ -63,6 +63,9 @@ impl Event {
     }
 }
 
+/// The next step for the user who sees the statements of a [`Provision::plan`].
+pub const AFTER_PLAN: &str = "run them on the new server, or run this again with --yes and --replication-password-file";
+
 /// Receives the events; the caller prints them.
 pub type Report<'a> = &'a mut dyn FnMut(&Event);
 

@@ -79,6 +79,12 @@ pub(crate) fn spool_text(spooled: &SpoolStatus) -> String {
     format!("logs of {server} wait on this host until the repository can be reached: {parts}, {bytes}{since}")
 }
 
+/// Warning that the logs that wait on this host cannot be listed.
+#[must_use]
+pub fn spool_unread_message(error: &backup::Error) -> Message {
+    Message::warning(format!("what waits on this host is not shown: {error}"))
+}
+
 /// Writes the amount of logs that wait on this host for the repository, in Prometheus' text format.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ pub use self::migrate::{
     write_migrate_proof, write_migrate_proof_lines, write_migrate_status,
 };
 pub use self::monitor::{write_monitor_check, write_monitor_html, write_monitor_metrics, write_monitor_openmetrics};
-pub use self::sniff::{sniff_messages, write_sniff_json, write_sniff_table};
+pub use self::sniff::{sniff_begun_message, sniff_messages, write_sniff_json, write_sniff_table};
 pub use backup::{
     ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,
     backup_plan_messages, backup_progress, key_check_message, restore_messages, restore_plan_messages,
@@ -77,7 +77,8 @@ pub use backup::{
 };
 pub use bench::{bench_disk_hint, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 pub use binlogs::{
-    binlog_messages, binlog_note, binlog_status, reach_messages, write_binlog_table, write_spool_metrics,
+    binlog_messages, binlog_note, binlog_status, reach_messages, spool_unread_message, write_binlog_table,
+    write_spool_metrics,
 };
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
@@ -116,8 +117,8 @@ pub use prune::{prune_messages, prune_progress, write_prune_plan};
 pub use reference::render_checks_reference;
 pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use snapshot::{
-    snapshot_dropped_message, snapshot_kept_message, snapshot_message, write_estimate_json, write_estimate_table,
-    write_snapshot_json, write_snapshot_table, write_snapshots_json, write_snapshots_table,
+    snapshot_dropped_message, snapshot_kept_message, snapshot_message, snapshot_released_message, write_estimate_json,
+    write_estimate_table, write_snapshot_json, write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
 pub use text::{fit, visible, wrap_lines};
 pub use transfer::{

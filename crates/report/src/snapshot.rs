@@ -24,6 +24,12 @@ pub fn snapshot_dropped_message(copy: &FoundCopy) -> Message {
     Message::info(format!("dropped {}", copy.name))
 }
 
+/// Error that a signal ended a transfer, after its copy was removed.
+#[must_use]
+pub fn snapshot_released_message() -> Message {
+    Message::error("ended by a signal; nothing was committed, and the copy was released")
+}
+
 /// Warning that a copy could not be removed.
 #[must_use]
 pub fn snapshot_kept_message(error: &snapshot::Error) -> Message {

@@ -1,12 +1,18 @@
 //! What was seen on the wire.
 
-use std::io::Write;
+use std::{io::Write, time::Duration};
 
 use sniff::{Evidence, Origin, Outcome, State, Traffic, Verdict};
 
 use crate::labels::second;
 use crate::text::{count, visible};
 use crate::{Error, Message, json, size};
+
+/// Message that packets are watched from now on, for at most this time.
+#[must_use]
+pub fn sniff_begun_message(time: Duration) -> Message {
+    Message::info(format!("watching for {} s; Ctrl-C ends it", time.as_secs_f64()))
+}
 
 /// Writes the JSON for scripts, schema `sealant.sniff/1`.
 ///

@@ -29,7 +29,7 @@ pub(crate) enum TransportSecurity {
 
 /// A conversation with one plug-in.
 #[derive(Debug)]
-pub(crate) struct Login<'a> {
+pub(crate) struct PluginLogin<'a> {
     password: &'a Password,
     security: TransportSecurity,
     plugin: Plugin,
@@ -64,7 +64,7 @@ impl Plugin {
     }
 }
 
-impl<'a> Login<'a> {
+impl<'a> PluginLogin<'a> {
     /// Starts with the plug-in and the challenge that the server sent.
     pub(crate) fn new(
         plugin: &str,
@@ -256,10 +256,11 @@ mod tests {
     fn a_password_never_crosses_plain_tcp() {
         let password = Password::new("secret");
         for plugin in ["mysql_clear_password", "sha256_password", "dialog"] {
-            let mut login = Login::new(plugin, CHALLENGE, &password, TransportSecurity::Clear).unwrap();
+            let mut login = PluginLogin::new(plugin, CHALLENGE, &password, TransportSecurity::Clear).unwrap();
             assert!(matches!(login.first(), Err(Error::ClearPasswordRefused { .. })));
         }
-        let mut login = Login::new("caching_sha2_password", CHALLENGE, &password, TransportSecurity::Clear).unwrap();
+        let mut login =
+            PluginLogin::new("caching_sha2_password", CHALLENGE, &password, TransportSecurity::Clear).unwrap();
         assert_eq!(login.first().unwrap().len(), 32);
         assert!(login.next(&[3]).unwrap().is_none());
         assert!(matches!(login.next(&[4]), Err(Error::ClearPasswordRefused { .. })));
@@ -269,11 +270,11 @@ mod tests {
     fn a_password_never_goes_to_whoever_answers_with_tls() {
         let password = Password::new("secret");
         for plugin in ["mysql_clear_password", "sha256_password", "dialog"] {
-            let mut login = Login::new(plugin, CHALLENGE, &password, TransportSecurity::Unverified).unwrap();
+            let mut login = PluginLogin::new(plugin, CHALLENGE, &password, TransportSecurity::Unverified).unwrap();
             assert!(matches!(login.first(), Err(Error::UnverifiedServer { .. })), "{plugin}");
         }
         let mut login =
-            Login::new("caching_sha2_password", CHALLENGE, &password, TransportSecurity::Unverified).unwrap();
+            PluginLogin::new("caching_sha2_password", CHALLENGE, &password, TransportSecurity::Unverified).unwrap();
         assert_eq!(login.first().unwrap().len(), 32);
         assert!(matches!(login.next(&[4]), Err(Error::UnverifiedServer { .. })));
     }
@@ -281,7 +282,7 @@ mod tests {
     #[test]
     fn a_password_crosses_tls_with_its_nul() {
         let password = Password::new("secret");
-        let mut login = Login::new("mysql_clear_password", b"", &password, TransportSecurity::Tls).unwrap();
+        let mut login = PluginLogin::new("mysql_clear_password", b"", &password, TransportSecurity::Tls).unwrap();
         assert_eq!(login.first().unwrap().as_slice(), b"secret\0");
     }
 
@@ -289,7 +290,7 @@ mod tests {
     fn broken_and_unknown_plugins_are_named() {
         let password = Password::new("");
         for name in ["mysql_old_password", "auth_gssapi_client", "\u{fffd}"] {
-            let error = Login::new(name, CHALLENGE, &password, TransportSecurity::Tls).unwrap_err();
+            let error = PluginLogin::new(name, CHALLENGE, &password, TransportSecurity::Tls).unwrap_err();
             assert!(matches!(error, Error::PluginUnsupported { plugin, .. } if plugin == name));
         }
     }
@@ -298,7 +299,7 @@ mod tests {
     fn a_challenge_of_wrong_size_is_malformed() {
         let password = Password::new("secret");
         for plugin in ["caching_sha2_password", "client_ed25519", "parsec"] {
-            let mut login = Login::new(plugin, b"short", &password, TransportSecurity::Tls).unwrap();
+            let mut login = PluginLogin::new(plugin, b"short", &password, TransportSecurity::Tls).unwrap();
             assert!(matches!(login.first(), Err(Error::Malformed { .. })), "{plugin}");
         }
     }
@@ -310,7 +311,8 @@ mod tests {
         challenge[31] = 0;
         challenge[32] = 0;
         for plugin in ["client_ed25519", "parsec"] {
-            let answer = |sent| Login::new(plugin, sent, &password, TransportSecurity::Tls).unwrap().first().unwrap();
+            let answer =
+                |sent| PluginLogin::new(plugin, sent, &password, TransportSecurity::Tls).unwrap().first().unwrap();
             assert_eq!(answer(&challenge[..32]), answer(&challenge), "{plugin}");
         }
     }

@@ -12,11 +12,17 @@ pub const MYSQLD: &str = "mysqld";
 /// Group that only MariaDB's servers read.
 pub const MARIADB: &str = "mariadb";
 
+/// Group that all client programs read.
+pub const CLIENT: &str = "client";
+
+/// Group that all client programs and servers of MariaDB read.
+pub const CLIENT_SERVER: &str = "client-server";
+
 /// Group of the scripts that transfer the state of a Galera node.
 pub const SST: &str = "sst";
 
 /// Groups that servers of any version read.
-pub const SERVER: &[&str] = &[MYSQLD, "server", MARIADB, "mariadbd", "client-server", "galera"];
+pub const SERVER: &[&str] = &[MYSQLD, "server", MARIADB, "mariadbd", CLIENT_SERVER, "galera"];
 
 /// Groups that backup programs read, besides those of servers.
 pub const BACKUP: [&str; 3] = [XTRABACKUP, MARIADB_BACKUP[1], MARIADB_BACKUP[0]];
@@ -85,11 +91,17 @@ pub fn is_client(group: &str) -> bool {
         "mydumper",
         "myloader",
     ];
-    group == "client"
+    group == CLIENT
         || group.starts_with("client-")
         || group.starts_with("client_")
         || PROGRAMS.contains(&group)
         || BACKUP.contains(&group)
+}
+
+/// Whether the group has MariaDB in its name, so that no program of MySQL reads it.
+#[must_use]
+pub fn is_named_for_mariadb(group: &str) -> bool {
+    group.contains(MARIADB)
 }
 
 #[cfg(test)]
@@ -115,6 +127,10 @@ mod tests {
             assert!(is_client(group), "{group}");
         }
         assert!(!is_client("mysqld") && !is_client("galera"));
+        for group in ["mariadb", "mariadbd-10.11", "client-mariadb", "mariadb-dump"] {
+            assert!(is_named_for_mariadb(group), "{group}");
+        }
+        assert!(!["client", "client-server", "mysqldump"].into_iter().any(is_named_for_mariadb));
         assert_eq!((of_one_version("mariadb-11.8"), of_one_version("mariadb")), (Some("mariadb"), None));
     }
 }

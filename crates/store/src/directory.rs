@@ -49,7 +49,7 @@ impl Directory {
     pub fn make(root: &Path) -> Result<Self, Error> {
         match files::create_directory(root, WriteOptions { mode: 0o750, ..OPTIONS }) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            made => made.map_err(|source| io_error(root, "cannot be made", source))?,
+            made => made.map_err(|source| io_error(root, "cannot be created", source))?,
         }
         Self::open(root)
     }
@@ -66,7 +66,7 @@ impl Directory {
             directory.push(part);
             match files::create_directory(&directory, WriteOptions { mode: 0o750, ..OPTIONS }) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                made => made.map_err(|source| io_error(&directory, "cannot be made", source))?,
+                made => made.map_err(|source| io_error(&directory, "cannot be created", source))?,
             }
         }
         Ok(())

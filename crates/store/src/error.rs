@@ -35,7 +35,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The body is longer or shorter than announced.
-    #[error("{name}: the body has {found} bytes, {expected} were announced")]
+    #[error("{name}: the body has {found} bytes, but {expected} were announced")]
     Length {
         /// Name of the object.
         name: Name,

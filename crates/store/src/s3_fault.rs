@@ -97,7 +97,7 @@ pub enum S3Fault {
         action: &'static str,
     },
     /// The clock of this host is wrong.
-    #[error("the clock of this host is wrong: it says {ours}, and the store {theirs}")]
+    #[error("the clock of this host is wrong: it shows {ours}, the store's {theirs}")]
     Clock {
         /// Time of this host.
         ours: Timestamp,
@@ -114,7 +114,7 @@ pub enum S3Fault {
     #[error("the object is locked")]
     Locked,
     /// Bytes were changed on the way to the store: it computed another hash.
-    #[error("bytes were changed on their way to the store, several times")]
+    #[error("the store received other bytes than were sent, several times")]
     Garbled,
     /// An object was replaced while it was read.
     #[error("the object was replaced while it was read")]

@@ -1,10 +1,11 @@
-//! Configurations of rustls: TLS 1.3 only, both sides authenticated, no resumption.
+//! Configurations of rustls: TLS 1.3 only. Between two sides of this program both are authenticated, and no session is
+//! resumed.
 
 use std::sync::Arc;
 
 use pki::Identity;
 use rustls::{
-    ClientConfig, ServerConfig, SupportedCipherSuite,
+    ClientConfig, ConfigBuilder, ServerConfig, SupportedCipherSuite, WantsVerifier,
     client::{Resumption, danger::ServerCertVerifier},
     crypto::{
         CryptoProvider,
@@ -57,14 +58,45 @@ pub fn server_config(
     identity: &Identity,
     verifier: Arc<dyn ClientCertVerifier>,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
-    let mut config = ServerConfig::builder_with_provider(provider(None))
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_client_cert_verifier(verifier)
-        .with_cert_resolver(identity.resolver());
+    let mut config = server()?.with_client_cert_verifier(verifier).with_cert_resolver(identity.resolver());
     // If the other side never reads tickets, its close becomes a reset, which can destroy the last bytes.
     config.send_tls13_tickets = 0;
     // Callers use a record layer of their own.
     config.enable_secret_extraction = true;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))
+}
+
+/// Configuration of a listener for other programs, such as browsers: they must have a certificate only if there is a
+/// verifier. Without one, the caller must authenticate them by other means, such as a token. Sessions may be resumed.
+///
+/// # Errors
+/// Errors of rustls, if the identity cannot be used.
+pub fn public_server_config(
+    identity: &Identity,
+    verifier: Option<Arc<dyn ClientCertVerifier>>,
+) -> Result<Arc<ServerConfig>, rustls::Error> {
+    let builder = match verifier {
+        Some(verifier) => server()?.with_client_cert_verifier(verifier),
+        None => server()?.with_no_client_auth(),
+    };
+    Ok(Arc::new(builder.with_cert_resolver(identity.resolver())))
+}
+
+/// The versions and suites of every accepting side.
+fn server() -> Result<ConfigBuilder<ServerConfig, WantsVerifier>, rustls::Error> {
+    ServerConfig::builder_with_provider(provider(None)).with_protocol_versions(&[&rustls::version::TLS13])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_server_has_the_version_and_suites_of_every_other() {
+        let identity = Identity::ephemeral().unwrap();
+        let public = public_server_config(&identity, None).unwrap();
+        let suites: Vec<_> = public.crypto_provider().cipher_suites.iter().map(SupportedCipherSuite::suite).collect();
+        assert_eq!(suites, SUITES.map(|suite| suite.suite()));
+    }
 }

@@ -1,6 +1,8 @@
-//! TLS 1.3 (RFC 8446) with mutual authentication, and no other mode.
+//! TLS 1.3 (RFC 8446): between two sides of this program with mutual authentication, and for listeners that other
+//! programs use.
 //!
 //! - [`client_config`] and [`server_config`]: the rustls configurations for an identity of `pki`;
+//! - [`public_server_config`]: that of a listener whose clients may have no certificate;
 //! - [`Handshake`]: performed by rustls, up to the [`RecordKeys`] of both directions;
 //! - [`record`]: the record layer between the caller's memory and the wire.
 #![forbid(unsafe_code)]
@@ -12,7 +14,7 @@ mod keys;
 pub mod record;
 
 pub use crate::{
-    config::{SUITES, client_config, provider, server_config},
+    config::{SUITES, client_config, provider, public_server_config, server_config},
     describe::describe,
     handshake::{Handshake, Step},
     keys::RecordKeys,

@@ -40,13 +40,16 @@ pub use crate::{
     error::Error,
     far::{Far, FarOptions, ServerAddress, ServerTls},
     listener::{Listen, SocketAccess},
-    near::{Near, NearOptions},
+    near::{Near, NearOptions, ReachedFarEnd},
     proxy::ProxyVersion,
     runtime::run,
 };
 
 /// Time limit of the first connection at startup; the other side may come up later.
 const FIRST_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The last line of an end's log.
+const STOPPED: &str = "stopped";
 
 /// Receives lines for the operator.
 pub type Log = dyn Fn(&str) + Send + Sync;

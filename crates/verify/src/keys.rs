@@ -43,13 +43,36 @@ pub struct KeyStores {
     pub password_file: Option<PathBuf>,
 }
 
-/// A store that was loaded although some of its entries are unusable.
+/// A problem of key stores that does not prevent the use of their other keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedStore {
-    /// Path of the store, as given.
-    pub path: PathBuf,
-    /// Number of unusable entries.
-    pub entries: usize,
+#[non_exhaustive]
+pub enum KeyWarning {
+    /// A store has entries that are unusable.
+    DamagedEntries {
+        /// Path of the store, as given.
+        path: PathBuf,
+        /// Number of unusable entries.
+        entries: usize,
+    },
+    /// A service no longer has this key.
+    Withdrawn(WithdrawnKey),
+    /// The keys may be swapped to disk.
+    NotLocked,
+}
+
+impl fmt::Display for KeyWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DamagedEntries { path, entries } => {
+                let path = path.display();
+                write!(f, "{path}: {entries} of its entries cannot be used; `sealant audit` names them")
+            }
+            Self::Withdrawn(key) => key.fmt(f),
+            Self::NotLocked => {
+                f.write_str("keys could not be locked in memory and may reach the swap; raise `ulimit -l`")
+            }
+        }
+    }
 }
 
 impl KeyStores {
@@ -78,16 +101,15 @@ impl KeyStores {
         }
     }
 
-    /// Reads every store. Also returns the stores with unusable keys. `datadir` is as in
-    /// [`add_keyring_config`](Keys::add_keyring_config).
+    /// Reads every store. `datadir` is as in [`add_keyring_config`](Keys::add_keyring_config).
     ///
     /// # Errors
     /// As [`Keys::add_keyring`].
-    pub fn read(&self, datadir: Option<&Path>) -> Result<(Keys, Vec<DamagedStore>), Error> {
-        let (mut keys, mut damaged) = (Keys::default(), Vec::new());
+    pub fn read(&self, datadir: Option<&Path>) -> Result<(Keys, Vec<KeyWarning>), Error> {
+        let (mut keys, mut warnings) = (Keys::default(), Vec::new());
         let mut note = |path: &Path, damage: Vec<Damage>| {
             if !damage.is_empty() {
-                damaged.push(DamagedStore { path: path.to_owned(), entries: damage.len() });
+                warnings.push(KeyWarning::DamagedEntries { path: path.to_owned(), entries: damage.len() });
             }
         };
         for path in &self.keyrings {
@@ -99,7 +121,11 @@ impl KeyStores {
         for path in &self.key_files {
             note(path, keys.add_key_file(path, self.password_file.as_deref())?);
         }
-        Ok((keys, damaged))
+        warnings.extend(keys.withdrawn().cloned().map(KeyWarning::Withdrawn));
+        if keys.locked() == Some(false) {
+            warnings.push(KeyWarning::NotLocked);
+        }
+        Ok((keys, warnings))
     }
 }
 
@@ -251,6 +277,13 @@ mod tests {
         };
         assert!(stores.any());
         assert_eq!(stores.files(), [PathBuf::from("keys.enc"), PathBuf::from("pw")]);
+    }
+
+    #[test]
+    fn warnings_say_which_keys_are_missing_and_what_to_do() {
+        let damaged = KeyWarning::DamagedEntries { path: PathBuf::from("/k/keyring"), entries: 2 };
+        assert_eq!(damaged.to_string(), "/k/keyring: 2 of its entries cannot be used; `sealant audit` names them");
+        assert!(KeyWarning::NotLocked.to_string().ends_with("may reach the swap; raise `ulimit -l`"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod verified_tablespaces;
 
 pub use engine::{Depth, Settings, run};
 pub use error::Error;
-pub use keys::{DamagedStore, KeyStores, Keys};
+pub use keys::{KeyStores, KeyWarning, Keys};
 pub use page_verifier::{PageResults, PageVerifier, Tablespace};
 pub use plan::{DetectedKind, Group, Plan, PlannedFile, check_paths};
 pub use progress::Progress;

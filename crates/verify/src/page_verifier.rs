@@ -112,14 +112,14 @@ impl Tablespace<'_> {
     }
 
     /// Sets the lowest LSN of the pages that the key decrypted in an earlier run.
-    pub fn opened_from(&self, lsn: Lsn) {
-        self.shared.verifier.opened_from(lsn);
+    pub fn decrypted_from(&self, lsn: Lsn) {
+        self.shared.verifier.decrypted_from(lsn);
     }
 
     /// The lowest LSN of the pages that the key decrypted.
     #[must_use]
-    pub fn lowest_opened(&self) -> Lsn {
-        self.shared.verifier.owner().opened_from
+    pub fn lowest_decrypted(&self) -> Lsn {
+        self.shared.verifier.owner().decrypted_from
     }
 
     /// Verifies whole pages; the first is page `first` of the file.

@@ -1,7 +1,7 @@
 //! Shared by the targets: keys, and repair of checksums.
 //!
 //! Checksums stop a fuzzer: with one changed byte, nothing after the first check is reached. So most
-//! inputs end with a control byte that says what is put right or sealed before the file is verified;
+//! inputs end with a control byte that says what is put right or encrypted before the file is verified;
 //! 0 leaves the file as it is.
 
 pub mod keys;

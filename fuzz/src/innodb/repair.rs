@@ -167,7 +167,7 @@ impl Sealer {
 
 /// Encrypts a clear page of MySQL as the server would.
 pub fn mysql_page(page: &mut [u8], cipher: &PageCipher) -> Option<PageEncryption> {
-    let sealed = match page_type(page) {
+    let encryption = match page_type(page) {
         PageType::COMPRESSED => {
             let stored = page.get(32..34)?.first_chunk().copied().map(u16::from_be_bytes)?;
             let end = usize::from(stored) + 38;
@@ -177,8 +177,8 @@ pub fn mysql_page(page: &mut [u8], cipher: &PageCipher) -> Option<PageEncryption
         PageType::RTREE => PageEncryption { page_type: PageType::ENCRYPTED_RTREE, end: page.len() },
         _ => PageEncryption { page_type: PageType::ENCRYPTED, end: page.len() },
     };
-    cipher.encrypt(page, sealed).ok()?;
-    Some(sealed)
+    cipher.encrypt(page, encryption).ok()?;
+    Some(encryption)
 }
 
 fn mariadb_page(page: &mut [u8], page0: &Page0, mode: Mode, key: &PageKey) {

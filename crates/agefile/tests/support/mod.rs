@@ -95,7 +95,7 @@ fn derived(secret: &[u8], salt: &[u8], info: &[u8]) -> [u8; 32] {
 
 fn seal(key: &[u8], nonce: [u8; 12], plain: &[u8]) -> Vec<u8> {
     let key = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, key).expect("a key"));
-    let mut sealed = plain.to_vec();
-    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed).expect("sealed");
-    sealed
+    let mut encrypted = plain.to_vec();
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut encrypted).expect("encrypted");
+    encrypted
 }

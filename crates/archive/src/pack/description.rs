@@ -17,7 +17,7 @@ pub struct Description {
     /// BLAKE3 of the parts' bytes as they are in the file, not decrypted.
     pub hash: Hash,
     /// How to encrypt the pages again, if they are decrypted in the pack.
-    pub opened: Option<Opened>,
+    pub decrypted: Option<DecryptedUnits>,
 }
 
 /// Part of a file.
@@ -44,7 +44,7 @@ impl From<Extent> for (u64, u64) {
 
 /// What is needed to encrypt the units of a frame again, besides the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct DecryptedUnits {
     /// Encoding of the marks.
     pub form: MarkEncoding,
     /// Length of a unit in bytes.
@@ -95,19 +95,19 @@ impl Description {
     /// The JSON of a frame of `packed_bytes` bytes.
     pub(super) fn encode(&self, packed_bytes: usize) -> Result<Vec<u8>, Error> {
         let path = self.path.as_path();
-        let opened = self.opened.as_ref();
+        let decrypted = self.decrypted.as_ref();
         let line = Line {
             f: path.to_string_lossy().into_owned(),
             fb: path.to_str().is_none().then(|| HEXLOWER.encode(self.path.as_bytes())),
             runs: self.extents.clone(),
             b3: self.hash.to_string(),
             z: u32::try_from(packed_bytes).map_err(|_| Error::Pack("a frame is too long"))?,
-            form: opened.map(|opened| opened.form),
-            page: opened.map(|opened| opened.unit_bytes),
-            marks: opened.map(|opened| BASE64.encode(&opened.marks)),
-            cipher: opened.map(|opened| opened.kind),
-            version: opened.map(|opened| opened.key_version),
-            ctr: opened.map(|opened| opened.counter_mode),
+            form: decrypted.map(|decrypted| decrypted.form),
+            page: decrypted.map(|decrypted| decrypted.unit_bytes),
+            marks: decrypted.map(|decrypted| BASE64.encode(&decrypted.marks)),
+            cipher: decrypted.map(|decrypted| decrypted.kind),
+            version: decrypted.map(|decrypted| decrypted.key_version),
+            ctr: decrypted.map(|decrypted| decrypted.counter_mode),
         };
         let text = serde_json::to_vec(&line).map_err(|_| Error::Pack("a description cannot be written"))?;
         let fits = text.len() <= MAX_DESCRIPTION_BYTES && self.is_sound();
@@ -129,9 +129,9 @@ impl Description {
             Some(digits) => RelativePath::parse(&HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?)?,
             None => RelativePath::parse(line.f.as_bytes())?,
         };
-        let opened = match line.form {
+        let decrypted = match line.form {
             None => None,
-            Some(form) => Some(Opened {
+            Some(form) => Some(DecryptedUnits {
                 form,
                 unit_bytes: line.page?,
                 marks: BASE64.decode(line.marks?.as_bytes()).ok()?,
@@ -141,7 +141,7 @@ impl Description {
             }),
         };
         let hash = Hash::parse(&line.b3)?;
-        Some((Self { path, extents: line.runs, hash, opened }, usize::try_from(line.z).ok()?))
+        Some((Self { path, extents: line.runs, hash, decrypted }, usize::try_from(line.z).ok()?))
     }
 
     /// Whether the parts are in order, do not overlap, lie within a file, and fit a frame.

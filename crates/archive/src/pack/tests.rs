@@ -9,13 +9,13 @@ fn description(path: &[u8], extents: &[(u64, u64)], data: &[u8]) -> Description 
         path: RelativePath::parse(path).unwrap(),
         extents: extents.iter().copied().map(Extent::from).collect(),
         hash: Hash::compute(data),
-        opened: None,
+        decrypted: None,
     }
 }
 
 fn frames() -> Vec<(Description, Vec<u8>)> {
     let text = b"all work and no play ".repeat(1000);
-    let opened = Opened {
+    let decrypted = DecryptedUnits {
         form: MarkEncoding::Pages,
         unit_bytes: 1024,
         marks: vec![7; 10],
@@ -23,8 +23,10 @@ fn frames() -> Vec<(Description, Vec<u8>)> {
         key_version: 3,
         counter_mode: true,
     };
-    let pages =
-        Description { opened: Some(opened), ..description(b"d/\xff.ibd", &[(0, 1024), (4096, 1024)], &text[..2048]) };
+    let pages = Description {
+        decrypted: Some(decrypted),
+        ..description(b"d/\xff.ibd", &[(0, 1024), (4096, 1024)], &text[..2048])
+    };
     vec![(description(b"a", &[(5, 21000)], &text), text.clone()), (pages, text[..2048].to_vec())]
 }
 

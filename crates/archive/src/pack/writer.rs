@@ -58,7 +58,7 @@ impl<W: Write> PackWriter<W> {
     }
 
     /// Adds a frame. `data` has the bytes of the parts in the description, with decrypted pages if it has
-    /// [`Description::opened`].
+    /// [`Description::decrypted`].
     ///
     /// # Errors
     /// [`Error::Pack`] if no reader would accept the description; [`Error::Io`] from the output.

@@ -84,7 +84,7 @@ pub(super) fn collect(view: &View, files: &[FileFact], named: &KeyFileSettings) 
 }
 
 fn tried(keys: &MariaDbKeys, id: u32, samples: &[PageSample]) -> (Option<bool>, Option<String>) {
-    let opens = keyring::opens_page(keys, id, samples);
+    let opens = keyring::decrypts_page(keys, id, samples);
     let why = match samples {
         [] => "no encrypted page to try a key on",
         _ => "the key is not in the key file",
@@ -133,8 +133,8 @@ fn sample(page: &[u8], space_iv: [u8; 16], space_id: u32) -> Option<PageSample> 
     let u32_at = |at: usize| page.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
     let encrypted = u32_at(0)? == 1 && page.get(24)? & COMPRESSED == 0;
     let lsn = u64::from_be_bytes(*page.get(16..)?.first_chunk()?);
-    let sealed = *page.get(26..)?.first_chunk()?;
-    encrypted.then_some(PageSample { space_iv, space_id, page_no: u32_at(4)?, lsn, sealed })
+    let encrypted_block = *page.get(26..)?.first_chunk()?;
+    encrypted.then_some(PageSample { space_iv, space_id, page_no: u32_at(4)?, lsn, encrypted_block })
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
         page[23] = 9;
         page[26] = 0xb8;
         let found = sample(&page, [5; 16], 7).unwrap();
-        assert_eq!((found.page_no, found.lsn, found.space_id, found.sealed[0]), (4, 9, 7, 0xb8));
+        assert_eq!((found.page_no, found.lsn, found.space_id, found.encrypted_block[0]), (4, 9, 7, 0xb8));
         page[24] = 0x80;
         assert_eq!(sample(&page, [5; 16], 7), None);
         assert_eq!(sample(&[0; 64], [5; 16], 7), None);

@@ -93,7 +93,7 @@ fn tried(
     let master = keys.get(&key)?;
     let page = view.read(Path::new(&file.path), PAGE_BYTES).ok()?;
     let (wrapped, checksum) = wrapped_key(&page, number, uuid)?;
-    let opens = keyring::opens(master, &wrapped, checksum)?;
+    let opens = keyring::unwraps(master, &wrapped, checksum)?;
     Some(KeyProof { path: file.path.clone(), key, store: store.path.clone(), opens: Some(opens), why: None })
 }
 

@@ -123,7 +123,7 @@ impl StoredPart<'_> {
         let events = segment::read(repository, object, segment, identities)?;
         let (mut rest, mut start) = (events.as_slice(), segment.start);
         while !rest.is_empty() {
-            let cut = || self.damaged("an event in it is cut".to_owned());
+            let cut = || self.damaged("an event in it is incomplete".to_owned());
             let header = EventHeader::parse(rest).map_err(|_| cut())?;
             let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
             let (event, behind) = rest.split_at_checked(bytes).ok_or_else(cut)?;

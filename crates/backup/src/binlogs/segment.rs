@@ -53,13 +53,13 @@ impl PendingSegment {
     }
 
     /// Compresses and encrypts it; returns it with the object to store.
-    pub(super) fn seal(&self, recipients: &[Recipient]) -> Result<(Segment, Vec<u8>), Error> {
+    pub(super) fn encrypt(&self, recipients: &[Recipient]) -> Result<(Segment, Vec<u8>), Error> {
         let failed = |source| Error::Archive(ArchiveError::Io(source));
         let age = Encryptor::new(Vec::new(), recipients).map_err(ArchiveError::Age)?;
         let mut out = zstd::Encoder::new(age, LEVEL).map_err(failed)?;
         out.write_all(&self.bytes).map_err(failed)?;
-        let sealed = out.finish().and_then(Encryptor::finish).map_err(failed)?;
-        let object = Object { sha256: Digest::compute(&sealed), bytes: sealed.len() as u64 };
+        let encrypted = out.finish().and_then(Encryptor::finish).map_err(failed)?;
+        let object = Object { sha256: Digest::compute(&encrypted), bytes: encrypted.len() as u64 };
         let segment = Segment {
             file: self.file.clone(),
             start: self.start,
@@ -70,7 +70,7 @@ impl PendingSegment {
             first: self.first,
             last: self.last,
         };
-        Ok((segment, sealed))
+        Ok((segment, encrypted))
     }
 }
 
@@ -79,10 +79,10 @@ pub(super) fn put(
     repository: &Repository,
     (host, server): (&str, &str),
     segment: &Segment,
-    sealed: &[u8],
+    encrypted: &[u8],
 ) -> Result<(), Error> {
     let object = segment.name(host, server);
-    let put = repository.store().put_new(&name(&object)?, &mut Cursor::new(sealed), segment.object.bytes)?;
+    let put = repository.store().put_new(&name(&object)?, &mut Cursor::new(encrypted), segment.object.bytes)?;
     if put == Put::New || repository.is_ours(&object, segment.object)? {
         return Ok(());
     }
@@ -99,9 +99,9 @@ pub(super) fn read(
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
     let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
     let limit = segment.event_bytes.min(MAX_SEGMENT_BYTES);
-    let mut sealed = Vec::new();
-    read_whole(repository, object, segment.object, &mut sealed)?;
-    let age = Decryptor::new(sealed.as_slice(), identities).map_err(|source| wrong(ArchiveError::Age(source)))?;
+    let mut encrypted = Vec::new();
+    read_whole(repository, object, segment.object, &mut encrypted)?;
+    let age = Decryptor::new(encrypted.as_slice(), identities).map_err(|source| wrong(ArchiveError::Age(source)))?;
     let mut events = Zeroizing::new(Vec::with_capacity(usize::try_from(limit).unwrap_or(0)));
     let plain = zstd::Decoder::new(age).map_err(|source| wrong(source.into()))?;
     plain.take(limit.saturating_add(1)).read_to_end(&mut events).map_err(|source| wrong(source.into()))?;

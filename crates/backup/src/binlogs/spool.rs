@@ -102,10 +102,10 @@ impl Spool {
     }
 
     /// Writes a part durably.
-    pub(super) fn put(&self, object: Object, sealed: &[u8]) -> Result<(), Error> {
+    pub(super) fn put(&self, object: Object, encrypted: &[u8]) -> Result<(), Error> {
         make_directory(&self.directory)?;
         let path = self.path(&object.sha256);
-        let written = write_atomic(&path, sealed, WriteOptions::SECRET.replacing(true));
+        let written = write_atomic(&path, encrypted, WriteOptions::SECRET.replacing(true));
         written.map_err(Error::io(&path, "cannot be written"))
     }
 
@@ -115,8 +115,8 @@ impl Spool {
         match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             read => {
-                let sealed = read.map_err(Error::io(&path, "cannot be read"))?;
-                Ok(Some(sealed).filter(|sealed| Digest::compute(sealed) == object.sha256))
+                let encrypted = read.map_err(Error::io(&path, "cannot be read"))?;
+                Ok(Some(encrypted).filter(|encrypted| Digest::compute(encrypted) == object.sha256))
             }
         }
     }

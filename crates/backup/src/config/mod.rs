@@ -100,7 +100,8 @@ pub struct Server {
 pub enum PageStorage {
     /// Decrypted before compression: reading the backup takes only the age identity.
     #[default]
-    Open,
+    #[serde(rename = "open")]
+    Decrypted,
     /// Encrypted as on disk: reading takes the identity and the keyring, and the size more than doubles.
     AsIs,
 }
@@ -108,8 +109,8 @@ pub enum PageStorage {
 impl PageStorage {
     /// Whether pages are decrypted.
     #[must_use]
-    pub fn are_opened(self) -> bool {
-        self == Self::Open
+    pub fn are_decrypted(self) -> bool {
+        self == Self::Decrypted
     }
 }
 

@@ -221,10 +221,9 @@ fn level(text: Option<&str>) -> Result<i32, String> {
     }
 }
 
-/// Parses a size of whole bytes: a number, and KiB, MiB or GiB.
+/// Parses the maximum of what may wait, in bytes; 0 is allowed.
 fn spool_bytes(text: &str) -> Result<u64, String> {
-    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("", 1)];
-    files::quantity::number(text, &units).ok_or_else(|| "binlogs.spool_max must be a size such as 10GiB".to_owned())
+    files::quantity::bytes(text).map_err(|_| "binlogs.spool_max must be a size such as 10GiB".to_owned())
 }
 
 /// Parses the time that is the value of the setting `name`.
@@ -257,12 +256,22 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
     fn what_is_not_said_has_defaults() {
         let config = Config::parse(TEXT).unwrap();
         assert!(matches!(&config.repository, Location::Directory(path) if path == Path::new("/backup/repo")));
-        assert_eq!((config.pages, config.level, config.streams), (PageStorage::Open, 1, 4));
+        assert_eq!((config.pages, config.level, config.streams), (PageStorage::Decrypted, 1, 4));
         assert_eq!((config.provider, config.max_freeze), (ProviderChoice::Auto, MAX_FREEZE));
         assert_eq!(config.state, Path::new(STATE));
         let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
         let config = Config::parse(&more).unwrap();
         assert_eq!((config.pages, config.level, config.max_freeze), (PageStorage::AsIs, 3, Duration::from_millis(250)));
+    }
+
+    #[test]
+    fn what_may_wait_has_the_unit_of_the_configuration_or_none() {
+        let bytes = |size: &str| Config::parse(&format!("{TEXT}[binlogs]\nspool_max = \"{size}\"\n"));
+        let bytes = |size: &str| bytes(size).map(|config| config.spool_bytes);
+        assert_eq!(["0", "4KiB", "10 MiB", "1GiB"].map(bytes), [0, 4 << 10, 10 << 20, 1 << 30].map(Ok));
+        for size in ["", "1G", "1k", "1GB", "1.5GiB", "-1"] {
+            assert!(bytes(size).unwrap_err().contains("binlogs.spool_max must be a size such as 10GiB"), "{size}");
+        }
     }
 
     #[test]

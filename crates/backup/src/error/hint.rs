@@ -21,11 +21,11 @@ impl Error {
         Some(Cow::Borrowed(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`",
             Self::OtherRecipients { .. } => {
-                "give --identity of one of them; a recipient is known by the first 16 digits of the SHA-256 of its text: \
-                 age-keygen -y IDENTITY | tr -d '\\n' | sha256sum"
+                "give --identity of one of them; a recipient is shown as the first 16 digits of the SHA-256 of its \
+                 text: age-keygen -y IDENTITY | tr -d '\\n' | sha256sum"
             }
             Self::ReplacingStore { .. } => {
-                "backups would not be safe from being overwritten there: use a newer release of the store, or another one"
+                "it does not protect backups from being overwritten: use a newer release of it, or another store"
             }
             Self::OtherMachine { .. } | Self::OldBackupState { .. } => {
                 let lost = "a host that lost its state, or got an older copy of it, has to be allowed to list and read its backups for one `sealant \
@@ -45,7 +45,7 @@ impl Error {
             Self::NoBackup { .. } => {
                 "list the backups with `sealant backup list`; one whose receipt is lost is restored with --manifest"
             }
-            Self::Sealing { .. } => {
+            Self::Reencrypt { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file"
             }
             Self::NoSocket => "give the socket, the user and its password file under [server]",
@@ -145,7 +145,7 @@ impl Error {
 /// Hint for two machines that write as one host.
 const OWN_NAME: &str = "give each machine its own name under [host]";
 /// Hint for a lost manifest.
-const SALVAGE: &str = "with the right identity, restore --salvage gets from the packs alone what they have";
+const SALVAGE: &str = "with the right identity, `restore --salvage` restores what the packs alone contain";
 /// Hint for missing keys.
 const SERVERS_KEYRING: &str = "give the keyring of the server that was backed up with --keyring";
 
@@ -164,7 +164,7 @@ const fn rekey_hint(fault: &RekeyFault) -> &'static str {
 fn transfer_hint(error: &TransferError) -> Option<Cow<'static, str>> {
     match error {
         TransferError::NotEmpty { .. } | TransferError::Owner { .. } | TransferError::Space { .. } => error.hint(),
-        TransferError::Changed { .. } => Some("stop the server, or let a provider take a still copy of it".into()),
+        TransferError::Changed { .. } => Some("stop the server, or let a provider take a consistent copy of it".into()),
         TransferError::Occupied { .. } => {
             Some("move it away and give the same command again: what was restored is kept".into())
         }

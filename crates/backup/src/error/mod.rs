@@ -49,15 +49,15 @@ pub enum Error {
     },
     /// An option asks for a part of a streamed backup, or for a change to it.
     #[error(
-        "with --provider {program} all of the backup goes, as {program} writes it: --dry-run, --include, --exclude and \
-         keys have no meaning"
+        "--provider {program} sends the whole backup as {program} writes it: --dry-run, --include, --exclude and keys \
+         cannot be used with it"
     )]
     WholeStream {
         /// The backup program.
         program: snapshot::backup::Program,
     },
     /// No server runs on the data directory.
-    #[error("{}: no server runs on it that could be backed up", path.display())]
+    #[error("{}: no server runs on it, so there is nothing to back up", path.display())]
     NoServer {
         /// Path of the directory.
         path: PathBuf,
@@ -111,9 +111,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The state of this host is an older copy, or another machine writes as this host.
-    #[error(
-        "{location}: the state of {host} is older than the repository, which had a backup {number} that it does not know"
-    )]
+    #[error("{location}: the state of {host} is outdated: it does not know backup {number} of the repository")]
     OldBackupState {
         /// The store.
         location: String,
@@ -167,7 +165,10 @@ pub enum Error {
         source: ArchiveError,
     },
     /// The backup is encrypted to other recipients.
-    #[error("{object}: none of these identities opens it: it is encrypted to recipients {}", recipients.join(", "))]
+    #[error(
+        "{object}: none of the given identities decrypts it; it is encrypted to the recipients {}",
+        recipients.join(", ")
+    )]
     OtherRecipients {
         /// Name of the object.
         object: String,
@@ -176,7 +177,7 @@ pub enum Error {
     },
     /// The given keys cannot encrypt pages that the backup has decrypted.
     #[error("{path}: the backup has its pages decrypted, and the given keys cannot encrypt them again{needed}")]
-    Sealing {
+    Reencrypt {
         /// Path of the file.
         path: String,
         /// The key that is needed, if known.
@@ -187,8 +188,8 @@ pub enum Error {
     Rekey(RekeyFault),
     /// The server is MariaDB, which has no master key to wrap the keys of files.
     #[error(
-        "backup {number} is of a MariaDB server, which encrypts with the keys of its key file themselves: no keyring \
-         can wrap them"
+        "backup {number} is of a MariaDB server, which encrypts files with the keys of its key file directly: there is \
+         no key that a keyring could wrap"
     )]
     RekeyMariaDb {
         /// Number of the backup.
@@ -202,7 +203,7 @@ pub enum Error {
     },
     /// The proof cannot start a server, because its keys would come from a key service.
     #[error(
-        "{}: names the service that has the keys, and the server of the proof would need its plug-in",
+        "{}: the keys are in a service, and the server that proves the backup would need its plug-in",
         path.display()
     )]
     KeysInService {
@@ -376,7 +377,10 @@ pub enum Error {
         reason: String,
     },
     /// The server of a replay has made keys, which were lost with it.
-    #[error("{}: the replay of the binary logs has made keys that the given keyring does not have", program.display())]
+    #[error(
+        "{}: the replay of the binary logs has created keys that the given keyring does not have",
+        program.display()
+    )]
     NewKeys {
         /// The server program.
         program: PathBuf,

@@ -194,10 +194,10 @@ impl<'f> Fetch<'f> {
         wrong: &dyn Fn(ArchiveError) -> Error,
     ) -> Result<(), Error> {
         let Some((number, _)) = parts.first() else { return Ok(()) };
-        if frame.description.opened.is_some() {
-            writer.seal(*number, &frame.description, frame.data)?;
+        if frame.description.decrypted.is_some() {
+            writer.encrypt(*number, &frame.description, frame.data)?;
         }
-        frame.check_hash().map_err(|fault| match frame.description.opened {
+        frame.check_hash().map_err(|fault| match frame.description.decrypted {
             Some(_) => cannot_encrypt(&frame.description.path, None),
             None => wrong(fault),
         })?;
@@ -208,7 +208,7 @@ impl<'f> Fetch<'f> {
 /// The encryption of each file that the backup has decrypted.
 ///
 /// # Errors
-/// [`Error::Sealing`] if the keys cannot encrypt one of them.
+/// [`Error::Reencrypt`] if the keys cannot encrypt one of them.
 pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, Error> {
     let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
     let logs = RedoKeys::new(heads);
@@ -245,24 +245,24 @@ impl<'w> Writer<'w> {
     }
 
     /// Encrypts the units of a frame, which restores their original bytes.
-    fn seal(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), Error> {
-        let Some(opened) = &description.opened else { return Ok(()) };
+    fn encrypt(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), Error> {
+        let Some(units) = &description.decrypted else { return Ok(()) };
         let failed = || cannot_encrypt(&description.path, None);
-        let which = (number, opened.key_version, opened.counter_mode);
+        let which = (number, units.key_version, units.counter_mode);
         if !self.ciphers.contains_key(&which) {
             let space = self.fetch.spaces.get(number).and_then(Option::as_ref).ok_or_else(failed)?;
-            let version = KeyVersion(opened.key_version);
-            let cipher = space.encryptor(version, opened.counter_mode, self.fetch.options.keys).ok_or_else(failed)?;
+            let version = KeyVersion(units.key_version);
+            let cipher = space.encryptor(version, units.counter_mode, self.fetch.options.keys).ok_or_else(failed)?;
             // Frames arrive in file order, so few files are open at a time.
             self.ciphers.clear();
             self.ciphers.insert(which, cipher);
         }
         let cipher = self.ciphers.get(&which).ok_or_else(failed)?;
         let at = description.extents.first().map_or(0, |first| first.at);
-        if cipher.kind() != opened.kind {
+        if cipher.kind() != units.kind {
             return Err(failed());
         }
-        cipher.encrypt(at, &opened.marks, data).map_err(|_| failed())
+        cipher.encrypt(at, &units.marks, data).map_err(|_| failed())
     }
 
     fn write(&mut self, number: usize, run: &Run, data: &[u8]) -> Result<(), Error> {
@@ -311,7 +311,7 @@ fn clear(file: &File, at: u64, bytes: u64) -> std::io::Result<()> {
 fn cannot_encrypt(path: &RelativePath, head: Option<&[u8]>) -> Error {
     let wrapped = head.and_then(innodb::crypt::wrapped::Wrapped::find);
     let needed = wrapped.map(|wrapped| format!(" ({} is needed)", wrapped.master_key_name()));
-    Error::Sealing { path: path.to_string(), needed: needed.unwrap_or_default() }
+    Error::Reencrypt { path: path.to_string(), needed: needed.unwrap_or_default() }
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub(super) struct Salvaged {
 struct Found {
     runs: BTreeMap<u64, Run>,
     head: Option<Vec<u8>>,
-    is_opened: bool,
+    is_decrypted: bool,
 }
 
 /// Reads the descriptions of all packs that the receipt names, in the order in which they were made: later packs have
@@ -69,7 +69,7 @@ pub(super) fn find(
     }
     // The pages cannot be encrypted again without a key.
     files.retain(|path, found| {
-        let is_whole = found.head.is_some() || !found.is_opened;
+        let is_whole = found.head.is_some() || !found.is_decrypted;
         if !is_whole {
             lost.push(format!("{path}: its first page, which names its key, is in none of the packs"));
         }
@@ -104,7 +104,7 @@ impl Found {
             offset = offset.saturating_add(u32::try_from(extent.bytes).unwrap_or(u32::MAX));
             self.replace(run);
         }
-        self.is_opened |= description.opened.is_some();
+        self.is_decrypted |= description.decrypted.is_some();
         // The first page of a tablespace and the header of a log are never encrypted.
         if let Some(first) = description.extents.first().filter(|first| first.at == 0) {
             let bytes = usize::try_from(first.bytes).unwrap_or(usize::MAX).min(HEAD_BYTES);
@@ -143,7 +143,7 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
             entry: Entry { path, kind: Kind::File { bytes }, mode: FILE_MODE, uid, gid, modified },
             // Computed when the file is written.
             hash: Some(Hash([0; 32])),
-            head: found.head.filter(|_| found.is_opened),
+            head: found.head.filter(|_| found.is_decrypted),
             chunks: Vec::new(),
             runs: found.runs.into_values().collect(),
         }

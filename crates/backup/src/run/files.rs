@@ -95,8 +95,8 @@ impl Files {
     /// among the pages that each one's key decrypted.
     pub(super) fn states(&self, sound: &BTreeMap<usize, u64>) -> Vec<Option<FileState>> {
         let state = |(number, file): (usize, &Option<FilePlan>)| {
-            let (state, opened_from) = (file.as_ref()?.state, sound.get(&number));
-            Some(FileState { sound: opened_from.is_some(), opened_from: *opened_from.unwrap_or(&0), ..state })
+            let (state, decrypted_from) = (file.as_ref()?.state, sound.get(&number));
+            Some(FileState { sound: decrypted_from.is_some(), decrypted_from: *decrypted_from.unwrap_or(&0), ..state })
         };
         self.files.iter().enumerate().map(state).collect()
     }
@@ -114,7 +114,7 @@ impl FilePlan {
         let page_bytes = Page0::parse(head).ok().and_then(|page0| usize::try_from(page0.physical_page_bytes).ok());
         let page_bytes = page_bytes.filter(|bytes| bytes.is_power_of_two() && (1 << 10..=64 << 10).contains(bytes));
         let (unit_bytes, is_tablespace) = (page_bytes.unwrap_or(UNIT_BYTES), page_bytes.is_some());
-        let space = if pages.are_opened() { logs.space(path, head, keys) } else { None };
+        let space = if pages.are_decrypted() { logs.space(path, head, keys) } else { None };
         let kept = heads::head_bytes(unit_bytes, is_tablespace).min(head.len());
         let context = space.as_ref().map_or(0, |space| state.hash(&space.context(keys)));
         Self {
@@ -127,7 +127,7 @@ impl FilePlan {
                 context,
                 pages_at: 0,
                 sound: false,
-                opened_from: 0,
+                decrypted_from: 0,
             },
             before: None,
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use archive::{
     Description, PackWriter,
-    pack::{Extent, FrameAt, MAX_FRAME_BYTES, MAX_PACK_BYTES, MAX_RUNS, Opened, Packer},
+    pack::{DecryptedUnits, Extent, FrameAt, MAX_FRAME_BYTES, MAX_PACK_BYTES, MAX_RUNS, Packer},
 };
 use codec::{
     hash::Hash,
@@ -108,9 +108,9 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         let Some((number, file)) = self.current else { return Ok(()) };
         let Some(planned) = self.run.inputs.plan.entries.get(number) else { return Ok(()) };
         let (hash, path) = (Hash::compute(bytes), planned.entry.path.clone());
-        let opened = self.open(file, extents.first().map_or(0, |first| first.at), bytes);
-        let description = Description { path, extents, hash, opened };
-        let data = if description.opened.is_some() { self.memory.decrypted() } else { bytes };
+        let decrypted = self.decrypt(file, extents.first().map_or(0, |first| first.at), bytes);
+        let description = Description { path, extents, hash, decrypted };
+        let data = if description.decrypted.is_some() { self.memory.decrypted() } else { bytes };
         let pack = match &mut self.pack {
             Some(pack) => pack,
             none => none.insert(PackWriter::new(self.run.uploads.buffer()?, &self.run.inputs.config.recipients)?),
@@ -120,15 +120,15 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         let progress = self.run.inputs.progress;
         let bytes = bytes.len() as u64;
         progress.changed_bytes.fetch_add(bytes, Ordering::Relaxed);
-        if description.opened.is_some() {
-            progress.opened_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if description.decrypted.is_some() {
+            progress.decrypted_bytes.fetch_add(bytes, Ordering::Relaxed);
         }
         self.parts.push(PackedPart { file: number, extents: description.extents, frame });
         if is_full { self.put() } else { Ok(()) }
     }
 
     /// Decrypts units if a given key fits; `None` if they stay encrypted or were never encrypted.
-    fn open(&mut self, file: &FilePlan, offset: u64, bytes: &[u8]) -> Option<Opened> {
+    fn decrypt(&mut self, file: &FilePlan, offset: u64, bytes: &[u8]) -> Option<DecryptedUnits> {
         let space = file.space.as_ref()?;
         let version = space.version_of(bytes);
         if self.cipher.as_ref().is_none_or(|(known, _)| *known != version) {
@@ -140,7 +140,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         }
         let (_, cipher) = self.cipher.as_ref()?;
         let units = cipher.decrypt_marked(offset, bytes, &mut self.memory, &mut self.marks);
-        (units > 0).then(|| Opened {
+        (units > 0).then(|| DecryptedUnits {
             form: cipher.form(),
             unit_bytes: u32::try_from(cipher.unit_bytes(bytes.len())).unwrap_or(u32::MAX),
             marks: self.marks.clone(),

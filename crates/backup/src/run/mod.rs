@@ -58,7 +58,7 @@ pub struct RunProgress {
     /// Bytes of changed units, uncompressed.
     pub changed_bytes: AtomicU64,
     /// Bytes of decrypted units.
-    pub opened_bytes: AtomicU64,
+    pub decrypted_bytes: AtomicU64,
     /// Bytes stored in the repository.
     pub stored_bytes: AtomicU64,
 }
@@ -156,9 +156,9 @@ impl Inputs<'_> {
         let run = Run { inputs: self, uploads: &uploads, tablespaces: &tablespaces, reading: AtomicU64::new(0) };
         let limited_by = run.store()?;
         self.plan.check_unchanged()?;
-        let opened_from = tablespaces.lowest_opened();
+        let decrypted_from = tablespaces.lowest_decrypted();
         drop(tablespaces);
-        Ok((limited_by, PageProofs::conclude(&judge.finish(), self.plan, &opened_from)))
+        Ok((limited_by, PageProofs::conclude(&judge.finish(), self.plan, &decrypted_from)))
     }
 }
 

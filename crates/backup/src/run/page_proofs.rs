@@ -48,7 +48,7 @@ impl<'j> Tablespaces<'j> {
             // Earlier results count only if the same key decrypted the same pages.
             let before = file.before.filter(|before| before.state.sound && before.state.context != 0);
             if let Some(before) = before {
-                space.opened_from(Lsn(before.state.opened_from));
+                space.decrypted_from(Lsn(before.state.decrypted_from));
             }
             Some(space)
         };
@@ -65,9 +65,9 @@ impl<'j> Tablespaces<'j> {
     }
 
     /// The lowest LSN that each tablespace's key decrypted.
-    pub(super) fn lowest_opened(&self) -> BTreeMap<usize, u64> {
+    pub(super) fn lowest_decrypted(&self) -> BTreeMap<usize, u64> {
         let lowest = |(number, space): (usize, &OnceLock<Option<Tablespace<'_>>>)| {
-            Some((number, space.get()?.as_ref()?.lowest_opened().0))
+            Some((number, space.get()?.as_ref()?.lowest_decrypted().0))
         };
         self.spaces.iter().enumerate().filter_map(lowest).collect()
     }
@@ -75,7 +75,7 @@ impl<'j> Tablespaces<'j> {
 
 impl PageProofs {
     /// Counts pages and lists files that are not sound.
-    pub(super) fn conclude(report: &Report, plan: &Plan, opened_from: &BTreeMap<usize, u64>) -> Self {
+    pub(super) fn conclude(report: &Report, plan: &Plan, decrypted_from: &BTreeMap<usize, u64>) -> Self {
         let (mut pages, mut findings, mut sound) = (Pages::default(), Vec::new(), BTreeMap::new());
         let numbers: HashMap<PathBuf, usize> =
             plan.entries.iter().enumerate().map(|(number, planned)| (plan.absolute(planned), number)).collect();
@@ -84,7 +84,7 @@ impl PageProofs {
             let id = match judge::classify(file) {
                 FileVerdict::Sound => {
                     let number = numbers.get(&file.path);
-                    sound.extend(number.map(|number| (*number, opened_from.get(number).copied().unwrap_or(0))));
+                    sound.extend(number.map(|number| (*number, decrypted_from.get(number).copied().unwrap_or(0))));
                     continue;
                 }
                 FileVerdict::OutOfOrder => {

@@ -22,7 +22,7 @@ pub enum FullReason {
     #[error("it is the first backup")]
     First,
     /// This host has no state.
-    #[error("this host has no state of the last backup, which shows the changed pages")]
+    #[error("this host has no state of the last backup, so the changed pages are not known")]
     NoState,
     /// The state does not belong to the newest backup.
     #[error("the state of this host does not belong to the newest backup in the repository")]

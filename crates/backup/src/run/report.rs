@@ -78,7 +78,7 @@ impl<'r> RunReport<'r> {
             full: made.full.map(|full| full.to_string()),
             provider: &receipt.provider,
             files: made.files,
-            bytes: RunBytes { data, read, changed, opened: progress.opened_bytes.load(Ordering::Relaxed), stored },
+            bytes: RunBytes { data, read, changed, opened: progress.decrypted_bytes.load(Ordering::Relaxed), stored },
             pages: receipt.pages,
             packs: Packs { new, used: receipt.packs.len() },
             left_out: &made.left_out,

@@ -9,7 +9,7 @@ use crate::schema_change_tools;
 
 /// Action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum EncryptAction {
     /// Check the keyring, and prove that its file and copies open everything.
     ProveKeyring,
     /// Execute statements.
@@ -58,7 +58,7 @@ pub struct TableChange {
     pub(super) method: TableMethod,
 }
 
-impl Action {
+impl EncryptAction {
     /// The statements that it executes, as far as they are known before it begins.
     pub(super) fn statements(&self) -> Vec<String> {
         match self {

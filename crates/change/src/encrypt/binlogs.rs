@@ -9,7 +9,7 @@ use server::{
     quote, switch,
 };
 
-use super::Action;
+use super::EncryptAction;
 use crate::{Error, Outcome, Session, Step};
 
 /// Largest size of the newest log for which no new log is started: a starting server reads so few bytes in a moment.
@@ -128,7 +128,11 @@ fn newest_bytes(logs: &Rows) -> u64 {
 /// prevent a start are reported.
 ///
 /// A server that was killed while the setting changed can continue a log in clear text although encryption is on.
-pub(super) fn steps(session: &mut Session<'_>, may_rotate: bool, may_purge: bool) -> Result<Vec<Step<Action>>, Error> {
+pub(super) fn steps(
+    session: &mut Session<'_>,
+    may_rotate: bool,
+    may_purge: bool,
+) -> Result<Vec<Step<EncryptAction>>, Error> {
     let logs = match BinaryLogs::list(session) {
         // Without the privilege to list the logs, only the report is missing.
         Err(Error::Server(server::Error::Server { .. })) if !may_rotate && !may_purge => return Ok(Vec::new()),
@@ -143,21 +147,21 @@ pub(super) fn steps(session: &mut Session<'_>, may_rotate: bool, may_purge: bool
         steps.push(removal(logs.preventing_start(), has_group));
     } else if !may_purge && logs.preventing_start().is_some() {
         let what = "find binary logs with which the server cannot start again";
-        steps.push(Step::quiet("check binary logs", what, Action::CheckBinaryLogs));
+        steps.push(Step::quiet("check binary logs", what, EncryptAction::CheckBinaryLogs));
     }
     Ok(steps)
 }
 
-fn rotation(newest: &Log) -> Step<Action> {
+fn rotation(newest: &Log) -> Step<EncryptAction> {
     let what = if newest.prevents_start {
         "start a new binary log: the server cannot start again with the newest"
     } else {
         "start a new binary log: the newest is in clear text although encryption is on"
     };
-    Step::quiet("new binary log", what, Action::Statements(vec![FLUSH_BINARY_LOGS.to_owned()]))
+    Step::quiet("new binary log", what, EncryptAction::Statements(vec![FLUSH_BINARY_LOGS.to_owned()]))
 }
 
-fn removal(preventing_start: Option<String>, has_group: bool) -> Step<Action> {
+fn removal(preventing_start: Option<String>, has_group: bool) -> Step<EncryptAction> {
     let mut what = match preventing_start {
         Some(names) => format!("remove the binary logs up to {names}: the server cannot start again with them"),
         None => "remove the binary logs that were written in clear text".to_owned(),
@@ -166,7 +170,7 @@ fn removal(preventing_start: Option<String>, has_group: bool) -> Step<Action> {
     if has_group {
         what.push_str("; members that join the group later get the data only by the clone plug-in");
     }
-    Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)
+    Step::quiet("purge binary logs", &what, EncryptAction::PurgeBinaryLogs)
 }
 
 /// Reports the logs that prevent a start of the server.

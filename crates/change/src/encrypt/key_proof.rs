@@ -4,7 +4,7 @@ use server::Flavor;
 
 use super::{KeyStores, Options, mariadb, mysql};
 use crate::{
-    Error, KeyStore, Opened, Session,
+    Error, KeyStore, KeyringProof, Session,
     keyring::{awaits_first_key, has_room},
     prove,
 };
@@ -21,7 +21,7 @@ pub(super) fn prove_keyrings(
     session: &mut Session<'_>,
     server: &str,
     options: &Options,
-) -> Result<Option<Opened>, Error> {
+) -> Result<Option<KeyringProof>, Error> {
     let (stores, datadir) = key_stores(session, server, options)?;
     let mut proven = None;
     for (store, is_copy) in stores {

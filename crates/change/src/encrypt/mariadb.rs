@@ -22,8 +22,8 @@ use innodb::file_suffix;
 use server::dialect::variable;
 
 use super::{
-    Action, KeyStores, Leftover, Method, Options, Policy, Progress, TableChange, TableMethod, binlogs, clear, method,
-    scan::Scan,
+    EncryptAction, KeyStores, Leftover, Method, Options, Policy, Progress, TableChange, TableMethod, binlogs, clear,
+    method, scan::Scan,
 };
 use crate::{
     ClientImpact, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, option_file,
@@ -69,7 +69,11 @@ const SETTINGS: [Setting; 9] = [
     setting(variable::MARIADB_BINARY_LOGS, "ON", false, true, "encrypt binary and relay logs"),
 ];
 
-pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
+pub(super) fn steps(
+    session: &mut Session<'_>,
+    options: &Options,
+    scan: &Scan,
+) -> Result<Vec<Step<EncryptAction>>, Error> {
     if !matches!(options.method, Method::Auto | Method::Native) {
         let reason = "MariaDB's own threads encrypt its tables without blocking clients; omit --method".to_owned();
         return Err(Error::Unsupported { server: session.identity().hostname.clone(), reason });
@@ -77,12 +81,12 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
     let mut steps = vec![Step::quiet(
         "keyring",
         "prove that a key management plug-in is active and that its key file opens what is encrypted",
-        Action::ProveKeyring,
+        EncryptAction::ProveKeyring,
     )];
     for setting in wanted(options).filter(|setting| setting.dynamic) {
         if is_off(session, setting)? {
             let sql = set_global(setting);
-            steps.push(Step::quiet(setting.name, setting.what, Action::Statements(vec![sql])));
+            steps.push(Step::quiet(setting.name, setting.what, EncryptAction::Statements(vec![sql])));
         }
     }
     steps.extend(option_file(options, scan));
@@ -131,7 +135,7 @@ fn is_off(session: &mut Session<'_>, setting: &Setting) -> Result<bool, Error> {
 }
 
 /// A step that adds the settings which are missing in the given option file.
-fn option_file(options: &Options, scan: &Scan) -> Option<Step<Action>> {
+fn option_file(options: &Options, scan: &Scan) -> Option<Step<EncryptAction>> {
     let path = options.option_file.clone()?;
     let missing: Vec<String> = wanted(options)
         .filter(|setting| scan.option_is_on(setting.name) != Some(true))
@@ -139,7 +143,7 @@ fn option_file(options: &Options, scan: &Scan) -> Option<Step<Action>> {
         .collect();
     let what = format!("write into {} for the next start: {}", path.display(), missing.join(", "));
     let lines = option_file::server_lines(Flavor::MariaDb, &missing);
-    (!missing.is_empty()).then(|| Step::quiet("option file", &what, Action::OptionFile { path, lines }))
+    (!missing.is_empty()).then(|| Step::quiet("option file", &what, EncryptAction::OptionFile { path, lines }))
 }
 
 fn write_setting(setting: &Setting) -> String {
@@ -174,7 +178,7 @@ pub(super) fn pending_settings(
 }
 
 /// Tables created with `ENCRYPTED=NO`, which the threads skip.
-fn opted_out(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>>, Error> {
+fn opted_out(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<EncryptAction>>, Error> {
     let tables = session.query(
         "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes, CREATE_OPTIONS AS o \
          FROM information_schema.TABLES WHERE ENGINE = 'InnoDB' AND CREATE_OPTIONS LIKE '%encrypted%'",
@@ -198,7 +202,7 @@ fn says_no(options: &str) -> bool {
 }
 
 /// Steps for Aria tables. An Aria table is created either encrypted or in clear text, and stays so until it is rebuilt.
-fn aria(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>>, Error> {
+fn aria(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<EncryptAction>>, Error> {
     let tables = session.query(
         "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes \
          FROM information_schema.TABLES WHERE ENGINE = 'Aria' AND TABLE_TYPE = 'BASE TABLE'",
@@ -220,7 +224,7 @@ pub(super) fn clear_pages(
     session: &mut Session<'_>,
     options: &Options,
     scan: &Scan,
-) -> Result<Vec<Step<Action>>, Error> {
+) -> Result<Vec<Step<EncryptAction>>, Error> {
     let known = clear::tables(session)?;
     let failing: Vec<_> = scan.failures(audit::checks::PAGE_PLAINTEXT.id).collect();
     if options.policy == Policy::Logs || failing.is_empty() {
@@ -244,8 +248,8 @@ pub(super) fn clear_pages(
     Ok(steps)
 }
 
-fn wait_step() -> Step<Action> {
-    Step::quiet("threads", "wait until the threads have encrypted every tablespace", Action::WaitForThreads)
+fn wait_step() -> Step<EncryptAction> {
+    Step::quiet("threads", "wait until the threads have encrypted every tablespace", EncryptAction::WaitForThreads)
 }
 
 fn bytes_of(session: &mut Session<'_>, (schema, table): &(String, String)) -> Result<u64, Error> {
@@ -257,14 +261,14 @@ fn bytes_of(session: &mut Session<'_>, (schema, table): &(String, String)) -> Re
     Ok(session.value(&sql)?.and_then(|bytes| bytes.parse().ok()).unwrap_or(0))
 }
 
-fn copy(schema: &str, table: &str, bytes: u64, clause: &str) -> Step<Action> {
+fn copy(schema: &str, table: &str, bytes: u64, clause: &str) -> Step<EncryptAction> {
     let sql = format!("ALTER TABLE {} {clause}", quote::table(schema, table));
     Step {
         id: format!("table {schema}.{table}"),
         what: format!("encrypt the table {schema}.{table} by a copy"),
         blocks: ClientImpact::Writes,
         bytes,
-        action: Action::Table(TableChange {
+        action: EncryptAction::Table(TableChange {
             table: Table { schema: schema.to_owned(), name: table.to_owned() },
             sql,
             bytes,

@@ -27,7 +27,7 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::KeyStore;
 
-pub use self::action::{Action, TableChange};
+pub use self::action::{EncryptAction, TableChange};
 pub use self::job::{Records, User, carry_out, preview};
 pub use self::leftovers::Leftover;
 pub use self::method::{ASSUMED_RATE, Method, Room, TableMethod};

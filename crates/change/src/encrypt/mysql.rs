@@ -9,7 +9,7 @@ use server::{
 use server::dialect::{encryption::MYSQL_ENCRYPTED, variable};
 
 use super::{
-    Action, KeyStores, Leftover, Method, Options, Policy, ServerAccess, TableChange, TableMethod, binlogs,
+    EncryptAction, KeyStores, Leftover, Method, Options, Policy, ServerAccess, TableChange, TableMethod, binlogs,
     clear::PlaintextTables,
     in_place,
     method::{MethodPlanner, is_rebuildable},
@@ -24,7 +24,7 @@ pub(super) fn steps(
     access: &ServerAccess,
     options: &Options,
     scan: &Scan,
-) -> Result<Vec<Step<Action>>, Error> {
+) -> Result<Vec<Step<EncryptAction>>, Error> {
     if !session.can(Capability::EncryptTables) {
         let reason = format!("{} cannot encrypt; 5.7.11 and later can", session.identity().version);
         return Err(Error::Unsupported { server: session.identity().hostname.clone(), reason });
@@ -37,13 +37,13 @@ pub(super) fn steps(
     let mut steps = vec![Step::quiet(
         "keyring",
         "prove that the keyring is active, takes new keys, and opens what is encrypted",
-        Action::ProveKeyring,
+        EncryptAction::ProveKeyring,
     )];
     if read_only::is_super(session)? {
         steps.push(read_only::step());
     }
     if scratch_schema::exists(session)? || undo::exists(session)? {
-        steps.push(Step::quiet("tidy up", "repair what an interrupted run has left", Action::CleanUp));
+        steps.push(Step::quiet("tidy up", "repair what an interrupted run has left", EncryptAction::CleanUp));
     }
     let (tables, logs) = (options.policy != Policy::Logs, options.policy != Policy::Tables);
     if tables {
@@ -58,7 +58,7 @@ pub(super) fn steps(
     }
     if logs {
         let renewals = renewals(session, scan)?;
-        steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
+        steps.extend(renewals.into_iter().filter(|step| step.action != EncryptAction::RenewDoublewrite));
     }
     let binary_logs = logs && session.can(Capability::EncryptBinaryLogs);
     // Switching encryption on starts a new log. If it is already on, a step starts one.
@@ -68,13 +68,14 @@ pub(super) fn steps(
         steps.extend(option_file(session, options, scan));
     }
     // Steps that only read do not need `super_read_only` lifted.
-    let idle = steps.iter().all(|step| matches!(step.action, Action::ProveKeyring | Action::LiftSuperReadOnly));
-    steps.retain(|step| !idle || step.action != Action::LiftSuperReadOnly);
+    let idle =
+        steps.iter().all(|step| matches!(step.action, EncryptAction::ProveKeyring | EncryptAction::LiftSuperReadOnly));
+    steps.retain(|step| !idle || step.action != EncryptAction::LiftSuperReadOnly);
     Ok(steps)
 }
 
-fn statement(id: &str, what: &str, sql: &str) -> Step<Action> {
-    Step::quiet(id, what, Action::Statements(vec![sql.to_owned()]))
+fn statement(id: &str, what: &str, sql: &str) -> Step<EncryptAction> {
+    Step::quiet(id, what, EncryptAction::Statements(vec![sql.to_owned()]))
 }
 
 /// Values of the variables that decide the plan.
@@ -106,7 +107,7 @@ fn default_steps(
     session: &mut Session<'_>,
     options: &Options,
     settings: &Settings,
-) -> Result<Vec<Step<Action>>, Error> {
+) -> Result<Vec<Step<EncryptAction>>, Error> {
     let mut steps = Vec::new();
     if settings.value("innodb_change_buffering").is_some_and(|value| !value.eq_ignore_ascii_case("none")) {
         let what = "stop buffering changes of indexes, which are kept in ibdata1 in clear text";
@@ -133,7 +134,7 @@ fn default_steps(
     Ok(steps)
 }
 
-fn log_steps(session: &Session<'_>, settings: &Settings) -> Vec<Step<Action>> {
+fn log_steps(session: &Session<'_>, settings: &Settings) -> Vec<Step<EncryptAction>> {
     let logs = [
         ("undo", variable::MYSQL_UNDO, "encrypt new pages of undo tablespaces"),
         ("redo", variable::MYSQL_REDO, "encrypt new blocks of the redo log"),
@@ -144,7 +145,7 @@ fn log_steps(session: &Session<'_>, settings: &Settings) -> Vec<Step<Action>> {
 }
 
 /// Sets a variable, persistently if the server can.
-fn set(session: &Session<'_>, id: &str, what: &str, variable: &str, value: &str) -> Step<Action> {
+fn set(session: &Session<'_>, id: &str, what: &str, variable: &str, value: &str) -> Step<EncryptAction> {
     statement(id, what, &setting(&session.identity().version, variable, value).statement)
 }
 
@@ -169,12 +170,12 @@ fn lines(session: &Session<'_>, options: &Options, scan: &Scan) -> Vec<(&'static
     missing.filter_map(line).collect()
 }
 
-fn option_file(session: &Session<'_>, options: &Options, scan: &Scan) -> Option<Step<Action>> {
+fn option_file(session: &Session<'_>, options: &Options, scan: &Scan) -> Option<Step<EncryptAction>> {
     let path = options.option_file.clone()?;
     let missing: Vec<String> = lines(session, options, scan).into_iter().map(|(_, line)| line).collect();
     let what = format!("write into {} for the next start: {}", path.display(), missing.join(", "));
     let lines = option_file::server_lines(Flavor::MySql, &missing);
-    (!missing.is_empty()).then(|| Step::quiet("option file", &what, Action::OptionFile { path, lines }))
+    (!missing.is_empty()).then(|| Step::quiet("option file", &what, EncryptAction::OptionFile { path, lines }))
 }
 
 /// Settings that the next restart would undo.
@@ -193,18 +194,18 @@ pub(super) fn not_kept(session: &Session<'_>, options: &Options, scan: &Scan) ->
 }
 
 /// Steps that rewrite the remaining clear-text data.
-pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
+pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Step<EncryptAction>>, Error> {
     let resizes = redo::capacity(session)?.is_some();
-    let can = |action: &Action| match action {
-        Action::RenewUndo => session.can(Capability::EncryptUndo) && session.dictionary().undo.is_some(),
-        Action::RenewRedo => resizes && session.can(Capability::EncryptRedo),
-        Action::RenewDoublewrite => resizes && session.can(Capability::EncryptDoublewrite),
+    let can = |action: &EncryptAction| match action {
+        EncryptAction::RenewUndo => session.can(Capability::EncryptUndo) && session.dictionary().undo.is_some(),
+        EncryptAction::RenewRedo => resizes && session.can(Capability::EncryptRedo),
+        EncryptAction::RenewDoublewrite => resizes && session.can(Capability::EncryptDoublewrite),
         _ => true,
     };
     let mut steps: Vec<_> = scan.renewals().into_iter().filter(|step| can(&step.action)).collect();
     if !resizes && scan.has_unwritten_pages() {
         let what = "make the server write the new copies from memory to disk";
-        steps.insert(0, Step::quiet("write pages", what, Action::WritePages));
+        steps.insert(0, Step::quiet("write pages", what, EncryptAction::WritePages));
     }
     Ok(steps)
 }
@@ -213,7 +214,7 @@ fn tablespace_steps(
     session: &mut Session<'_>,
     options: &Options,
     clear: &PlaintextTables,
-) -> Result<Vec<Step<Action>>, Error> {
+) -> Result<Vec<Step<EncryptAction>>, Error> {
     let mut steps = Vec::new();
     if !options.schemas.is_empty() {
         return Ok(steps);
@@ -223,7 +224,7 @@ fn tablespace_steps(
         let kind = if name == "mysql" { Capability::EncryptDictionary } else { Capability::EncryptGeneral };
         if session.can(kind) && !in_place::is_encrypted(session, &datadir, name)? {
             let what = format!("encrypt the tablespace {name} in place");
-            let step = Step::quiet(&format!("tablespace {name}"), &what, Action::Tablespace(name.clone()));
+            let step = Step::quiet(&format!("tablespace {name}"), &what, EncryptAction::Tablespace(name.clone()));
             steps.push(Step { blocks: ClientImpact::Moment, bytes: *bytes, ..step });
         }
     }
@@ -247,7 +248,7 @@ fn table_steps(
     access: &ServerAccess,
     options: &Options,
     clear: &PlaintextTables,
-) -> Result<Vec<Step<Action>>, Error> {
+) -> Result<Vec<Step<EncryptAction>>, Error> {
     let chooser = MethodPlanner::new(session, options, &access.connect)?;
     let mut steps = Vec::new();
     for table in clear.tables.iter().filter(|table| options.include_schema(&table.schema)) {
@@ -266,7 +267,7 @@ fn table_steps(
             what: format!("encrypt the table {}.{} {variant}", table.schema, table.table),
             blocks,
             bytes: table.bytes,
-            action: Action::Table(TableChange { table: name, sql, bytes: table.bytes, method }),
+            action: EncryptAction::Table(TableChange { table: name, sql, bytes: table.bytes, method }),
         });
     }
     Ok(steps)

@@ -5,7 +5,7 @@ use std::path::Path;
 use server::{Flavor, quote};
 
 use super::{
-    Action, EncryptReport, Leftover, Options, Progress, Room, SCHEMA, ServerAccess, TableChange, TableMethod,
+    EncryptAction, EncryptReport, Leftover, Options, Progress, Room, SCHEMA, ServerAccess, TableChange, TableMethod,
     leftovers, mariadb, mysql, scan::Scan,
 };
 use crate::{Error, Outcome, Session, StatementLog, Step};
@@ -20,7 +20,7 @@ pub struct EncryptPlan {
     /// Unique identity of the server: the argument of [`Control::begin`](crate::Control::begin).
     pub identity: String,
     /// Steps in order.
-    pub steps: Vec<Step<Action>>,
+    pub steps: Vec<Step<EncryptAction>>,
     /// Data that no step can encrypt, with remedies.
     pub leftovers: Vec<Leftover>,
     /// Disk space for the largest copy of a table, if there is one.
@@ -31,7 +31,7 @@ impl EncryptPlan {
     /// The plan as a report.
     #[must_use]
     pub fn report(&self) -> EncryptReport {
-        let planned = |step: &Step<Action>| step.report(step.action.statements(), Outcome::Planned, 0.0);
+        let planned = |step: &Step<EncryptAction>| step.report(step.action.statements(), Outcome::Planned, 0.0);
         EncryptReport {
             schema: SCHEMA,
             server: self.server.clone(),
@@ -85,9 +85,11 @@ pub(super) fn plan(
 }
 
 /// Disk space for the largest table that is copied.
-fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
+fn room(datadir: &Path, steps: &[Step<EncryptAction>]) -> Option<Room> {
     let copied = steps.iter().filter_map(|step| match &step.action {
-        Action::Table(TableChange { bytes, method: TableMethod::Copy | TableMethod::Online(_), .. }) => Some(*bytes),
+        EncryptAction::Table(TableChange { bytes, method: TableMethod::Copy | TableMethod::Online(_), .. }) => {
+            Some(*bytes)
+        }
         _ => None,
     });
     copied.max().map(|bytes| Room::for_copy(datadir, bytes))

@@ -4,7 +4,7 @@
 
 use server::dialect::statement::{SUPER_READ_ONLY_OFF, SUPER_READ_ONLY_ON};
 
-use super::{Action, Options, ServerAccess};
+use super::{EncryptAction, Options, ServerAccess};
 use crate::{Control, Error, Outcome, Session, StatementLog, Step};
 
 /// Whether `super_read_only` is on. Releases without it allow administrators to write.
@@ -12,9 +12,9 @@ pub(super) fn is_super(session: &mut Session<'_>) -> Result<bool, Error> {
     session.is_on("super_read_only")
 }
 
-pub(super) fn step() -> Step<Action> {
+pub(super) fn step() -> Step<EncryptAction> {
     let what = "lift super_read_only until the end; read_only stays on for all others";
-    Step::quiet("super_read_only", what, Action::LiftSuperReadOnly)
+    Step::quiet("super_read_only", what, EncryptAction::LiftSuperReadOnly)
 }
 
 pub(super) fn lift(session: &mut Session<'_>, control: &Control, executed: &mut Vec<String>) -> Result<Outcome, Error> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Leftover, Room};
-use crate::{Opened, StepReport};
+use crate::{KeyringProof, StepReport};
 
 /// Schema of [`EncryptReport`].
 pub const SCHEMA: &str = "sealant.encrypt/1";
@@ -26,10 +26,10 @@ pub struct EncryptReport {
     pub room: Option<Room>,
     /// Numbers of files that the keyring and each copy opened before anything was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub keyring: Option<Opened>,
+    pub keyring: Option<KeyringProof>,
     /// Numbers of files that the keyring opened afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub keyring_after: Option<Opened>,
+    pub keyring_after: Option<KeyringProof>,
     /// Whether the run was canceled.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub canceled: bool,

@@ -7,7 +7,7 @@ use std::{
 
 use server::{Capability, dialect::statement::FLUSH_RELAY_LOGS};
 
-use super::{Action, POLL_INTERVAL, Policy, mariadb, mysql, read_only, run::Run, scan::Scan};
+use super::{EncryptAction, POLL_INTERVAL, Policy, mariadb, mysql, read_only, run::Run, scan::Scan};
 use crate::{Error, Step};
 
 /// Rewrites before the run gives up, because other clients keep writing.
@@ -27,8 +27,8 @@ impl Run<'_> {
         let mut in_vain = 0;
         let rewrites = if self.options.policy == Policy::Tables { MAX_REWRITES_WITH_CLEAR_LOGS } else { MAX_REWRITES };
         for _ in 0..rewrites {
-            let hopeless = |step: &Step<Action>| {
-                in_vain >= MAX_FRUITLESS_REWRITES && matches!(step.action, Action::RenewDoublewrite)
+            let hopeless = |step: &Step<EncryptAction>| {
+                in_vain >= MAX_FRUITLESS_REWRITES && matches!(step.action, EncryptAction::RenewDoublewrite)
             };
             let mut steps = self.renewals(&scan)?;
             steps.retain(|step| self.wanted(step) && !hopeless(step));
@@ -49,7 +49,7 @@ impl Run<'_> {
         Ok(scan)
     }
 
-    fn renewals(&mut self, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
+    fn renewals(&mut self, scan: &Scan) -> Result<Vec<Step<EncryptAction>>, Error> {
         if !self.is_mariadb() {
             return mysql::renewals(&mut self.session, scan);
         }
@@ -82,7 +82,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn wanted(&self, step: &Step<Action>) -> bool {
+    fn wanted(&self, step: &Step<EncryptAction>) -> bool {
         step.action.is_of_tables() || self.options.policy != Policy::Tables
     }
 }

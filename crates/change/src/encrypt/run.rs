@@ -9,7 +9,7 @@ use std::{
 use server::{Flavor, dialect::statement::NOT_ON_REPLICAS};
 
 use super::{
-    Action, EncryptPlan, EncryptReport, Leftover, Options, POLL_INTERVAL, Progress, ServerAccess, TableChange,
+    EncryptAction, EncryptPlan, EncryptReport, Leftover, Options, POLL_INTERVAL, Progress, ServerAccess, TableChange,
     TableMethod, binlogs, doublewrite, in_place,
     key_proof::{key_stores, prove_keyrings},
     leftovers, mariadb, method, mysql, pages, read_only, redo,
@@ -17,8 +17,8 @@ use super::{
     undo,
 };
 use crate::{
-    Activity, ClientImpact, Control, Error, Opened, Outcome, Session, StatementLog, Step, StepReport, option_file,
-    pace::Pace, prove, schema_change_tools, scratch_schema,
+    Activity, ClientImpact, Control, Error, KeyringProof, Outcome, Session, StatementLog, Step, StepReport,
+    option_file, pace::Pace, prove, schema_change_tools, scratch_schema,
 };
 
 impl EncryptPlan {
@@ -114,12 +114,12 @@ pub(super) struct Run<'r> {
     pub(super) control: &'r Control,
     pub(super) progress: &'r Progress<'r>,
     steps: Vec<StepReport>,
-    keyring: Option<Opened>,
+    keyring: Option<KeyringProof>,
 }
 
 impl Run<'_> {
     /// Waits as long as required, then executes the step.
-    pub(super) fn wait_and_do(&mut self, step: &Step<Action>) -> Result<(), Error> {
+    pub(super) fn wait_and_do(&mut self, step: &Step<EncryptAction>) -> Result<(), Error> {
         let requests = self.control.requests();
         let takes = match step.blocks {
             ClientImpact::Writes => method::estimate(step.bytes),
@@ -150,13 +150,13 @@ impl Run<'_> {
     fn canceled(mut self, plan: &EncryptPlan) -> Result<EncryptReport, Error> {
         let tidy = "restore temporary settings";
         if scratch_schema::exists(&mut self.session)? || !self.is_mariadb() && undo::exists(&mut self.session)? {
-            self.step(&Step::quiet("tidy up", tidy, Action::CleanUp))?;
+            self.step(&Step::quiet("tidy up", tidy, EncryptAction::CleanUp))?;
         }
         let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
         Ok(EncryptReport { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
     }
 
-    fn step(&mut self, step: &Step<Action>) -> Result<(), Error> {
+    fn step(&mut self, step: &Step<EncryptAction>) -> Result<(), Error> {
         let began = Instant::now();
         let mut statements = Vec::new();
         let result = self.perform(&step.action, &mut statements);
@@ -169,39 +169,39 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn perform(&mut self, action: &Action, executed: &mut Vec<String>) -> Result<Outcome, Error> {
+    fn perform(&mut self, action: &EncryptAction, executed: &mut Vec<String>) -> Result<Outcome, Error> {
         match action {
-            Action::ProveKeyring => self.prove_keyring(),
-            Action::Statements(statements) => {
+            EncryptAction::ProveKeyring => self.prove_keyring(),
+            EncryptAction::Statements(statements) => {
                 for statement in statements {
                     executed.push(statement.clone());
                     self.session.change(statement)?;
                 }
                 Ok(Outcome::Done)
             }
-            Action::Tablespace(name) => {
+            EncryptAction::Tablespace(name) => {
                 let datadir = self.options.datadir_of(&self.session);
                 in_place::encrypt(&mut self.session, &datadir, name, &self.control.requests(), self.progress, executed)
             }
-            Action::Table(change) => self.table(change, executed),
-            Action::RenewUndo => {
+            EncryptAction::Table(change) => self.table(change, executed),
+            EncryptAction::RenewUndo => {
                 let datadir = self.options.datadir_of(&self.session);
                 undo::renew(&mut self.session, &datadir, self.progress, executed)
             }
-            Action::RenewRedo => redo::renew(&mut self.session, executed),
-            Action::WritePages => pages::write(&mut self.session, executed),
-            Action::RenewDoublewrite => doublewrite::renew(&mut self.session, executed),
-            Action::CleanUp => {
+            EncryptAction::RenewRedo => redo::renew(&mut self.session, executed),
+            EncryptAction::WritePages => pages::write(&mut self.session, executed),
+            EncryptAction::RenewDoublewrite => doublewrite::renew(&mut self.session, executed),
+            EncryptAction::CleanUp => {
                 schema_change_tools::clean_up(&mut self.session, executed)?;
                 scratch_schema::restore(&mut self.session, executed)?;
                 undo::clean_up(&mut self.session, self.progress, executed)
             }
-            Action::OptionFile { path, lines } => self.add_options(path, lines),
-            Action::LiftSuperReadOnly => read_only::lift(&mut self.session, self.control, executed),
-            Action::PurgeBinaryLogs => binlogs::purge(&mut self.session, executed),
-            Action::CheckBinaryLogs => binlogs::check(&mut self.session),
-            Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, executed),
-            Action::WaitForThreads => {
+            EncryptAction::OptionFile { path, lines } => self.add_options(path, lines),
+            EncryptAction::LiftSuperReadOnly => read_only::lift(&mut self.session, self.control, executed),
+            EncryptAction::PurgeBinaryLogs => binlogs::purge(&mut self.session, executed),
+            EncryptAction::CheckBinaryLogs => binlogs::check(&mut self.session),
+            EncryptAction::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, executed),
+            EncryptAction::WaitForThreads => {
                 let (throttle, requests) = (&self.options.throttle, self.control.requests());
                 mariadb::wait_for_threads(&mut self.session, throttle, &requests, self.progress, executed)
             }
@@ -260,7 +260,7 @@ impl Run<'_> {
 
     /// Proves the keyring again: this run may have generated its first key, so the keyring must open everything, while
     /// older copies may not.
-    fn prove_again(&mut self, leftovers: &mut Vec<Leftover>) -> Result<Option<Opened>, Error> {
+    fn prove_again(&mut self, leftovers: &mut Vec<Leftover>) -> Result<Option<KeyringProof>, Error> {
         let (stores, datadir) = key_stores(&mut self.session, &self.access.target.to_string(), self.options)?;
         let mut after = None;
         for (store, is_copy) in stores {

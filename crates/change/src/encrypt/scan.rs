@@ -12,7 +12,7 @@ use innodb::server_file;
 use jiff::Timestamp;
 use server::{Flavor, ServerVersion, option_group, option_name, switch};
 
-use super::{Action, Leftover, Options, Progress, ServerAccess, leftovers};
+use super::{EncryptAction, Leftover, Options, Progress, ServerAccess, leftovers};
 use crate::{ClientImpact, Error, Step};
 
 /// Findings about everything that can be in clear text on disk.
@@ -96,7 +96,7 @@ impl Scan {
     }
 
     /// Steps that rewrite the remaining clear-text data.
-    pub(super) fn renewals(&self) -> Vec<Step<Action>> {
+    pub(super) fn renewals(&self) -> Vec<Step<EncryptAction>> {
         if self.version.as_ref().is_some_and(|version| version.flavor == Flavor::MariaDb) {
             return self.free_pages().or_else(|| self.doublewrite_area()).into_iter().collect();
         }
@@ -108,15 +108,18 @@ impl Scan {
         let mut steps = Vec::new();
         if undo {
             let what = "empty and recreate the undo tablespaces, whose old pages are in clear text";
-            steps.push(Step::quiet("renew undo", what, Action::RenewUndo));
+            steps.push(Step::quiet("renew undo", what, EncryptAction::RenewUndo));
         }
         if redo {
             let what = "replace the redo log files that were written in clear text";
-            steps.push(Step { blocks: ClientImpact::Moment, ..Step::quiet("renew redo", what, Action::RenewRedo) });
+            steps.push(Step {
+                blocks: ClientImpact::Moment,
+                ..Step::quiet("renew redo", what, EncryptAction::RenewRedo)
+            });
         }
         if doublewrite {
             let what = "overwrite the doublewrite files, which hold pages in clear text";
-            steps.push(Step::quiet("renew doublewrite", what, Action::RenewDoublewrite));
+            steps.push(Step::quiet("renew doublewrite", what, EncryptAction::RenewDoublewrite));
         }
         steps
     }
@@ -127,21 +130,21 @@ impl Scan {
     }
 
     /// A step for MariaDB only. It overwrites the doublewrite area as well.
-    fn free_pages(&self) -> Option<Step<Action>> {
+    fn free_pages(&self) -> Option<Step<EncryptAction>> {
         let is_undo_or_system = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
             server_file::is_undo(name) || server_file::is_system(name)
         };
         let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| is_undo_or_system(&finding.artefact));
         let what = "reuse free pages of the undo and system tablespaces, which hold clear text";
-        any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
+        any.then(|| Step::quiet("use free pages", what, EncryptAction::UseFreePages))
     }
 
     /// A step for MariaDB's doublewrite area in the system tablespace. The area keeps clear-text copies of pages until
     /// the server writes enough pages at once to overwrite them, which may never happen after a crash.
-    fn doublewrite_area(&self) -> Option<Step<Action>> {
+    fn doublewrite_area(&self) -> Option<Step<EncryptAction>> {
         let what = "overwrite the doublewrite area, which holds pages in clear text";
-        let step = || Step::quiet("renew doublewrite", what, Action::UseFreePages);
+        let step = || Step::quiet("renew doublewrite", what, EncryptAction::UseFreePages);
         self.failed(DOUBLEWRITE_PLAINTEXT.id).then(step)
     }
 }

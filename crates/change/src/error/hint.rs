@@ -139,7 +139,7 @@ impl Error {
             }
             Self::SameKeyring { .. } => "name another target",
             Self::NoKeysToMigrate { .. } => "name the keyring that the server uses",
-            Self::KeyringDamaged { .. } => "`sealant audit` names them; take a sound copy",
+            Self::KeyringDamaged { .. } => "`sealant audit` names them; give an undamaged copy",
             Self::KeyringInUse { .. } => "stop that server and run the same command again, or name another target",
             Self::OtherKeys { .. } => {
                 "the target belongs to another server or is of another time: name a new file, or an empty directory of \
@@ -184,7 +184,7 @@ impl Error {
                 "issue another with `sealant cert issue`, and give its own authority with --ca"
             }
             Self::Unseen { .. } => "say where the server can be reached with --outside HOST:PORT",
-            Self::NotServed { .. } => "is this the server that the files belong to? run it on the server's own host",
+            Self::NotServed { .. } => "check that the files belong to this server, and run it on the server's own host",
             Self::NotRolledBack { .. } => concat!(
                 "the old files are beside the new ones, as FILE.sealant-before: put them back, then ",
                 server::mysql_reload_tls!(),

@@ -103,7 +103,7 @@ pub enum Error {
         server: String,
     },
     /// The keyring takes no new keys.
-    #[error("{server}: the keyring {keyring} is read-only, so no key can be made")]
+    #[error("{server}: the keyring {keyring} is read-only, so no key can be created")]
     ReadOnlyKeyring {
         /// Address or socket of the server.
         server: String,
@@ -179,7 +179,7 @@ pub enum Error {
         reason: String,
     },
     /// The keys are not in a readable file.
-    #[error("{keyring} does not say in which file its keys are, so they cannot be copied or proven")]
+    #[error("{keyring} does not name the file with its keys, so they cannot be copied or proven")]
     KeyringNotAFile {
         /// Component or plug-in.
         keyring: String,
@@ -209,7 +209,7 @@ pub enum Error {
         key_id: u32,
     },
     /// The keyring changed while it was proven.
-    #[error("{}: changed each time it was proven", path.display())]
+    #[error("{}: changed during every attempt to prove it", path.display())]
     KeyringChanges {
         /// Path of the file.
         path: PathBuf,
@@ -295,7 +295,7 @@ pub enum Error {
         server: String,
     },
     /// No key and no certificate was requested.
-    #[error("no key and no certificate to rotate was named")]
+    #[error("no key or certificate to rotate was named")]
     Nothing,
     /// Keys are to be generated, but no backup was requested.
     #[error("no file for the backup of the keyring was given")]
@@ -473,7 +473,7 @@ pub enum Error {
         entries: usize,
     },
     /// The Vault no longer has keys of the source of a migration.
-    #[error("{keyring}: keys of it are withdrawn: {}", keys.join("; "))]
+    #[error("{keyring}: has withdrawn keys: {}", keys.join("; "))]
     SourceKeysWithdrawn {
         /// The source.
         keyring: String,
@@ -519,7 +519,7 @@ pub enum Error {
         reason: String,
     },
     /// A key was written into the target of a migration, but is not there.
-    #[error("{keyring}: does not hold {key}, although it took it")]
+    #[error("{keyring}: accepted {key}, but does not have it")]
     KeyNotStored {
         /// The target.
         keyring: String,
@@ -527,7 +527,7 @@ pub enum Error {
         key: String,
     },
     /// A key was created in the source during the migration.
-    #[error("{keyring}: got the key {key} meanwhile, which the target does not have")]
+    #[error("{keyring}: got the key {key} during the migration, which the target does not have")]
     KeyMadeMeanwhile {
         /// The source.
         keyring: String,

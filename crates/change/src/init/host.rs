@@ -15,10 +15,9 @@ use server::{
     option_file::{Entries, OptionFileArguments},
     option_group,
 };
-use zeroize::Zeroizing;
 
 use super::{Error, InitRequest};
-use crate::{LockWait, Session, StatementLog, rotate::data_files};
+use crate::{LockWait, Session, StatementLog, rotate::data_files, running_server::RunningServer};
 
 const DAEMONS: [&str; 4] = ["sbin/mysqld", "bin/mysqld", "libexec/mysqld", "sbin/mariadbd"];
 
@@ -58,10 +57,10 @@ impl Host {
         let plugin_dir = request.plugin_dir.clone().or(said);
         let plugin_dir = plugin_dir.ok_or_else(|| not_found(&server, "its plug-ins are not on this host"))?;
         let process = process(&identity);
-        let running = process.as_deref().and_then(program_dir);
+        let running = process.as_ref().and_then(program_dir);
         let daemon_dir = request.daemon_dir.clone().or(running).or_else(|| daemon(basedir.as_deref()));
-        let arguments_read =
-            process.as_deref().and_then(arguments).map(|arguments| OptionFileArguments::parse(&arguments));
+        let arguments = process.and_then(|process| process.arguments().ok());
+        let arguments_read = arguments.map(|arguments| OptionFileArguments::parse(&arguments));
         Ok(Self { flavor: identity.flavor(), datadir, owner, plugin_dir, daemon_dir, arguments_read })
     }
 
@@ -108,7 +107,7 @@ fn flavor(datadir: &Path) -> Result<Flavor, Error> {
     if datadir.join(innodb::server_file::ARIA_CONTROL).exists() && datadir.join("mysql").is_dir() {
         return Ok(Flavor::MariaDb);
     }
-    Err(refuse("is no data directory of MySQL 8.0 or newer, nor of MariaDB".to_owned()))
+    Err(refuse("is not a data directory of MySQL 8.0 or newer, or of MariaDB".to_owned()))
 }
 
 fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
@@ -119,28 +118,16 @@ fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
     Ok((metadata.uid(), metadata.gid()))
 }
 
-/// Path of a running server in `/proc`; `None` if its process id is not that of a server on this host, as in a
-/// container.
-fn process(identity: &Identity) -> Option<PathBuf> {
+/// The server's process; `None` if its process id is not that of a server on this host, as in a container.
+fn process(identity: &Identity) -> Option<RunningServer> {
     const MAX_BYTES: u64 = 64;
     let file = identity.datadir.join(identity.pid_file.as_ref()?);
     let pid = regular::read(&file, Links::Refused, MAX_BYTES).ok()?;
-    let pid: u32 = String::from_utf8(pid).ok()?.trim().parse().ok()?;
-    let process = PathBuf::from(format!("/proc/{pid}"));
-    let program = fs::read_link(process.join("exe")).ok()?;
-    let name = program.file_name()?.to_string_lossy();
-    server::PROGRAMS.iter().any(|server| name.starts_with(server)).then_some(process)
+    RunningServer::examine(String::from_utf8(pid).ok()?.trim().parse().ok()?).ok()?
 }
 
-fn program_dir(process: &Path) -> Option<PathBuf> {
-    let program = fs::read_link(process.join("exe")).ok()?;
-    program.parent().filter(|directory| directory.is_dir()).map(Path::to_owned)
-}
-
-fn arguments(process: &Path) -> Option<Vec<String>> {
-    let bytes = Zeroizing::new(fs::read(process.join("cmdline")).ok()?);
-    let parts = bytes.split(|byte| *byte == 0).filter(|part| !part.is_empty());
-    Some(parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect())
+fn program_dir(process: &RunningServer) -> Option<PathBuf> {
+    process.program.parent().filter(|directory| directory.is_dir()).map(Path::to_owned)
 }
 
 fn daemon(basedir: Option<&Path>) -> Option<PathBuf> {

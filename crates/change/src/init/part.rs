@@ -98,7 +98,7 @@ pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Re
     };
     let refuse = |reason: String| Err(Error::Unsafe { path: path.clone(), reason });
     if !metadata.is_dir() {
-        return refuse("is no directory".to_owned());
+        return refuse("is not a directory".to_owned());
     }
     if metadata.uid() != owner.0 {
         return refuse(format!("belongs to user {}, not to the server's, {}", metadata.uid(), owner.0));

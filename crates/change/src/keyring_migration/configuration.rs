@@ -7,7 +7,10 @@ use std::path::Path;
 
 use findings::{Remedy, Step};
 use keyring::{COMPONENT_MANIFEST, KMIP_COMPONENT, KeyLocation, LoadedBy, StoreKind, VAULT_COMPONENT, component};
-use server::dialect::key_store::{KEYRING_PLUGIN_FILE, KEYRING_PLUGIN_LIBRARY, VAULT_CONFIGURATION};
+use server::{
+    dialect::key_store::{KEYRING_PLUGIN_FILE, KEYRING_PLUGIN_LIBRARY, VAULT_CONFIGURATION},
+    option_group,
+};
 
 /// The component or plug-in that loads a keyring.
 #[derive(Clone, Copy)]
@@ -79,7 +82,7 @@ fn plugin_lines(to: &KeyLocation, loader: Loader) -> Remedy {
     let variable = if to.is_service() { VAULT_CONFIGURATION } else { KEYRING_PLUGIN_FILE };
     let lines = [format!("early-plugin-load = {}", loader.name), format!("{variable} = {}", to.path().display())];
     let manifest = format!("let no {COMPONENT_MANIFEST} name a keyring component");
-    Remedy::option_file("mysqld", lines).and(manifest)
+    Remedy::option_file(option_group::MYSQLD, lines).and(manifest)
 }
 
 /// The server's own program for the same migration, and why it was not used.

@@ -19,9 +19,11 @@ use server::{
     option_name::{with_underscores, without_loose},
     program::Installation,
 };
-use zeroize::Zeroizing;
 
-use crate::Error;
+use crate::{
+    Error,
+    running_server::{RunningServer, is_named_like_server},
+};
 
 /// Process id of a running server that uses this keyring.
 ///
@@ -40,8 +42,7 @@ pub(super) fn server_with(keyring: &KeyLocation) -> Result<Option<u32>, Error> {
 
 /// A running server. All paths are valid for our process, even if the server runs in a container.
 struct Server {
-    /// Root directory of the process.
-    root: PathBuf,
+    process: RunningServer,
     program: PathBuf,
     datadir: PathBuf,
     arguments: Vec<String>,
@@ -50,32 +51,25 @@ struct Server {
 impl Server {
     /// The server with this process id; `None` if the process is another program, or has ended.
     fn of_process(pid: u32) -> Result<Option<Self>, Error> {
-        let process = PathBuf::from(format!("/proc/{pid}"));
-        match Self::examine(&process) {
-            Err(error) if error.kind() == ErrorKind::PermissionDenied && is_named_like_server(&process) => {
+        match Self::examine(pid) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && is_named_like_server(pid) => {
                 Err(Error::ServerUnseen { pid })
             }
             examined => Ok(examined.ok().flatten()),
         }
     }
 
-    fn examine(process: &Path) -> io::Result<Option<Self>> {
-        let program = fs::read_link(process.join("exe"))?;
-        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !server::PROGRAMS.iter().any(|server| name.starts_with(server)) {
-            return Ok(None);
-        }
-        let bytes = Zeroizing::new(fs::read(process.join("cmdline"))?);
-        let arguments = bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect();
-        let root = process.join("root");
-        let (program, datadir) = (below(&root, &program), below(&root, &fs::read_link(process.join("cwd"))?));
-        Ok(Some(Self { root, program, datadir, arguments }))
+    fn examine(pid: u32) -> io::Result<Option<Self>> {
+        let Some(process) = RunningServer::examine(pid)? else { return Ok(None) };
+        let arguments = process.arguments()?;
+        let datadir = process.below_root(&process.working_directory()?);
+        Ok(Some(Self { program: process.below_root(&process.program), datadir, arguments, process }))
     }
 
     fn keyrings(&self) -> Vec<KeyLocation> {
         let components = self.components().into_iter().flat_map(|name| {
             let name = format!("{name}.cnf");
-            let installed = self.option("plugin_dir").map(|path| below(&self.root, Path::new(&path)));
+            let installed = self.option("plugin_dir").map(|path| self.process.below_root(Path::new(&path)));
             let installed = installed.or_else(|| Installation::around(&self.program).plugins);
             [Some(self.datadir.join(&name)), installed.map(|directory| directory.join(&name))]
         });
@@ -83,13 +77,13 @@ impl Server {
         let named = plugins.iter().map(|variable| self.option(variable).map(|path| self.in_datadir(&path)));
         let paths = components.chain(named).flatten();
         let open = |path: PathBuf| KeyLocation::open(&path, Some(&self.datadir)).ok();
-        paths.filter_map(open).map(|location| location.below(&self.root)).collect()
+        paths.filter_map(open).map(|location| location.below(&self.process.root())).collect()
     }
 
     /// A path in the data directory, unless it is absolute.
     fn in_datadir(&self, path: &str) -> PathBuf {
         let path = Path::new(path);
-        if path.is_absolute() { below(&self.root, path) } else { self.datadir.join(path) }
+        if path.is_absolute() { self.process.below_root(path) } else { self.datadir.join(path) }
     }
 
     /// The components that the manifest loads.
@@ -116,25 +110,13 @@ impl Server {
                 (false, Some(only)) => vec![only],
                 (false, None) => usual_files().into_iter().chain(read.extra).collect(),
             };
-            let files = files.iter().rev().map(|file| below(&self.root, file));
+            let files = files.iter().rev().map(|file| self.process.below_root(file));
             let entries = files.filter_map(|file| Entries::read(&file).ok());
             entries.into_iter().find_map(|entries| {
                 entries.last(option_group::SERVER, variable).and_then(|entry| entry.value.text()).map(str::to_owned)
             })
         })
     }
-}
-
-/// An absolute path of a process whose root directory is `root`.
-fn below(root: &Path, path: &Path) -> PathBuf {
-    path.strip_prefix("/").map_or_else(|_| path.to_owned(), |path| root.join(path))
-}
-
-/// Whether a process has the name of a server, which everybody may read. Scripts that start a server have longer names.
-fn is_named_like_server(process: &Path) -> bool {
-    let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
-    let after = |server: &&str| name.trim_end().strip_prefix(*server);
-    server::PROGRAMS.iter().filter_map(after).any(|rest| rest.is_empty() || rest.starts_with("-debug"))
 }
 
 /// The components that a directory's manifest names, and whether it refers to that of the data directory.

@@ -22,7 +22,7 @@ use serde::Serialize;
 use self::comparison::{keys_of, missing, of_store};
 use crate::{
     Error, KeyStore,
-    keyring::{Opened, prove_and_list},
+    keyring::{KeyringProof, prove_and_list},
 };
 
 /// Name and version of the JSON document.
@@ -251,7 +251,7 @@ fn refuse_in_use(to: &KeyLocation) -> Result<(), Error> {
 
 /// Proves that the keyring opens all encrypted files.
 fn opened(datadir: &Path, keyring: &KeyLocation) -> Result<Proof, Error> {
-    let (Opened { encrypted_files, .. }, damaged) =
+    let (KeyringProof { encrypted_files, .. }, damaged) =
         prove_and_list(datadir, &KeyStore::MySql(keyring.path().to_owned()))?;
     Ok(Proof { encrypted_files, damaged })
 }

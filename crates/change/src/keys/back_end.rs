@@ -109,7 +109,7 @@ impl AvailableKeys {
     ) -> Result<Self, Error> {
         let keys = Keys::default();
         let Some(store) = store else {
-            let storage = Storage::External { path: None, reason: "it keeps its keys in no file".to_owned() };
+            let storage = Storage::External { path: None, reason: "its keys are not in a file".to_owned() };
             let back_end = Some(BackEnd { name, storage, read_only });
             let held = in_memory.clone().filter(|names| names.iter().all(|name| !is_cut_off(name)));
             return Ok(Self { back_end, held, in_memory, keys, fingerprints: Fingerprints::new(), readable: false });

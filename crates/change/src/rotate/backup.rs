@@ -41,7 +41,7 @@ impl Recipients {
         let bytes = keyring::read_file(path)
             .map_err(|error| Error::Recipient { location: location(), reason: error.to_string() })?;
         let text = std::str::from_utf8(&bytes)
-            .map_err(|_| Error::Recipient { location: location(), reason: "no text".to_owned() })?;
+            .map_err(|_| Error::Recipient { location: location(), reason: "not text".to_owned() })?;
         for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
             if !line.is_empty() && !line.starts_with('#') {
                 self.add(line, || format!("{} line {number}", path.display()))?;
@@ -75,13 +75,13 @@ impl Recipients {
     }
 
     /// Encrypts bytes as an age file.
-    pub(super) fn seal(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    pub(super) fn encrypt(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut encryptor = Encryptor::new(Vec::new(), &self.0).map_err(|error| error.to_string())?;
         encryptor.write_all(bytes).and_then(|()| encryptor.finish()).map_err(|error| error.to_string())
     }
 }
 
-/// Secret keys that open backups.
+/// Secret keys that decrypt backups.
 pub struct Identities(Vec<Identity>);
 
 impl Identities {
@@ -92,14 +92,14 @@ impl Identities {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let refuse = |reason: String| Error::Identity { path: path.to_owned(), reason };
         let bytes = keyring::read_file(path).map_err(|error| refuse(error.to_string()))?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| refuse("no text".to_owned()))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| refuse("not text".to_owned()))?;
         let identities = Identity::parse_file(text)
             .map_err(|error| refuse(format!("not a file of X25519 identities of age: {error}")))?;
         Ok(Self(identities))
     }
 
     /// Decrypts a backup.
-    pub(super) fn open(&self, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    pub(super) fn decrypt(&self, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
         let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
         let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
         let mut reader = Decryptor::new(file, &self.0).map_err(|error| refuse(error.to_string()))?;
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_is_opened_by_its_identity_alone() {
+    fn what_is_encrypted_is_decrypted_by_its_identity_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("backup");
         let identity = Identity::generate().unwrap();
-        install(&path, &recipients(&identity).seal(b"keys").unwrap(), false).unwrap();
-        assert_eq!(Identities(vec![identity]).open(&path).unwrap().as_slice(), b"keys");
-        assert!(Identities(vec![Identity::generate().unwrap()]).open(&path).is_err());
+        install(&path, &recipients(&identity).encrypt(b"keys").unwrap(), false).unwrap();
+        assert_eq!(Identities(vec![identity]).decrypt(&path).unwrap().as_slice(), b"keys");
+        assert!(Identities(vec![Identity::generate().unwrap()]).decrypt(&path).is_err());
     }
 
     #[test]

@@ -18,10 +18,10 @@ use super::{
     Copies, Error, RotateReport, RotateRequest, backup,
     copy::{KeyKind, KeyringCopy},
     data_keys,
-    plan::{self, Action},
+    plan::{self, RotateAction},
     proof::FileScan,
     rotation_target::RotationTarget,
-    tables::{Table, Work},
+    tables::{TableRebuild, Work},
 };
 use crate::{Outcome, Session, StatementLog, encrypt::undo, pace::Pace};
 
@@ -140,26 +140,26 @@ impl<'r, 'l> Run<'r, 'l> {
         })
     }
 
-    fn carry_out(&mut self, action: &Action, report: &mut RotateReport, show: &dyn Fn(&str)) -> StepResult {
+    fn carry_out(&mut self, action: &RotateAction, report: &mut RotateReport, show: &dyn Fn(&str)) -> StepResult {
         match action {
-            Action::Check => Ok(Outcome::Done),
-            Action::ProveBefore => self.prove_before(report),
-            Action::BackUpBefore => self.back_up_before(report),
-            Action::RotateMasterKey => self.rotate(action, KeyKind::Master),
-            Action::RotateBinlogKey => self.rotate(action, KeyKind::BinaryLog),
-            Action::NewVersion(key_id) => self.add_version(*key_id),
-            Action::AwaitVersion(key_id) => self.await_version(*key_id),
-            Action::BackUp => self.back_up(report),
-            Action::Rebuild(table, _) => self.rebuild(action, table),
-            Action::RenewUndo => self.renew_undo(show),
-            Action::Flush => self.flush(action),
-            Action::ProveAfter => self.prove_after(report),
-            Action::Record => self.record(report),
+            RotateAction::Check => Ok(Outcome::Done),
+            RotateAction::ProveBefore => self.prove_before(report),
+            RotateAction::BackUpBefore => self.back_up_before(report),
+            RotateAction::RotateMasterKey => self.rotate(action, KeyKind::Master),
+            RotateAction::RotateBinlogKey => self.rotate(action, KeyKind::BinaryLog),
+            RotateAction::NewVersion(key_id) => self.add_version(*key_id),
+            RotateAction::AwaitVersion(key_id) => self.await_version(*key_id),
+            RotateAction::BackUp => self.back_up(report),
+            RotateAction::Rebuild(table, _) => self.rebuild(action, table),
+            RotateAction::RenewUndo => self.renew_undo(show),
+            RotateAction::Flush => self.flush(action),
+            RotateAction::ProveAfter => self.prove_after(report),
+            RotateAction::Record => self.record(report),
         }
     }
 
     /// Rebuilds a table. If the table is locked or gone, the run continues with the others.
-    fn rebuild(&mut self, action: &Action, table: &Table) -> StepResult {
+    fn rebuild(&mut self, action: &RotateAction, table: &TableRebuild) -> StepResult {
         if self.request.mariadb_key().is_none() && self.is_rebuilt(&table.files) {
             return Ok(Outcome::Skipped { reason: "the interrupted run has done it".to_owned() });
         }
@@ -183,7 +183,7 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     /// Makes the server write. Releases before 10.5 have no statement for that; they write with a delay.
-    fn flush(&mut self, action: &Action) -> StepResult {
+    fn flush(&mut self, action: &RotateAction) -> StepResult {
         for statement in action.statements() {
             match self.session.change(&statement) {
                 Err(error) if error.is_unknown_variable() => {

@@ -40,7 +40,7 @@ const KEEP_REMEDY: &str = "keep the older versions in the Vault until these file
 
 /// A table to rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct TableRebuild {
     pub(super) schema: String,
     pub(super) table: String,
     /// Bytes of all its tablespaces.
@@ -64,13 +64,13 @@ pub struct UnrotatedKey {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     /// Smallest first.
-    pub(super) tables: Vec<Table>,
+    pub(super) tables: Vec<TableRebuild>,
     /// Files of these tables, and of those that already use the new key.
     pub(super) files: BTreeSet<PathBuf>,
     pub(super) leftovers: Vec<UnrotatedKey>,
 }
 
-impl Table {
+impl TableRebuild {
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.schema, self.table)
     }
@@ -194,7 +194,7 @@ impl Work {
     }
 
     fn finish(&mut self, sizes: Sizes) {
-        let table = |((schema, table), (bytes, files))| Table { schema, table, bytes, files };
+        let table = |((schema, table), (bytes, files))| TableRebuild { schema, table, bytes, files };
         self.tables = sizes.into_iter().map(table).collect();
         self.tables.sort_by(|a, b| (a.bytes, &a.schema, &a.table).cmp(&(b.bytes, &b.schema, &b.table)));
         self.leftovers.sort_by(|a, b| a.artefact.cmp(&b.artefact));
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn statements_copy_and_quote() {
-        let table = Table { schema: "a`b".to_owned(), table: "t".to_owned(), bytes: 0, files: Vec::new() };
+        let table = TableRebuild { schema: "a`b".to_owned(), table: "t".to_owned(), bytes: 0, files: Vec::new() };
         assert_eq!(table.statement(None), "ALTER TABLE `a``b`.`t` FORCE, ALGORITHM = COPY, LOCK = SHARED");
         let moved = "ALTER TABLE `a``b`.`t` ENCRYPTION_KEY_ID = 7, ALGORITHM = COPY, LOCK = SHARED";
         assert_eq!(table.statement(Some(7)), moved);

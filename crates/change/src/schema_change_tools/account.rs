@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use server::{Endpoint, TlsMode};
+use server::{Endpoint, TlsMode, option_group};
 use zeroize::Zeroizing;
 
 use super::{Job, Tool};
@@ -33,7 +33,7 @@ impl File {
         let mut out = fs::File::from(options);
         let tool = job.tool.tool;
         let line = |key: &str, value: &[u8]| line(tool, key, value).map_err(failed);
-        out.write_all(b"[client]\n").map_err(failed)?;
+        writeln!(out, "[{}]", option_group::CLIENT).map_err(failed)?;
         out.write_all(&line("user", job.target.user.as_bytes())?).map_err(failed)?;
         if let Some(password) = &job.connect.password {
             out.write_all(&line("password", password.expose())?).map_err(failed)?;

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn every_chunk_is_sealed_to_the_identical_bytes() {
+    fn every_chunk_is_encrypted_to_the_identical_bytes() {
         for log in LOGS.map(log) {
             let cipher = cipher_of(&log);
             for chunk_bytes in [700, 4096, 1 << 20] {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_log_is_opened_from_its_first_sealed_event_on() {
+    fn a_whole_log_is_decrypted_from_its_first_encrypted_event_on() {
         for (log, keys, mode) in logs() {
             let cipher = cipher_of(&log, &keys);
             let (decrypted, payload) = decrypt_and_encrypt(&cipher, 0, &log);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_cut_events_are_opened_between_the_cuts() {
+    fn chunks_that_cut_events_are_decrypted_between_the_cuts() {
         for (log, keys, _) in logs() {
             let events = events_of(&log);
             let cipher = cipher_of(&log, &keys);
@@ -279,7 +279,7 @@ mod tests {
     proptest! {
         /// Decrypting and encrypting any part of any bytes gives identical bytes.
         #[test]
-        fn any_part_of_any_bytes_is_sealed_to_the_identical_bytes(
+        fn any_part_of_any_bytes_is_encrypted_to_the_identical_bytes(
             mut bytes in proptest::collection::vec(any::<u8>(), 1..3000),
             lengths in proptest::collection::vec(0_u32..200, 0..40),
             offset in any::<u64>(),

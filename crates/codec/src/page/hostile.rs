@@ -57,7 +57,7 @@ fn units() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     /// No description makes encryption panic, and encrypted units decrypt to be encrypted again.
     #[test]
-    fn any_description_of_a_sender_is_sealed_or_refused(
+    fn any_description_of_a_sender_is_encrypted_or_refused(
         material in material(),
         units in units(),
         number in prop_oneof![Just(0_u16), Just(1), Just(2), 1..64_u16, any::<u16>()],

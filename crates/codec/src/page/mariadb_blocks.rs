@@ -58,9 +58,9 @@ impl LogBlocks {
     pub(super) fn for_chunk(log: &BlockLog, chunk: &[u8]) -> Option<Self> {
         let encrypted = |block: &&[u8]| block_holds(block, false) && number(block).is_some();
         let tried: Vec<&[u8]> = chunk.chunks_exact(BLOCK_BYTES).filter(encrypted).take(SAMPLE_BLOCKS).collect();
-        let opens = |this: &Self| tried.iter().filter(|block| this.decrypt_block(&mut block.to_vec())).count();
+        let decrypts = |this: &Self| tried.iter().filter(|block| this.decrypt_block(&mut block.to_vec())).count();
         let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(log.clone(), mode));
-        let counted = ciphers.map(|this| (opens(&this), this));
+        let counted = ciphers.map(|this| (decrypts(&this), this));
         counted.filter(|(decrypted, _)| *decrypted > 0).max_by_key(|(decrypted, _)| *decrypted).map(|(_, this)| this)
     }
 
@@ -85,11 +85,11 @@ impl LogBlocks {
     fn decrypt_block(&self, block: &mut [u8]) -> bool {
         let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
         let Some(lsn) = self.lsn(&copy) else { return false };
-        let opens = self.cipher.decrypt(lsn, &mut copy).is_ok() && is_plausible(&copy);
-        if opens {
+        let decrypts = self.cipher.decrypt(lsn, &mut copy).is_ok() && is_plausible(&copy);
+        if decrypts {
             block.copy_from_slice(&copy);
         }
-        opens
+        decrypts
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn every_chunk_is_sealed_to_the_identical_bytes() {
+    fn every_chunk_is_encrypted_to_the_identical_bytes() {
         let (log, keys) = log();
         let cipher = cipher_of(&log, &keys);
         for chunk_bytes in [4096, CHUNK_BYTES] {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_opened_from_its_first_mini_transaction_to_its_last() {
+    fn a_log_is_decrypted_from_its_first_mini_transaction_to_its_last() {
         for (log, keys, layout) in logs() {
             let log = &log[..end_of(&log)];
             let (decrypted, payload) = decrypt_and_encrypt(&cipher_of(log, &keys), 0, log);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_cut_mini_transactions_are_sealed_to_the_identical_bytes() {
+    fn chunks_that_cut_mini_transactions_are_encrypted_to_the_identical_bytes() {
         for (log, keys, layout) in logs() {
             let cipher = cipher_of(&log, &keys);
             // The smaller chunks do not contain the longest ones as a whole.
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_mini_transaction_ends_the_opened_part() {
+    fn an_invalid_mini_transaction_ends_the_decrypted_part() {
         for (mut log, keys, _) in logs() {
             let cipher = cipher_of(&log, &keys);
             let broken = HEADER_BYTES + (end_of(&log) - HEADER_BYTES) / 2;
@@ -244,7 +244,7 @@ mod tests {
         /// Records of any kind and length with valid checksums: decrypting and encrypting restores
         /// them.
         #[test]
-        fn any_mini_transactions_are_sealed_to_the_identical_bytes(
+        fn any_mini_transactions_are_encrypted_to_the_identical_bytes(
             units in proptest::collection::vec(
                 (proptest::collection::vec((2_u8.., proptest::collection::vec(any::<u8>(), 15)), 1..9), any::<[u8; 8]>()),
                 1..9,

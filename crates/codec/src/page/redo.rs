@@ -47,11 +47,11 @@ impl RedoBlocks {
     /// in which the encryption bit has another meaning, stay unchanged.
     fn decrypt_block(&self, block: &mut [u8]) -> bool {
         let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
-        let opens = is_encrypted(block) && self.cipher.decrypt(&mut copy).is_ok() && block_holds(&copy, true);
-        if opens {
+        let decrypts = is_encrypted(block) && self.cipher.decrypt(&mut copy).is_ok() && block_holds(&copy, true);
+        if decrypts {
             block.copy_from_slice(&copy);
         }
-        opens
+        decrypts
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_chunk_is_sealed_to_the_identical_bytes() {
+    fn every_chunk_is_encrypted_to_the_identical_bytes() {
         let log = log();
         let cipher = cipher_of(&log);
         for chunk_bytes in [BLOCK_BYTES, 4096, 5000 * BLOCK_BYTES, 1 << 20] {

@@ -120,7 +120,7 @@ impl Wrapped {
             Self::BinaryLog(_) if !keys.has_mysql() => Err(UnwrapFault::NoStore),
             Self::BinaryLog(header) => {
                 let password = header.password_of(keys).ok_or(UnwrapFault::Missing)?;
-                if opens(&password, head)? { Ok(Secret::Password(password)) } else { Err(UnwrapFault::Wrong) }
+                if decrypts(&password, head)? { Ok(Secret::Password(password)) } else { Err(UnwrapFault::Wrong) }
             }
         }
     }
@@ -151,7 +151,7 @@ pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -
             replace(head.get_mut(INFO_OFFSET..), &wrapped, key, master)
         }
         (Wrapped::BinaryLog(_), Secret::Password(password)) => {
-            if !opens(password, head)? {
+            if !decrypts(password, head)? {
                 return Err(RewrapFault::OtherKey);
             }
             let name = binary_log_key_name(&master.server_uuid, master.number);
@@ -179,8 +179,8 @@ fn replace(
 }
 
 /// Whether a password decrypts a log. `true` if the log ends after its header: nothing can be tested then.
-fn opens(password: &[u8; MASTER_KEY_BYTES], log: &[u8]) -> Result<bool, CipherFault> {
-    Ok(StreamKey::derive(password)?.opens(log)?.unwrap_or(true))
+fn decrypts(password: &[u8; MASTER_KEY_BYTES], log: &[u8]) -> Result<bool, CipherFault> {
+    Ok(StreamKey::derive(password)?.decrypts(log)?.unwrap_or(true))
 }
 
 impl Secret {

@@ -317,7 +317,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
 
     fn try_places(&mut self, of_index: bool) -> Result<(), ScanError> {
         let mut buf = vec![0; self.block_bytes()];
-        for number in self.decryption.unopened() {
+        for number in self.decryption.not_decrypted() {
             if let Some((layout, page)) = self.again(number, of_index, &mut buf)? {
                 self.decryption.try_other_pages(&layout, page);
             }

@@ -114,7 +114,7 @@ fn mysql<R: ReadAt + ?Sized>(
     if let Some(stream) = mysql_stream(&header, &mut builder, keys) {
         let end = file_bytes.saturating_sub(header_bytes);
         let log = Log { source, base: header_bytes, end, cipher: Cipher::MySql(stream) };
-        if opens(&log, clear_text, &mut builder)? {
+        if decrypts(&log, clear_text, &mut builder)? {
             let mut chain = walk_on(&log, builder)?;
             chain.expect_event(&log);
             return Ok(chain.builder.finish(key));
@@ -141,7 +141,7 @@ fn mysql_stream(header: &MySqlHeader, builder: &mut ReportBuilder, keys: &dyn Ke
 }
 
 /// Whether the key decrypts the stream. Tests the magic or, if that is damaged, the event after it.
-fn opens<R: ReadAt + ?Sized>(
+fn decrypts<R: ReadAt + ?Sized>(
     log: &Log<'_, R>,
     clear_text: bool,
     builder: &mut ReportBuilder,
@@ -155,13 +155,13 @@ fn opens<R: ReadAt + ?Sized>(
     if magic.len() < MAGIC_CLEAR.len() {
         builder.find(None, offset, Check::FileSize, "the file ends before the first event");
     } else if describes(log)? {
-        builder.find(None, offset, Check::Header, "the magic inside is damaged, what follows it opens");
+        builder.find(None, offset, Check::Header, "the magic inside is damaged, but what follows it decrypts");
         return Ok(true);
     } else if clear_text {
         builder.find(None, offset, Check::ClearUnit, CLEAR_TEXT);
     } else {
-        let detail = "the key opens the log to no binary log: another key, or the password or initialisation vector \
-                      in the header is damaged, which nothing in the file tells apart";
+        let detail = "the key does not decrypt the log to a binary log: another key, or the password or initialisation \
+                      vector in the header is damaged, which nothing in the file tells apart";
         builder.find(None, offset, Check::KeyOpens, detail);
     }
     Ok(false)

@@ -21,6 +21,14 @@ pub struct Removal {
 }
 
 impl Removal {
+    /// Fails if there is nothing to remove for the volume `name`.
+    ///
+    /// # Errors
+    /// [`Error::NothingInstalled`].
+    pub fn require_edits(&self, name: &str) -> Result<(), Error> {
+        if self.edits.is_empty() { Err(Error::NothingInstalled { name: name.to_owned() }) } else { Ok(()) }
+    }
+
     /// Removes the entries; on the running system, systemd reloads its units and stops listening.
     ///
     /// # Errors

@@ -14,8 +14,10 @@ impl Error {
                 "run as root, or as a member of the group `disk`"
             }
             Self::BackupExists { .. } => "backups are never overwritten; choose another name",
-            Self::Unreadable { .. } => "`sealant luks audit` says more",
-            Self::DeviceUnreadable { .. } => "if its header is lost and you know the device: --header-is-lost",
+            Self::Unreadable { .. } => "`sealant luks audit` shows details",
+            Self::DeviceUnreadable { .. } => {
+                "if its header is lost and this is certainly the right device, give --header-is-lost"
+            }
             Self::KeyToStdin => "give --key-file the path of a new file, or leave out --make-key to read the key",
             Self::Exists { .. } => "leave out --make-key to use it",
             Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, UsageSign::Data { .. })) => {

@@ -166,6 +166,12 @@ pub enum Error {
         /// The reason, as messages give it.
         why: String,
     },
+    /// There are no boot entries to remove.
+    #[error("{name}: nothing was installed for this name")]
+    NothingInstalled {
+        /// Name of the volume.
+        name: String,
+    },
     /// A step was done, but its check failed.
     #[error("{what}: {why}", what = .what.display())]
     NotProven {

@@ -110,7 +110,7 @@ fn changeable(device: &Path) -> Result<Volume, Error> {
     let refused = |why: &str| Err(Error::refused(device, why));
     if header.readable != Readable::Yes {
         return refused(
-            "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` repairs it",
+            "one copy of its header is damaged; `sealant luks audit` shows details, `cryptsetup repair` repairs it",
         );
     }
     let volume = header.volume;
@@ -121,7 +121,7 @@ fn changeable(device: &Path) -> Result<Volume, Error> {
         return refused("its header has an unknown requirement");
     }
     if volume.excess().is_some() {
-        return refused("a key slot or a digest asks for an absurd amount of work; `sealant luks audit` names it");
+        return refused("a key slot or a digest demands an excessive amount of work; `sealant luks audit` names it");
     }
     Ok(volume)
 }

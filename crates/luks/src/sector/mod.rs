@@ -36,7 +36,7 @@ pub enum SectorFault {
     #[error("{0} is not supported here; AES in XTS, CBC and ECB is")]
     Unknown(String),
     /// XTS splits its key in two halves, and this half is no valid AES key length.
-    #[error("XTS takes two keys, and half of {0} bits is no AES key")]
+    #[error("XTS takes two keys, and half of {0} bits is not a length of AES keys")]
     HalfKey(u32),
     /// Not a valid AES key length.
     #[error("{0} bits is not a length of AES keys")]
@@ -267,15 +267,17 @@ impl BlockCipherDecClosure for Chain<'_> {
     #[inline(always)]
     fn call<B: BlockCipherDecBackend<BlockSize = U16>>(self, backend: &B) {
         let (batch_blocks, each) = (self.sectors.batch_blocks(), self.sectors.each);
-        let mut sealed = vec![Block::default(); batch_blocks];
+        let mut encrypted = vec![Block::default(); batch_blocks];
         let mut ivs = self.ivs.iter();
         for blocks in self.sectors.blocks.chunks_mut(batch_blocks) {
-            sealed.iter_mut().zip(&*blocks).for_each(|(kept, block)| *kept = *block);
+            encrypted.iter_mut().zip(&*blocks).for_each(|(kept, block)| *kept = *block);
             decrypt_all(backend, blocks);
-            for ((sector, sealed), iv) in blocks.chunks_exact_mut(each).zip(sealed.chunks_exact(each)).zip(&mut ivs) {
+            for ((sector, encrypted), iv) in
+                blocks.chunks_exact_mut(each).zip(encrypted.chunks_exact(each)).zip(&mut ivs)
+            {
                 let Some((first, others)) = sector.split_first_mut() else { continue };
                 xor_block(first, iv);
-                xor_all(others, sealed);
+                xor_all(others, encrypted);
             }
         }
     }
@@ -397,11 +399,11 @@ mod tests {
         }
     }
 
-    /// Decrypts sealed sectors with another implementation, one at a time.
-    fn decrypted_by_another(key: &[u8], iv: [u8; 16], sealed: &[u8]) -> Vec<u8> {
+    /// Decrypts encrypted sectors with another implementation, one at a time.
+    fn decrypted_by_another(key: &[u8], iv: [u8; 16], encrypted: &[u8]) -> Vec<u8> {
         let algorithm = if key.len() == 16 { &AES_128 } else { &AES_256 };
         let key = DecryptingKey::cbc(UnboundCipherKey::new(algorithm, key).unwrap()).unwrap();
-        let mut data = sealed.to_vec();
+        let mut data = encrypted.to_vec();
         key.decrypt(&mut data, DecryptionContext::Iv128(iv.into())).unwrap().to_vec()
     }
 
@@ -458,12 +460,12 @@ mod tests {
 
     #[test]
     fn a_bare_algorithm_means_cbc_plain() {
-        let seal = |name: &str| {
+        let encrypt_with = |name: &str| {
             let mut data = vec![0; 512];
             SectorCipher::new(name, &[1; 16]).unwrap().encrypt(9, 512, &mut data);
             data
         };
-        assert_eq!(seal("aes"), seal("aes-cbc-plain"));
+        assert_eq!(encrypt_with("aes"), encrypt_with("aes-cbc-plain"));
     }
 
     #[test]

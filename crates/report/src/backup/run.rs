@@ -24,7 +24,7 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
         Message::info(format!("signing key {key} ({})", state(init.made_key))),
         Message::info(format!("backups of {} are encrypted to {} recipients", config.host, config.recipients.len())),
         Message::info(match config.pages {
-            PageStorage::Open => {
+            PageStorage::Decrypted => {
                 "pages of encrypted tables are decrypted before they are stored: whoever has a recipient's identity \
                     can read all rows"
             }
@@ -34,6 +34,8 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
         }),
     ];
     messages.extend(init.observed.iter().flat_map(store_abilities));
+    let unobserved = |fault| Message::warning(format!("what the store does could not be observed: {fault}"));
+    messages.extend(init.unobserved.iter().map(unobserved));
     if config.recipients.len() == 1 {
         messages.push(Message::warning(
             "if the identity of the only recipient is lost, so are all backups; add a second recipient, and keep its \

@@ -15,13 +15,13 @@ use std::path::PathBuf;
 
 use ::backup::binlogs::SpoolStatus;
 use ::backup::{Config, Outcome, PruneConfig, Repository};
-use ::report::write_json_line;
+use ::report::{spool_unread_message, write_json_line};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, warning};
+use crate::output::message::{Failure, say};
 use crate::output::progress::{Quiet, StatusLine};
 
 /// Make encrypted, signed backups of a data directory, and prove every page of them
@@ -139,7 +139,7 @@ impl HostSelection {
             return Ok(Vec::new());
         }
         Ok(SpoolStatus::read_all(&config, repository).unwrap_or_else(|error| {
-            warning(&format!("what waits on this host is not shown: {error}"));
+            say(&[spool_unread_message(&error)]);
             Vec::new()
         }))
     }

@@ -63,17 +63,8 @@ impl KeyStores {
 
     /// Reads every store; problems with single keys are warnings.
     pub(crate) fn read(&self, datadir: Option<&Path>) -> Result<Keys, Failure> {
-        let (keys, damaged) = self.named().read(datadir)?;
-        for store in damaged {
-            let (path, entries) = (store.path.display(), store.entries);
-            warning(&format!("{path}: {entries} of its entries cannot be used; `sealant audit` names them"));
-        }
-        for key in keys.withdrawn() {
-            warning(&key.to_string());
-        }
-        if keys.locked() == Some(false) {
-            warning("keys could not be locked in memory and may reach the swap; raise `ulimit -l`");
-        }
+        let (keys, warnings) = self.named().read(datadir)?;
+        warnings.iter().for_each(|problem| warning(&problem.to_string()));
         Ok(keys)
     }
 }

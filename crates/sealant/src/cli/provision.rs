@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::replication::statements::{Source, Statements};
-use ::replication::{Event, NewServer, Peers};
+use ::replication::{AFTER_PLAN, Event, NewServer, Peers};
 use ::server::login::password_file;
 use clap::{Args, ValueEnum};
 
@@ -133,6 +133,6 @@ impl Provision {
 
 fn show(statements: &Statements) -> Result<(), Failure> {
     to_stdout(&|out| statements.iter().try_for_each(|statement| writeln!(out, "{};", statement.as_str())))?;
-    hint("run them on the new server, or run this again with --yes and --replication-password-file");
+    hint(AFTER_PLAN);
     Ok(())
 }

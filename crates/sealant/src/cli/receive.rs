@@ -4,14 +4,14 @@ mod prepare;
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ::transfer::progress::Progress;
 use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Trust};
+use ::transfer::rekey::open_keyring;
 use ::transfer::summary::{Event, Summary};
 use clap::Args;
-use keyring::WritableKeyring;
 use report::received_messages;
 
 use self::prepare::Preparing;
@@ -129,16 +129,9 @@ impl Receive {
             owner: self.owner,
             allow: self.allow.clone(),
             restart: self.restart,
-            rekey: self.rekey.as_deref().map(writable_keyring).transpose()?,
+            rekey: self.rekey.as_deref().map(open_keyring).transpose()?,
         })
     }
-}
-
-/// Opens the keyring that gets new master keys.
-pub(crate) fn writable_keyring(path: &Path) -> Result<WritableKeyring, Failure> {
-    WritableKeyring::open(path).map_err(|error| {
-        Failure::new(format!("{}: {error}", path.display())).hint("give the keyring that this server will use")
-    })
 }
 
 /// Prints the code, or with certificates the address, as the first line of stdout.

@@ -8,6 +8,7 @@ use ::backup::binlogs::Until;
 use ::backup::prove::Prover;
 use ::backup::restore::{BackupSelector, Found, Job, Observer, PointInTime, Request, Target};
 use ::transfer::receiver::Owner;
+use ::transfer::rekey::open_keyring;
 use archive::Digest;
 use clap::Args;
 use innodb::binlog::LogPosition;
@@ -18,7 +19,6 @@ use report::{reach_messages, restore_messages, restore_plan_messages, restore_pr
 use super::backup::{Reporting, exit_code};
 use super::bucket::Bucket;
 use super::key_stores::KeyStores;
-use super::receive::writable_keyring;
 use super::value;
 use crate::exit::{self, Exit};
 use crate::output::file;
@@ -197,7 +197,7 @@ impl Restore {
         if self.dry_run {
             return self.show_plan(&found, point.as_ref(), &keys);
         }
-        let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
+        let rekey = self.rekey.as_deref().map(open_keyring).transpose()?;
         let job = self.job(&found, point.as_ref(), &keys, rekey.as_ref());
         let (status, opened) = (self.reporting.status(), &found.opened);
         let ended = job.run(&Observer {

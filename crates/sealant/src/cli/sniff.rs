@@ -6,11 +6,11 @@ use std::time::Duration;
 use ::sniff::{Outcome, Ports, Verdict, read_file, watch};
 use clap::Args;
 use clap::builder::TypedValueParser;
-use report::{sniff_messages, write_sniff_json, write_sniff_table};
+use report::{sniff_begun_message, sniff_messages, write_sniff_json, write_sniff_table};
 
 use crate::cli::value;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info, say};
+use crate::output::message::{Failure, say};
 use crate::output::render::Render;
 use crate::process::ended_by_signals;
 
@@ -93,7 +93,7 @@ impl Sniff {
         }
         let stop = ended_by_signals()?;
         let ports = named.unwrap_or_else(Ports::usual);
-        let begun = || info(&format!("watching for {} s; Ctrl-C ends it", self.time.as_secs_f64()));
+        let begun = || say(&[sniff_begun_message(self.time)]);
         Ok(watch(&ports, self.interface.as_deref(), self.time, &stop, begun)?)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ::transfer::codec::level::Compression;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use files::quantity::{self, number};
+use files::quantity::{self, TIME_UNITS};
 use findings::Severity;
 use glob::{Pattern, PatternError};
 use jiff::Timestamp;
@@ -20,24 +20,12 @@ const LONGEST: Duration = Duration::from_secs(u32::MAX as u64 * 3600);
 /// Longest of the short times.
 const SHORT: Duration = Duration::from_secs(60);
 
-/// Units of a size, in bytes.
-const BYTES: [(&str, u64); 10] = [
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("K", 1 << 10),
-    ("M", 1 << 20),
-    ("G", 1 << 30),
-    ("k", 1 << 10),
-    ("m", 1 << 20),
-    ("g", 1 << 30),
-    ("", 1),
-];
+/// The help of an option that takes a [`time`] of which `what` is the meaning.
+pub(crate) fn time_help(what: &str) -> String {
+    format!("{what}: seconds, or with {TIME_UNITS}")
+}
 
-/// Units of sizes in measurements, which are decimal.
-const DECIMAL_BYTES: [(&str, u64); 4] = [("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)];
-
-/// A time: a number, followed by ms, s, m, h, d or nothing (seconds).
+/// A time: a number, followed by one of [`TIME_UNITS`] or nothing (seconds).
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let time = quantity::time(text, SECOND_MS)?;
     Some(time).filter(|time| !time.is_zero() && *time <= LONGEST).ok_or_else(|| "more than 0".to_owned())
@@ -97,9 +85,9 @@ pub(crate) fn percent(text: &str) -> Result<u8, String> {
     percent.filter(|percent| (1..=100).contains(percent)).ok_or_else(|| "from 1% to 100%".to_owned())
 }
 
-/// A size: a number followed by KiB, MiB, GiB or nothing.
+/// A size: a number followed by KiB, MiB, GiB, their first letter or nothing.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let bytes = number(text, &BYTES).ok_or("a number followed by KiB, MiB or GiB, and less than 16 EiB")?;
+    let bytes = quantity::bytes_or_letters(text)?;
     Some(bytes).filter(|bytes| *bytes > 0).ok_or_else(|| "more than 0".to_owned())
 }
 
@@ -113,7 +101,7 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 
 /// A size of at most 1 GB: a number followed by k, M, G or nothing; these units are decimal.
 pub(crate) fn decimal_bytes(text: &str) -> Result<u64, String> {
-    let bytes = number(text, &DECIMAL_BYTES).filter(|bytes| (1..=1_000_000_000).contains(bytes));
+    let bytes = quantity::decimal_bytes(text).filter(|bytes| (1..=1_000_000_000).contains(bytes));
     bytes.ok_or_else(|| "a size from 1 to 1G".to_owned())
 }
 
@@ -227,6 +215,7 @@ mod tests {
         assert_eq!(bytes("10MiB"), Ok(10 << 20));
         assert_eq!(bytes("1500"), Ok(1500));
         assert_eq!((bytes("1k"), decimal_bytes("1k")), (Ok(1024), Ok(1000)));
+        assert_eq!((bytes("2G"), rate("3m")), (Ok(2 << 30), Ok(3 << 20)));
         assert_eq!(
             (rate("100MiB"), rate("100")),
             (Ok(100 << 20), Err("a unit is missing: KiB, MiB or GiB".to_owned()))

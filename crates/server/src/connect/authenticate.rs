@@ -6,7 +6,7 @@ use pki::Fingerprint;
 
 use super::{Connection, Options, TlsMode, login::login_request, proof};
 use crate::{
-    auth::{Login, TransportSecurity},
+    auth::{PluginLogin, TransportSecurity},
     auth_plugin,
     bytes::Bytes,
     error::{Error, Phase, UnverifiedPeer},
@@ -28,7 +28,7 @@ impl Connection {
         let empty = Password::new(Vec::new());
         let password = options.password.as_ref().unwrap_or(&empty);
         if mode == TlsMode::VerifyProof && password.is_empty() {
-            return Err(Error::ProofMissing { why: "without a password there is nothing to prove it by" });
+            return Err(Error::ProofMissing { why: "the account has no password, on which the proof is based" });
         }
         self.allow(options.connect_timeout);
         let security = self.security(options);
@@ -53,9 +53,9 @@ impl Connection {
         security: TransportSecurity,
         capabilities: u32,
         mut sequence: u8,
-    ) -> Result<(Login<'p>, Vec<u8>), Error> {
+    ) -> Result<(PluginLogin<'p>, Vec<u8>), Error> {
         let plugin = auth_plugin::unasked(&self.greeting.auth_plugin);
-        let mut login = Login::new(plugin, &self.greeting.challenge, password, security)?;
+        let mut login = PluginLogin::new(plugin, &self.greeting.challenge, password, security)?;
         let first = login.first()?;
         let response = login_request(&self.target.user, capabilities, login.plugin(), &first)?;
         self.send(&mut sequence, &response, Phase::Login)?;
@@ -70,21 +70,21 @@ impl Connection {
                     return Err(packet::server_error(&packet).unwrap_or(Error::Malformed { what: "error packet" }));
                 }
                 Some(0xfe) if bytes.is_empty() => {
-                    return Err(Login::new(auth_plugin::OLD_PASSWORD, &[], password, security)
+                    return Err(PluginLogin::new(auth_plugin::OLD_PASSWORD, &[], password, security)
                         .err()
                         .unwrap_or(Error::Malformed { what: "authentication switch" }));
                 }
                 Some(0xfe) => {
                     let name = bytes.until_nul().ok_or(Error::Malformed { what: "authentication switch" })?;
                     let name = String::from_utf8_lossy(name);
-                    login = Login::new(&name, bytes.rest(), password, security)?;
+                    login = PluginLogin::new(&name, bytes.rest(), password, security)?;
                     Some(login.first()?)
                 }
                 // MySQL's AuthNextFactor; MariaDB's dialog questions may also begin with 2.
                 Some(2) if login.plugin() != auth_plugin::DIALOG => {
                     return Err(Error::PluginUnsupported {
                         plugin: "multi-factor authentication".to_owned(),
-                        reason: "an audit can give one factor only",
+                        reason: "an audit can use one factor only",
                     });
                 }
                 Some(1) => login.next(bytes.rest())?,

@@ -12,7 +12,7 @@ use pki::{Fingerprint, key_is_checked};
 use rustls_pki_types::CertificateDer;
 
 use super::TlsFacts;
-use crate::{auth::Login, bytes::Bytes, error::Error};
+use crate::{auth::PluginLogin, bytes::Bytes, error::Error};
 
 /// Length of the part of the greeting's challenge that is used.
 const CHALLENGE_BYTES: usize = 20;
@@ -23,7 +23,7 @@ const CHALLENGE_BYTES: usize = 20;
 /// [`Error::ProofWrong`]; [`Error::ProofMissing`] if it is `demanded`.
 pub(super) fn judge(
     ok_packet: &[u8],
-    login: &Login<'_>,
+    login: &PluginLogin<'_>,
     challenge: &[u8],
     tls: &TlsFacts,
     demanded: bool,

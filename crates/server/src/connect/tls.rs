@@ -265,7 +265,7 @@ pub fn tls_failure(error: &rustls::Error) -> Error {
         // The error packet "Bad handshake": its length happens to match a TLS record type. MySQL builds with yaSSL
         // before 5.7.28, which lack TLS 1.2, answer this. Seen on 5.7.22.
         E::InvalidMessage(InvalidMessage::UnknownProtocolVersion) => {
-            Error::TlsTooOld { reason: "it answers that the handshake is bad".to_owned() }
+            Error::TlsTooOld { reason: "it rejects the handshake".to_owned() }
         }
         other => Error::Tls { reason: other.to_string() },
     }

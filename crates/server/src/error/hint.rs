@@ -51,7 +51,7 @@ impl Error {
                  TRUNCATE TABLE performance_schema.host_cache, or FLUSH HOSTS"
             }
             Self::RefusedBeforeGreeting { code: error_code::TOO_MANY_CONNECTIONS, .. } => {
-                "every connection is taken; MySQL's admin_port or MariaDB's extra_port may be free"
+                "all connections are in use; MySQL's admin_port or MariaDB's extra_port may be free"
             }
             Self::RefusedBeforeGreeting { code: error_code::HOST_NOT_PRIVILEGED, .. } => {
                 "no account of the server may log in from this host"

@@ -98,7 +98,7 @@ pub enum Error {
     #[error("server offers no TLS")]
     TlsNotOffered,
     /// The server supports only unsafe TLS versions.
-    #[error("server offers no TLS version from 1.2 on ({reason})")]
+    #[error("server does not offer TLS 1.2 or newer ({reason})")]
     TlsTooOld {
         /// The error of the handshake.
         reason: String,
@@ -174,7 +174,7 @@ pub enum Error {
         plugin: String,
     },
     /// The plug-in asks for the password itself, but the server is not verified.
-    #[error("{plugin} asks for the password itself, and nothing shows that whoever answers is the server")]
+    #[error("{plugin} asks for the password itself, and the server's identity is not verified")]
     UnverifiedServer {
         /// Name of the plug-in.
         plugin: String,
@@ -243,7 +243,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The user cannot be asked for a password.
-    #[error("the password cannot be asked for: {source}")]
+    #[error("cannot prompt for the password: {source}")]
     Prompt {
         /// The terminal's error.
         source: io::Error,

@@ -13,8 +13,8 @@ use super::{
     usual_files,
 };
 use crate::{
-    connect::TlsMode, endpoint::Endpoint, error::Error, option_name, secret::Password, ssl_mode::SslMode, switch,
-    tls::TlsVersion,
+    connect::TlsMode, endpoint::Endpoint, error::Error, option_group, option_name, secret::Password, ssl_mode::SslMode,
+    switch, tls::TlsVersion,
 };
 
 /// Client options from option files.
@@ -51,7 +51,7 @@ pub struct ClientOptions {
 }
 
 /// The groups that this client reads; like the servers' programs, it reads `[client]` and its own name.
-pub const CLIENT_GROUPS: [&str; 2] = ["client", "sealant"];
+pub const CLIENT_GROUPS: [&str; 2] = [option_group::CLIENT, "sealant"];
 
 impl ClientOptions {
     /// Reads one file, as given by `--defaults-file`.

@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::{ProbeLimits, classic::greet};
 use crate::{
-    auth::{Login, TransportSecurity},
+    auth::{PluginLogin, TransportSecurity},
     auth_plugin,
     bytes::Bytes,
     connect::login_request,
@@ -64,7 +64,7 @@ fn try_login(endpoint: &Endpoint, user: &str, password: Option<&Password>, limit
         | (greeting.capabilities & capability::PLUGIN_AUTH);
     // Treated as clear text on any endpoint: only challenge and response are permitted.
     let security = TransportSecurity::Clear;
-    let mut login = Login::new(plugin, &greeting.challenge, password, security)?;
+    let mut login = PluginLogin::new(plugin, &greeting.challenge, password, security)?;
     let first = login.first()?;
     let request = login_request(user, capabilities, login.plugin(), &first)?;
     let mut sequence = 1;
@@ -84,7 +84,7 @@ fn try_login(endpoint: &Endpoint, user: &str, password: Option<&Password>, limit
             Some(0xfe) => {
                 let name = bytes.until_nul().unwrap_or(auth_plugin::OLD_PASSWORD.as_bytes());
                 let name = String::from_utf8_lossy(name);
-                login = Login::new(&name, bytes.rest(), password, security)?;
+                login = PluginLogin::new(&name, bytes.rest(), password, security)?;
                 Some(login.first()?)
             }
             Some(1) => login.next(bytes.rest())?,

@@ -115,7 +115,7 @@ impl Session {
     pub(super) fn open(account: &Account) -> Result<Self, Error> {
         let options = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..account.options.clone() };
         let failed = |source| Error::Server {
-            doing: format!("the server at {} cannot be asked", account.target.endpoint),
+            doing: format!("the server at {} cannot be queried", account.target.endpoint),
             source: Box::new(source),
         };
         let mut connection = Connection::open(&account.target, &options).map_err(failed)?;

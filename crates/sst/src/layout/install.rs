@@ -36,7 +36,7 @@ impl Layout {
         // Servers do not create the directory of their binary log.
         let logs = self.binlog.iter().chain(&self.binlog_index).filter_map(|log| log.parent());
         for directory in self.locations.iter().map(|location| location.directory.as_path()).chain(logs) {
-            fs::create_dir_all(directory).map_err(Error::file(directory, "cannot be made"))?;
+            fs::create_dir_all(directory).map_err(Error::file(directory, "cannot be created"))?;
         }
         self.remove_old()?;
         let mut touched = BTreeSet::from([self.datadir.as_path()]);

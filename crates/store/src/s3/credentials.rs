@@ -168,7 +168,7 @@ fn of_environment() -> Result<Option<Credentials>, S3Fault> {
 fn plain(access_key: &str, secret: &str, token: Option<&str>) -> Result<Credentials, String> {
     let sound = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     if ![Some(access_key), Some(secret), token].into_iter().flatten().all(sound) {
-        return Err("an access key, its secret or the token is empty, or has characters that none has".to_owned());
+        return Err("an access key, its secret or the token is empty or has invalid characters".to_owned());
     }
     Ok(Credentials {
         access_key: access_key.to_owned(),

@@ -113,7 +113,7 @@ impl TargetFile {
             let sized = target.file.set_len(bytes);
             sized.map_err(|source| Error::Target {
                 path: staging.path_of(&entry.path),
-                doing: "cannot be made",
+                doing: "cannot be created",
                 source,
             })?;
         }

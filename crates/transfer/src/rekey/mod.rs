@@ -8,6 +8,6 @@ pub(crate) use self::{
     unwrap::{KeySink, unwrap_keys},
 };
 pub use self::{
-    rewrap::{Rekeyed, check_location},
+    rewrap::{Rekeyed, check_location, open_keyring},
     unwrap::RekeyFault,
 };

@@ -112,6 +112,14 @@ impl MasterKeys {
     }
 }
 
+/// Opens the keyring that gets new master keys.
+///
+/// # Errors
+/// [`Error::Keyring`].
+pub fn open_keyring(path: &Path) -> Result<WritableKeyring, Error> {
+    WritableKeyring::open(path).map_err(|source| Error::Keyring { path: path.to_owned(), source })
+}
+
 /// Checks that the keyring is outside of the target, where a received file could replace it.
 ///
 /// # Errors

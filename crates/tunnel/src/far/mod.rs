@@ -23,7 +23,7 @@ use self::admission::Admission;
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::server_session::ServerSession;
 use crate::{
-    Credentials, Error, FIRST_CONNECT_TIMEOUT, Log, ProxyVersion,
+    Credentials, Error, FIRST_CONNECT_TIMEOUT, Log, ProxyVersion, STOPPED,
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters, count},
@@ -209,7 +209,7 @@ impl Far {
         failure
     }
 
-    /// Serves until a signal asks it to stop.
+    /// Serves until a signal asks it to stop; the last line of the log says that it has stopped.
     pub async fn run(mut self) {
         if let Some(listener) = self.metrics.take() {
             tokio::spawn(metrics::serve(listener, Arc::clone(&self.shared.counters), "far"));
@@ -225,6 +225,7 @@ impl Far {
         self.signals.drain(sessions, drain, &*self.log).await;
         // Gives idle links time to send their last message.
         tokio::time::sleep(Duration::from_millis(20)).await;
+        (self.log)(STOPPED);
     }
 }
 

@@ -5,6 +5,7 @@ mod demand;
 mod pool;
 
 use std::{
+    fmt,
     net::SocketAddr,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
@@ -19,12 +20,22 @@ use tokio::time::{MissedTickBehavior, interval};
 pub(crate) use self::client_session::ClientSession;
 use self::pool::Pool;
 use crate::{
-    Credentials, Error, FIRST_CONNECT_TIMEOUT, Listen, Log, SocketAccess,
+    Credentials, Error, FIRST_CONNECT_TIMEOUT, Listen, Log, STOPPED, SocketAccess,
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters},
     signals::{Signals, notify},
 };
+
+/// A far end that answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReachedFarEnd(HostPort);
+
+impl fmt::Display for ReachedFarEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "far end {} answers", self.0)
+    }
+}
 
 /// Options of a near end.
 #[derive(Clone, Debug)]
@@ -112,7 +123,7 @@ impl Near {
     }
 
     /// Tries all far ends once, simultaneously; returns the result of each.
-    pub async fn try_far_ends(&self) -> Vec<(HostPort, Result<(), Error>)> {
+    pub async fn try_far_ends(&self) -> Vec<Result<ReachedFarEnd, Error>> {
         let options = &self.pool.shared().options;
         let limit = options.connect_timeout.min(FIRST_CONNECT_TIMEOUT);
         let trying = |number| tokio::spawn(pool::try_far_end(Arc::clone(&self.pool), number, limit));
@@ -120,12 +131,12 @@ impl Near {
         let mut test_handshake = Vec::new();
         for (number, (far, check)) in options.fars.iter().zip(checks).enumerate() {
             let result = check.await.unwrap_or_else(|_| Err(self.pool.silent(number, limit)));
-            test_handshake.push((far.clone(), result));
+            test_handshake.push(result.map(|()| ReachedFarEnd(far.clone())));
         }
         test_handshake
     }
 
-    /// Serves until a signal asks it to stop.
+    /// Serves until a signal asks it to stop; the last line of the log says that it has stopped.
     pub async fn run(mut self) {
         let shared = self.pool.shared();
         if let Some(listener) = self.metrics.take() {
@@ -147,6 +158,7 @@ impl Near {
         let (counters, drain) = (&shared.counters, shared.options.drain);
         self.signals.drain(|| counters.sessions.load(Relaxed), drain, &*shared.log).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
+        (shared.log)(STOPPED);
     }
 }
 

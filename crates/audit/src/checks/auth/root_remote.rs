@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
         results.push(if account.administrator {
             result
         } else {
-            result.evidence(sql.evidence("role_edges", format!("{name} may take on a role of an administrator")))
+            result.evidence(sql.evidence("role_edges", format!("{name} has been granted an administrator's role")))
         });
     }
     let text = format!("{local} administrators, each bound to this host");

@@ -84,8 +84,8 @@ fn fix(path: Option<&str>) -> Remedy {
     path.map_or_else(
         || CHECK.fix.into(),
         |path| {
-            let (clear, sealed) = (shell_word(path), shell_word(&format!("{path}.age")));
-            Remedy::command(format!("age -r RECIPIENT -o {sealed} {clear}"))
+            let (clear, encrypted) = (shell_word(path), shell_word(&format!("{path}.age")));
+            Remedy::command(format!("age -r RECIPIENT -o {encrypted} {clear}"))
                 .and(Remedy::advice("prove that it opens").then(Remedy::command(format!("shred -u {clear}"))))
         },
     )

@@ -1,7 +1,7 @@
 //! `key-local-file`.
 
-use findings::Severity;
-use server::Capability;
+use findings::{Remedy, Severity};
+use server::{Capability, option_group};
 
 use super::{can_encrypt, is_filled, keyring, live_stores, store_evidence};
 use crate::check::{Check, CheckResult, CheckResults, Context};
@@ -45,13 +45,17 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let result = CheckResult::fail("keyring", grade, format!("{} keeps its keys in a file of this host", keyring.name))
         .evidence(keyring.evidence(sql))
         .fix(if sql.is_mariadb() {
-            "plugin_load_add = hashicorp_key_management (or aws_key_management) under [mariadb], restart, then let the \
-             background threads re-encrypt"
+            Remedy::advice(format!(
+                "plugin_load_add = hashicorp_key_management (or aws_key_management) under [{}], restart, then let the \
+                 background threads re-encrypt",
+                option_group::MARIADB
+            ))
         } else if sql.can(Capability::KeyringComponents) {
-            "configure a KMS, KMIP or Vault component and move the keys with mysql_migrate_keyring"
+            "configure a KMS, KMIP or Vault component and move the keys with mysql_migrate_keyring".into()
         } else {
             "load keyring_okv, keyring_aws or Percona's keyring_vault, and move the keys with mysqld \
                 --keyring-migration-*"
+                .into()
         });
     Ok(CheckResults::one(
         found.into_iter().fold(result, |result, (file, store)| result.evidence(store_evidence(file, store))),

@@ -135,8 +135,7 @@ fn fault(
 /// MariaDB clients verify by default.
 fn advisory(sql: Option<&SqlFacts>, group: &str) -> bool {
     let Some(sql) = sql else { return false };
-    let mariadb_only = group.contains("mariadb");
-    !sql.can(Capability::ClientEnforcesTls) && (sql.is_mariadb() || !mariadb_only)
+    !sql.can(Capability::ClientEnforcesTls) && (sql.is_mariadb() || !option_group::is_named_for_mariadb(group))
 }
 
 /// Whether the same programs are configured to verify, which enforces TLS.
@@ -147,14 +146,15 @@ fn verified(entry: &OptionEntry, last: &[&(&OptionEntry, Setting)]) -> bool {
         _ => false,
     };
     last.iter().any(|(other, setting)| {
-        strict(setting) && (other.group == entry.group || other.group == "client" || other.group == "client-server")
+        strict(setting) && [&*entry.group, option_group::CLIENT, option_group::CLIENT_SERVER].contains(&&*other.group)
     })
 }
 
 fn result(cx: &Context<'_>, entry: &OptionEntry, why: String, severity: Severity) -> CheckResult {
     let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
     let message = format!("{}:{} [{}]: {} {why}", entry.file, entry.line, entry.group, line(entry));
-    let mariadb = entry.group.contains("mariadb") || cx.facts.sql.as_ref().is_some_and(SqlFacts::is_mariadb);
+    let mariadb =
+        option_group::is_named_for_mariadb(&entry.group) || cx.facts.sql.as_ref().is_some_and(SqlFacts::is_mariadb);
     let instead =
         if mariadb { "ssl-verify-server-cert and ssl-ca=FILE" } else { "ssl-mode=VERIFY_IDENTITY and ssl-ca=FILE" };
     CheckResult::fail(artefact, EvidenceGrade::Declared, message)

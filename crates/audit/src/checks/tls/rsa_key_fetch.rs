@@ -3,7 +3,7 @@
 use findings::Severity;
 use server::Capability;
 use server::SslMode;
-use server::{option_name, switch::option_is_on};
+use server::{option_group, option_name, switch::option_is_on};
 
 use crate::channel::replica::channels;
 use crate::check::{Check, CheckResult, CheckResults, Context};
@@ -70,7 +70,7 @@ fn fetches(entry: &OptionEntry) -> bool {
 
 /// Whether the programs of a group refuse clear text, so that they never request the key.
 fn tls_forced(cx: &Context<'_>, group: &str) -> bool {
-    let mode = cx.facts.host.as_ref().and_then(|host| host.option(&[group, "client"], "ssl_mode"));
+    let mode = cx.facts.host.as_ref().and_then(|host| host.option(&[group, option_group::CLIENT], "ssl_mode"));
     let mode = mode.and_then(|entry| SslMode::parse(entry.value.as_deref()?));
     mode.is_some_and(SslMode::requires_tls)
 }

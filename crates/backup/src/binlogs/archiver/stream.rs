@@ -159,12 +159,12 @@ impl Archiver<'_> {
         if part.is_empty() {
             return Ok(());
         }
-        let (segment, sealed) = part.seal(&self.config.recipients)?;
+        let (segment, encrypted) = part.encrypt(&self.config.recipients)?;
         let after = is_whole.then(|| Checkpoint {
             end: segment.end(),
             gtid: gtids::after(&self.state.archive.gtid, replica, source.is_mariadb),
         });
-        self.keep(&segment, &sealed, after.clone(), source)?;
+        self.keep(&segment, &encrypted, after.clone(), source)?;
         self.archived.segments = self.archived.segments.saturating_add(1);
         self.archived.event_bytes = self.archived.event_bytes.saturating_add(segment.event_bytes);
         self.archived.stored_bytes = self.archived.stored_bytes.saturating_add(segment.object.bytes);

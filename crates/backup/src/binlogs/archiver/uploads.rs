@@ -31,19 +31,19 @@ impl Archiver<'_> {
     pub(super) fn keep(
         &mut self,
         segment: &Segment,
-        sealed: &[u8],
+        encrypted: &[u8],
         after: Option<Checkpoint>,
         source: &Source,
     ) -> Result<(), Error> {
         loop {
             if !self.is_backlogged() {
-                let put = self.put_part(segment, sealed);
+                let put = self.put_part(segment, encrypted);
                 if self.tried(put)?.is_some() {
                     self.state.archive.pending.push(segment.clone());
                     return Ok(());
                 }
             }
-            if self.spool_part(segment, sealed, after.as_ref())? {
+            if self.spool_part(segment, encrypted, after.as_ref())? {
                 return Ok(());
             }
             // The server keeps unread events for a while.
@@ -186,18 +186,18 @@ impl Archiver<'_> {
         Err(Error::Waiting { location: self.repository.store().location(), bytes })
     }
 
-    fn put_part(&mut self, segment: &Segment, sealed: &[u8]) -> Result<(), Error> {
+    fn put_part(&mut self, segment: &Segment, encrypted: &[u8]) -> Result<(), Error> {
         self.verify_state()?;
-        segment::put(self.repository, (&self.config.host, &self.archived.server), segment, sealed)
+        segment::put(self.repository, (&self.config.host, &self.archived.server), segment, encrypted)
     }
 
     /// Writes a part to the spool. Returns whether there is space.
-    fn spool_part(&mut self, segment: &Segment, sealed: &[u8], after: Option<&Checkpoint>) -> Result<bool, Error> {
+    fn spool_part(&mut self, segment: &Segment, encrypted: &[u8], after: Option<&Checkpoint>) -> Result<bool, Error> {
         let bytes = self.spooled().bytes.saturating_add(segment.object.bytes);
         if bytes > self.config.spool_bytes || !self.spool.has_space(segment.object)? {
             return Ok(false);
         }
-        match self.spool.put(segment.object, sealed) {
+        match self.spool.put(segment.object, encrypted) {
             Err(error) if is_full(&error) => return Ok(false),
             put => put?,
         }
@@ -220,8 +220,8 @@ impl Archiver<'_> {
         let Some(first) = self.state.archive.spool.first().cloned() else { return Ok(()) };
         let object = first.segment.object;
         let lost = || Error::SpoolLost { server: self.archived.server.clone() };
-        let sealed = self.spool.read(object)?.ok_or_else(lost)?;
-        self.put_part(&first.segment, &sealed)?;
+        let encrypted = self.spool.read(object)?.ok_or_else(lost)?;
+        self.put_part(&first.segment, &encrypted)?;
         let archive = &mut self.state.archive;
         archive.spool.remove(0);
         archive.pending.push(first.segment);

@@ -79,19 +79,19 @@ impl Run<'_, '_> {
             return Err(Error::BackupExists { path: path.to_owned() });
         }
         let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
-        let sealed = self.copies.recipients.seal(copy.bytes()).map_err(refuse)?;
-        let sha256 = sha256_hex(&sealed);
+        let encrypted = self.copies.recipients.encrypt(copy.bytes()).map_err(refuse)?;
+        let sha256 = sha256_hex(&encrypted);
         let keys = names.len() as u64;
         if let Some(run) = &mut self.ledger.register.unfinished {
             run.backups.push(Written { path: path.to_owned(), sha256: sha256.clone(), keys: names });
         }
         self.ledger.save()?;
         let replace = path.symlink_metadata().is_ok();
-        backup::install(path, &sealed, replace)?;
+        backup::install(path, &encrypted, replace)?;
         if sha256_of(path)?.as_ref() != Some(&sha256) {
             return Err(refuse("does not hold what was written".to_owned()));
         }
-        let proof = self.open_again(path, copy)?;
+        let proof = self.decrypt_again(path, copy)?;
         let password = self.write_password(path, copy)?;
         let recipients = self.copies.recipients.names();
         Ok(Backup { file: path.to_owned(), recipients, sha256, keys, proof, password })
@@ -104,14 +104,14 @@ impl Run<'_, '_> {
         if !self.may_replace(&path, &BTreeSet::new())? {
             return Err(Error::BackupExists { path });
         }
-        let sealed = self.copies.recipients.seal(&password.bytes);
-        let sealed = sealed.map_err(|reason| Error::Age { path: path.clone(), reason })?;
-        let sha256 = sha256_hex(&sealed);
+        let encrypted = self.copies.recipients.encrypt(&password.bytes);
+        let encrypted = encrypted.map_err(|reason| Error::Age { path: path.clone(), reason })?;
+        let sha256 = sha256_hex(&encrypted);
         if let Some(run) = &mut self.ledger.register.unfinished {
             run.backups.push(Written { path: path.clone(), sha256: sha256.clone(), keys: BTreeSet::new() });
         }
         self.ledger.save()?;
-        backup::install(&path, &sealed, path.symlink_metadata().is_ok())?;
+        backup::install(&path, &encrypted, path.symlink_metadata().is_ok())?;
         if sha256_of(&path)? != Some(sha256) {
             return Err(Error::Age { path, reason: "does not hold what was written".to_owned() });
         }
@@ -119,9 +119,9 @@ impl Run<'_, '_> {
     }
 
     /// Decrypts a backup, if an identity is available.
-    fn open_again(&self, path: &Path, copy: &KeyringCopy) -> Result<CopyProof, Error> {
+    fn decrypt_again(&self, path: &Path, copy: &KeyringCopy) -> Result<CopyProof, Error> {
         let Some(identities) = &self.copies.identities else { return Ok(CopyProof::SameBytes) };
-        if identities.open(path)?.as_slice() == copy.bytes() {
+        if identities.decrypt(path)?.as_slice() == copy.bytes() {
             return Ok(CopyProof::Decrypted);
         }
         Err(Error::Age { path: path.to_owned(), reason: "decrypts to other data than was encrypted".to_owned() })

@@ -9,14 +9,14 @@ use crate::{
     rotate::{
         Error,
         copy::{KeyKind, KeyringCopy},
-        plan::Action,
+        plan::RotateAction,
         proof::ExpectedKeys,
     },
 };
 
 impl Run<'_, '_> {
     /// Rotates, unless the resumed run already did and every file uses the new key.
-    pub(super) fn rotate(&mut self, action: &Action, kind: KeyKind) -> StepResult {
+    pub(super) fn rotate(&mut self, action: &RotateAction, kind: KeyKind) -> StepResult {
         let newest = self.before.as_ref().and_then(|(copy, _)| copy.newest(kind, &self.target.server_uuid));
         if let Some(reason) = self.rotated_already(kind, newest.as_deref())? {
             return Ok(Outcome::Skipped { reason });

@@ -33,13 +33,13 @@ impl StreamKey {
         }
         let header = MySqlHeader::parse(log).ok()?;
         let key = Self::derive(&*header.password_of(keys)?).ok()?;
-        let is_opened = log.range(MYSQL_HEADER_BYTES, log.len()).starts_with(MAGIC_CLEAR);
-        (is_opened || key.opens(log).ok()??).then_some(key)
+        let is_decrypted = log.range(MYSQL_HEADER_BYTES, log.len()).starts_with(MAGIC_CLEAR);
+        (is_decrypted || key.decrypts(log).ok()??).then_some(key)
     }
 
     /// Whether the decrypted stream starts with a log's magic; `None` if the file ends with the
     /// header.
-    pub(crate) fn opens(&self, log: &[u8]) -> Result<Option<bool>, CipherFault> {
+    pub(crate) fn decrypts(&self, log: &[u8]) -> Result<Option<bool>, CipherFault> {
         let Some(mut magic) = log.array_at::<4>(MYSQL_HEADER_BYTES) else { return Ok(None) };
         self.stream()?.apply(0, &mut magic)?;
         Ok(Some(magic == MAGIC_CLEAR))

@@ -92,12 +92,12 @@ impl<'k> Decryption<'k> {
         }
         let asked = layout.key_version(bytes);
         if asked == KeyVersion(0) {
-            return self.unsealed(page_no, layout, bytes);
+            return self.without_key_version(page_no, layout, bytes);
         }
         if is_page || self.keys.mariadb(self.key_id, asked).is_some() {
             self.load(asked);
         }
-        if let Some(mode) = self.opens(asked, page_no, layout, bytes) {
+        if let Some(mode) = self.decrypts(asked, page_no, layout, bytes) {
             if !layout.is_short() {
                 self.mode = Some(mode);
             }
@@ -105,7 +105,7 @@ impl<'k> Decryption<'k> {
             return Judged::Encrypted;
         }
         if let Some(other) = self.other_version(asked, page_no, layout, bytes) {
-            return other_opens(asked, other);
+            return other_decrypts(asked, other);
         }
         match self.versions.get_mut(&asked) {
             Some(version) if version.decrypted == 0 => {
@@ -139,28 +139,28 @@ impl<'k> Decryption<'k> {
     }
 
     /// The mode in which this version of the key decrypts the page.
-    fn opens(&self, version: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<Mode> {
+    fn decrypts(&self, version: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<Mode> {
         let pages = self.versions.get(&version)?.pages.as_ref()?;
         Mode::ALL.into_iter().filter(|mode| self.mode.is_none_or(|known| known == *mode)).find(|mode| {
-            let mut open = page.to_vec();
-            pages.decrypt(*mode, layout, page_no, &mut open).is_ok()
-                && layout.checksum(page_no, &open) == PageLayout::stored_checksum(&open)
+            let mut decrypted = page.to_vec();
+            pages.decrypt(*mode, layout, page_no, &mut decrypted).is_ok()
+                && layout.checksum(page_no, &decrypted) == PageLayout::stored_checksum(&decrypted)
         })
     }
 
     /// Another version that decrypts the page, among those that decrypted one before.
     fn other_version(&self, asked: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<KeyVersion> {
         let proven = self.versions.iter().filter(|(version, state)| **version != asked && state.decrypted > 0);
-        proven.map(|(version, _)| *version).find(|version| self.opens(*version, page_no, layout, page).is_some())
+        proven.map(|(version, _)| *version).find(|version| self.decrypts(*version, page_no, layout, page).is_some())
     }
 
     /// Judges a page that is not marked as encrypted.
-    fn unsealed(&self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
+    fn without_key_version(&self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
         if layout.checksum(page_no, page) == PageLayout::stored_checksum(page) {
             return Judged::Bad(Check::ClearUnit, "clear page in an encrypted table".to_owned());
         }
         match self.other_version(KeyVersion(0), page_no, layout, page) {
-            Some(version) => Judged::Bad(Check::KeyInfo, format!("names no key version, opens with {version}")),
+            Some(version) => Judged::Bad(Check::KeyInfo, format!("names no key version, is decrypted by {version}")),
             None => Judged::Bad(Check::Checksum, "names no key version, and its checksum fails".to_owned()),
         }
     }
@@ -180,7 +180,7 @@ impl<'k> Decryption<'k> {
         if let Some(state) = self.versions.get_mut(&asked) {
             state.failed = state.failed.saturating_sub(1);
         }
-        Some(other_opens(asked, other))
+        Some(other_decrypts(asked, other))
     }
 
     /// A version that no page names but that decrypts this page.
@@ -190,21 +190,22 @@ impl<'k> Decryption<'k> {
                 return false;
             }
             self.load(*version);
-            self.opens(*version, page_no, layout, page).is_some()
+            self.decrypts(*version, page_no, layout, page).is_some()
         })
     }
 
     /// Pages that failed at their own position, if their key version is available but has decrypted no page.
-    pub(super) fn unopened(&self) -> Vec<u64> {
+    pub(super) fn not_decrypted(&self) -> Vec<u64> {
         let none = self.versions.values().filter(|state| state.pages.is_some() && state.decrypted == 0);
         none.flat_map(|state| state.failures.iter().take(MISPLACED_PAGES).map(|failure| failure.number)).collect()
     }
 
-    /// Tries a page of [`Self::unopened`] at the first positions of the file: pages of a table may have been swapped.
+    /// Tries a page of [`Self::not_decrypted`] at the first positions of the file: pages of a table may have been
+    /// swapped.
     pub(super) fn try_other_pages(&mut self, layout: &PageLayout, page: &[u8]) {
         let asked = layout.key_version(page);
         // Few encrypted bytes can match by chance.
-        if !layout.is_short() && (0..TRIED_PAGES).any(|number| self.opens(asked, number, layout, page).is_some()) {
+        if !layout.is_short() && (0..TRIED_PAGES).any(|number| self.decrypts(asked, number, layout, page).is_some()) {
             self.prove(asked);
         }
     }
@@ -234,8 +235,8 @@ impl<'k> Decryption<'k> {
                 builder.unproven();
             } else if state.decrypted == 0 {
                 let detail = format!(
-                    "{name} opens none of {} pages: another key, or the table's encryption record (number {:08x}) is \
-                     damaged or in the index file of another table, which nothing in the file tells apart",
+                    "{name} decrypts none of {} pages: another key, or the table's encryption record (number {:08x}) \
+                     is damaged or in the index file of another table, which nothing in the file tells apart",
                     state.failed, record.space
                 );
                 builder.find(None, None, Check::KeyOpens, detail);
@@ -245,12 +246,12 @@ impl<'k> Decryption<'k> {
     }
 }
 
-fn other_opens(asked: KeyVersion, other: KeyVersion) -> Judged {
-    Judged::Bad(Check::KeyInfo, format!("asks for key version {asked}, opens with {other}"))
+fn other_decrypts(asked: KeyVersion, other: KeyVersion) -> Judged {
+    Judged::Bad(Check::KeyInfo, format!("asks for key version {asked}, is decrypted by {other}"))
 }
 
 const FAILS: &str = "checksum fails after decryption";
-const NEVER_MADE: &str = "asks for a key version far beyond the one that opens other pages";
+const NEVER_MADE: &str = "asks for a key version far beyond the one that decrypts other pages";
 const NO_PAGE: &str = "the fields that are never encrypted are not those of a page";
 
 impl Version {

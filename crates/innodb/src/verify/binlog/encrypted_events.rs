@@ -56,7 +56,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     } else if key.is_none() && store_given {
         chain.builder.find(None, offset, Check::Key, format!("no {name}"));
     } else if key.is_some() && any {
-        chain.builder.find(None, offset, Check::KeyOpens, format!("{name} opens no event"));
+        chain.builder.find(None, offset, Check::KeyOpens, format!("{name} decrypts no event"));
     } else if any {
         chain.builder.unproven();
     }
@@ -107,7 +107,7 @@ fn decryptor<R: ReadAt + ?Sized>(
         let Ok(events) = MariaDbEvents::new(key, nonce, *mode) else { return Ok(None) };
         let log = Log { source: clear.source, base: 0, end: clear.end, cipher: Cipher::MariaDb(events) };
         let broken = !reaches_the_end(clear, start.next)?;
-        if any_opens(&log, chain, start.next)? || (broken && chain.search(&log, start.next)?.is_some()) {
+        if any_decrypts(&log, chain, start.next)? || (broken && chain.search(&log, start.next)?.is_some()) {
             let Cipher::MariaDb(events) = log.cipher else { return Ok(None) };
             return Ok(Some(events));
         }
@@ -126,7 +126,7 @@ fn reaches_the_end<R: ReadAt + ?Sized>(clear: &Log<'_, R>, mut at: u64) -> Resul
 
 /// Whether one of the first events decrypts to a valid event: it names its own position (32 bits),
 /// or its checksum matches. If neither is written, the first few must look like events.
-fn any_opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, chain: &Chain, mut at: u64) -> Result<bool, ScanError> {
+fn any_decrypts<R: ReadAt + ?Sized>(log: &Log<'_, R>, chain: &Chain, mut at: u64) -> Result<bool, ScanError> {
     const EVENTS: u32 = 64;
     const IN_A_ROW: u32 = 3;
     const MAX_CHECKSUMMED_BYTES: u32 = 1 << 20;

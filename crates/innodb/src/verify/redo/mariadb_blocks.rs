@@ -186,8 +186,8 @@ impl<'k> Judge<'k> {
         self.vote.test(unit, offset, |mode| {
             let cipher = if mode == Mode::Cbc { cbc } else { ctr };
             let Some(mut decrypted) = block.array_at::<BLOCK_BYTES>(0) else { return KeyEvidence::Misfits };
-            let open = cipher.decrypt(lsn, &mut decrypted).is_ok();
-            if open && is_plausible(&decrypted) { KeyEvidence::Fits } else { KeyEvidence::Misfits }
+            let decrypts = cipher.decrypt(lsn, &mut decrypted).is_ok();
+            if decrypts && is_plausible(&decrypted) { KeyEvidence::Fits } else { KeyEvidence::Misfits }
         });
     }
 

@@ -301,17 +301,17 @@ impl Judge<'_> {
         let mut fault = None;
         for cipher in &self.ciphers {
             let Some(mut decrypted) = block.array_at::<BLOCK_BYTES>(0) else { continue };
-            let opens = cipher.decrypt(&mut decrypted).is_ok();
+            let decrypts = cipher.decrypt(&mut decrypted).is_ok();
             // Zeros that were written ahead of the log's end.
-            if opens && all_zero(&decrypted) {
+            if decrypts && all_zero(&decrypted) {
                 return (BlockState::Empty, None);
             }
-            if opens && block_holds(&decrypted, true) {
+            if decrypts && block_holds(&decrypted, true) {
                 return (BlockState::Encrypted, None);
             }
             fault.get_or_insert_with(|| {
                 let expected = crc32c(decrypted.range(0, CHECKSUM));
-                mismatch("opened block", expected, decrypted.be32(CHECKSUM).unwrap_or_default())
+                mismatch("decrypted block", expected, decrypted.be32(CHECKSUM).unwrap_or_default())
             });
         }
         if self.all_tried {

@@ -104,7 +104,7 @@ fn encrypted(
 
 /// Whether the key decrypted a page that fails other checks: the checksum in its trailer, which is encrypted, equals
 /// the one in its header, which is not.
-fn is_opened(page: &[u8]) -> bool {
+fn is_decrypted(page: &[u8]) -> bool {
     const TRAILER_BYTES: usize = 8;
     page.be32(0).is_some_and(|sum| sum != 0 && page.be32(page.len().saturating_sub(TRAILER_BYTES)) == Some(sum))
 }
@@ -121,7 +121,7 @@ fn decrypted(slot: &mut [u8], header: &PageHeader, owner: &Owner, buffers: &mut 
         Ok(_) => mysql::check_sound(page, zip, Check::OpenedChecksum, buffers, &mut judgement),
         Err(error) => judgement.bad(Check::Length, error.to_string()),
     }
-    if judgement.is_bad() && header.lsn < owner.opened_from && !is_opened(page) {
+    if judgement.is_bad() && header.lsn < owner.decrypted_from && !is_decrypted(page) {
         judgement.problems.clear();
         let detail = format!("copy of a page of tablespace {}, older than its current key", header.space_id);
         judgement.note(Check::Stale, detail);

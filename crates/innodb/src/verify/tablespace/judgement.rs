@@ -37,7 +37,7 @@ pub(crate) struct Judgement {
     /// A clear copy of a page of an encrypted tablespace.
     pub(crate) clear_copy: bool,
     /// LSN of the page, if a key decrypted it and it is valid.
-    pub(crate) opened_lsn: Option<Lsn>,
+    pub(crate) decrypted_lsn: Option<Lsn>,
     /// MariaDB: key version and result for an encrypted page.
     pub(crate) outcome: Option<(KeyVersion, DecryptOutcome)>,
 }
@@ -50,7 +50,7 @@ impl Judgement {
             notes: Vec::new(),
             mixed: false,
             clear_copy: false,
-            opened_lsn: None,
+            decrypted_lsn: None,
             outcome: None,
         }
     }

@@ -97,7 +97,7 @@ impl TablespaceVerifier<'_> {
             return judgement;
         }
         judgement.outcome = Some((version, outcome));
-        judgement.opened_lsn = (outcome == DecryptOutcome::Decrypted && !judgement.is_bad()).then_some(header.lsn);
+        judgement.decrypted_lsn = (outcome == DecryptOutcome::Decrypted && !judgement.is_bad()).then_some(header.lsn);
         judgement
     }
 

@@ -87,7 +87,7 @@ pub struct TablespaceVerifier<'a> {
     live: bool,
     owners: &'a dyn TablespaceLookup,
     /// Lowest LSN of the pages that the key decrypted.
-    opened_from: AtomicU64,
+    decrypted_from: AtomicU64,
     /// How many bad pages may still be read again without a change.
     rereads_left: AtomicU32,
 }
@@ -172,7 +172,7 @@ impl<'a> TablespaceVerifier<'a> {
             checkpoint: options.checkpoint,
             live: options.live,
             owners: options.owners,
-            opened_from: AtomicU64::new(u64::MAX),
+            decrypted_from: AtomicU64::new(u64::MAX),
             rereads_left: AtomicU32::new(MAX_REREADS),
         };
         verifier.size(source, options.pages_in_other_files);
@@ -210,7 +210,7 @@ impl<'a> TablespaceVerifier<'a> {
             page_bytes: self.page_bytes,
             encrypted: self.is_encrypted(),
             key: self.decryptor.tablespace_key(),
-            opened_from: Lsn(self.opened_from.load(Ordering::Relaxed)),
+            decrypted_from: Lsn(self.decrypted_from.load(Ordering::Relaxed)),
         }
     }
 
@@ -254,13 +254,13 @@ impl<'a> TablespaceVerifier<'a> {
     }
 
     /// Takes over the lowest LSN of decrypted pages from an earlier run.
-    pub fn opened_from(&self, lsn: Lsn) {
-        self.opened_from.fetch_min(lsn.0, Ordering::Relaxed);
+    pub fn decrypted_from(&self, lsn: Lsn) {
+        self.decrypted_from.fetch_min(lsn.0, Ordering::Relaxed);
     }
 
     fn count(&self, index: u64, judgement: Judgement, part: &mut Part) {
-        if let Some(lsn) = judgement.opened_lsn {
-            self.opened_from.fetch_min(lsn.0, Ordering::Relaxed);
+        if let Some(lsn) = judgement.decrypted_lsn {
+            self.decrypted_from.fetch_min(lsn.0, Ordering::Relaxed);
         }
         part.count(index, index.saturating_mul(as_u64(self.page_bytes)), judgement);
     }
@@ -328,9 +328,9 @@ impl<'a> TablespaceVerifier<'a> {
                 return copy::judge(page, false, self.owners, buffers);
             }
             // The tablespace never had another key, so no copy can date from before a change of
-            // key. `opened_from` is not used because it depends on the order in which pages are
+            // key. `decrypted_from` is not used because it depends on the order in which pages are
             // verified.
-            let this = Owner { opened_from: Lsn(0), ..self.owner() };
+            let this = Owner { decrypted_from: Lsn(0), ..self.owner() };
             let owners = SelfAndOthers { space: self.page0.space_id, this, others: self.owners };
             return copy::judge(page, true, &owners, buffers);
         }

@@ -114,7 +114,7 @@ impl TablespaceVerifier<'_> {
                 Ok(_) => {
                     let zip = self.page0.flags.is_row_compressed();
                     check_sound(page, zip, Check::OpenedChecksum, buffers, &mut judgement);
-                    judgement.opened_lsn = (!judgement.is_bad()).then_some(header.lsn);
+                    judgement.decrypted_lsn = (!judgement.is_bad()).then_some(header.lsn);
                 }
                 Err(error) => judgement.bad(Check::Length, error.to_string()),
             },

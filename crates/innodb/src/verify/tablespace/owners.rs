@@ -16,7 +16,7 @@ pub struct Owner {
     pub key: Option<TablespaceKey>,
     /// Lowest LSN of its pages that the key decrypted: an older copy may date from before a change
     /// of key.
-    pub opened_from: Lsn,
+    pub decrypted_from: Lsn,
 }
 
 /// Other tablespaces by number.

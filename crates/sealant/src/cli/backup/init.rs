@@ -9,7 +9,7 @@ use report::backup_init_messages;
 use super::Configured;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
-use crate::output::message::{Failure, say, warning};
+use crate::output::message::{Failure, say};
 
 /// Create the repository and the signing key, and prove that each recipient can decrypt
 ///
@@ -83,9 +83,6 @@ impl Init {
             write_challenges(directory, &init.challenges)?;
         }
         say(&backup_init_messages(&config, &init));
-        for fault in &init.unobserved {
-            warning(&format!("what the store does could not be observed: {fault}"));
-        }
         to_stdout(&|out| writeln!(out, "{}", init.signer))?;
         let is_proven = init.challenges.is_empty() || self.unproven_recipient;
         Ok(if is_proven { Exit::Clean } else { Exit::Incomplete })

@@ -46,8 +46,8 @@ pub(crate) struct BenchDisk {
     /// Loads for the disk, separated by commas [default: all]
     #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "on", value_parser = pattern_names())]
     patterns: Vec<String>,
-    /// How long `fio` runs each time: seconds, or with s, m or h
     #[arg(long, value_name = "TIME", default_value = "2s", requires = "on", value_parser = value::time)]
+    #[arg(help = value::time_help("How long `fio` runs each time"))]
     disk_span: Duration,
     /// Open volumes without dm-crypt's work queues
     #[arg(long, requires = "on")]

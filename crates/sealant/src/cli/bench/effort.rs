@@ -14,8 +14,8 @@ pub(super) struct Effort {
     /// Number of rounds of each experiment [default: until the intervals are narrow]
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroU32>,
-    /// Time for each experiment: seconds, or with s, m or h
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
+    #[arg(help = value::time_help("Time for each experiment"))]
     budget: Duration,
 }
 

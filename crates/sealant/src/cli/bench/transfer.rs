@@ -46,8 +46,8 @@ pub(crate) struct BenchTransfer {
     /// Number of rounds [default: until the intervals are narrow]
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroU32>,
-    /// Time for all rounds: seconds, or with s, m or h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time)]
+    #[arg(help = value::time_help("Time for all rounds"))]
     budget: Duration,
     /// Other tools to compare with, separated by commas [default: those whose programs are installed]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = peer_names(), conflicts_with = "no_peers")]

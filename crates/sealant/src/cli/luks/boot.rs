@@ -217,9 +217,7 @@ impl Remove {
     fn run(&self) -> Result<Exit, Failure> {
         let removal = removal(&self.target.root, &self.name)?;
         say(&luks_boot_foreign_messages(&removal.foreign));
-        if removal.edits.is_empty() {
-            return Err(Failure::new(format!("{}: nothing was installed for this name", self.name)));
-        }
+        removal.require_edits(&self.name)?;
         if !confirm_edits(&removal.edits, &self.consent)? {
             return Ok(Exit::Clean);
         }

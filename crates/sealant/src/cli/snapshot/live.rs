@@ -9,10 +9,11 @@ use ::snapshot::backup::Settings;
 use ::snapshot::follow::Keys;
 use ::snapshot::{Error, Keep, Listener, Options, ProviderChoice, SnapshotCopy, SnapshotGuard, take};
 use clap::Args;
-use report::{backup_copy_message, snapshot_kept_message};
+use report::{backup_copy_message, snapshot_kept_message, snapshot_released_message};
 
 use super::source::{Freezing, ServerHint, Source};
 use crate::cli::key_stores::KeyStores;
+use crate::exit::Exit;
 use crate::output::message::{Failure, info, say};
 use crate::process::{end, ended_by_signals};
 
@@ -80,7 +81,6 @@ pub(crate) fn guard(copy: SnapshotCopy, stop: Arc<AtomicBool>) -> SnapshotGuard 
 }
 
 fn end_by_signal() {
-    let failure = Failure::new("ended by a signal; nothing was committed, and the copy was released");
-    failure.print();
-    end(failure.exit)
+    say(&[snapshot_released_message()]);
+    end(Exit::Failed)
 }

@@ -95,7 +95,6 @@ impl Far {
             }
             info(&far.ready_text());
             far.run().await;
-            info("stopped");
             Ok(())
         })
     }

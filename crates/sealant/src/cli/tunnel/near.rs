@@ -74,9 +74,9 @@ impl Near {
         let options = self.options();
         self.running.run(async {
             let near = ::tunnel::Near::open(options, log())?;
-            for (far, tried) in near.try_far_ends().await {
+            for tried in near.try_far_ends().await {
                 match tried {
-                    Ok(()) => info(&format!("far end {far} answers")),
+                    Ok(far_end) => info(&far_end.to_string()),
                     // The far end may come up later.
                     Err(error) => {
                         warning(&error.to_string());
@@ -86,7 +86,6 @@ impl Near {
             }
             info(&near.ready_text());
             near.run().await;
-            info("stopped");
             Ok(())
         })
     }

@@ -1,4 +1,4 @@
-//! Tests whether a key of MariaDB's key file opens a page. Only the result leaves this module.
+//! Tests whether a key of MariaDB's key file decrypts a page. Only the result leaves this module.
 //!
 //! Source: docs/formats, "Page encryption"; its vector is a test below. Only the format full_crc32 has known plain text
 //! in the first encrypted block: the space id.
@@ -27,13 +27,13 @@ pub struct PageSample {
     /// Page LSN, from the page header.
     pub lsn: u64,
     /// Bytes 26 to 41 of the page.
-    pub sealed: [u8; BLOCK],
+    pub encrypted_block: [u8; BLOCK],
 }
 
-/// Whether version 1 of key `id`, the only version that samples can have, opens at least one of these pages of a
+/// Whether version 1 of key `id`, the only version that samples can have, decrypts at least one of these pages of a
 /// tablespace. `None` without samples, or if there is no such key.
 #[must_use]
-pub fn opens_page(keys: &MariaDbKeys, id: u32, samples: &[PageSample]) -> Option<bool> {
+pub fn decrypts_page(keys: &MariaDbKeys, id: u32, samples: &[PageSample]) -> Option<bool> {
     let key = keys.get(id, FIRST_VERSION).filter(|_| !samples.is_empty())?;
     Some(samples.iter().any(|sample| fits(key.as_bytes(), sample) == Some(true)))
 }
@@ -51,8 +51,8 @@ fn fits(key: &[u8], sample: &PageSample) -> Option<bool> {
     let parts =
         sample.space_id.to_le_bytes().into_iter().chain(sample.page_no.to_le_bytes()).chain(sample.lsn.to_le_bytes());
     iv.iter_mut().zip(parts).for_each(|(to, from)| *to = from);
-    let cbc = xor(decrypted(page_key.as_slice(), sample.sealed)?, iv);
-    let ctr = xor(encrypted(&AES_128, page_key.as_slice(), iv)?, sample.sealed);
+    let cbc = xor(decrypted(page_key.as_slice(), sample.encrypted_block)?, iv);
+    let ctr = xor(encrypted(&AES_128, page_key.as_slice(), iv)?, sample.encrypted_block);
     let names = |clear: &[u8; BLOCK]| clear.iter().skip(SPACE_AT).take(4).eq(sample.space_id.to_be_bytes().iter());
     Some(names(&cbc) || names(&ctr))
 }
@@ -93,7 +93,7 @@ mod tests {
             space_id: 7,
             page_no: 4,
             lsn: 178_541,
-            sealed: hex("b8d5e0be2496dc84806b42d1f77f65b2"),
+            encrypted_block: hex("b8d5e0be2496dc84806b42d1f77f65b2"),
         }
     }
 
@@ -104,11 +104,11 @@ mod tests {
 
     #[test]
     fn the_page_of_the_vectors_opens_with_its_key_alone() {
-        assert_eq!(opens_page(&keys(KEY), 1, &[page()]), Some(true));
-        assert_eq!(opens_page(&keys(&"ab".repeat(32)), 1, &[page()]), Some(false));
-        assert_eq!(opens_page(&keys(KEY), 2, &[page()]), Some(false));
-        assert_eq!(opens_page(&keys(KEY), 3, &[page()]), None);
-        assert_eq!(opens_page(&keys(KEY), 1, &[]), None);
+        assert_eq!(decrypts_page(&keys(KEY), 1, &[page()]), Some(true));
+        assert_eq!(decrypts_page(&keys(&"ab".repeat(32)), 1, &[page()]), Some(false));
+        assert_eq!(decrypts_page(&keys(KEY), 2, &[page()]), Some(false));
+        assert_eq!(decrypts_page(&keys(KEY), 3, &[page()]), None);
+        assert_eq!(decrypts_page(&keys(KEY), 1, &[]), None);
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         let sample = page();
         let page_key = hex("5cba177f09ab6faaea973a47e62d5cb2");
         let iv = hex("07000000040000006db9020000000000");
-        let sealed = xor(encrypted(&AES_128, &page_key, iv).unwrap(), hex("00000000000000000000000700331658"));
-        assert_eq!(opens_page(&keys(KEY), 1, &[PageSample { sealed, ..sample }]), Some(true));
+        let encrypted_block = xor(encrypted(&AES_128, &page_key, iv).unwrap(), hex("00000000000000000000000700331658"));
+        assert_eq!(decrypts_page(&keys(KEY), 1, &[PageSample { encrypted_block, ..sample }]), Some(true));
     }
 }

@@ -1,5 +1,4 @@
-//! Tests whether a master key opens a tablespace. The tablespace's key is unwrapped in memory that is wiped; only the
-//! result leaves it.
+//! Tests whether a master key unwraps the key of a tablespace, in memory that is wiped. Only the result leaves it.
 //!
 //! Source: docs/formats, "Encryption info on page 0": 64 bytes, AES-256-ECB under the master key; their CRC-32C shows
 //! whether the key was right. Confirmed on MySQL 9.7.
@@ -15,7 +14,7 @@ pub const WRAPPED_BYTES: usize = 64;
 /// Tries a master key on a wrapped tablespace key with the CRC-32C `checksum`; `None` if `master` does not have 256
 /// bits.
 #[must_use]
-pub fn opens(master: &Key, wrapped: &[u8; WRAPPED_BYTES], checksum: u32) -> Option<bool> {
+pub fn unwraps(master: &Key, wrapped: &[u8; WRAPPED_BYTES], checksum: u32) -> Option<bool> {
     let unbound = UnboundCipherKey::new(&AES_256, master.as_bytes()).ok()?;
     let cipher = DecryptingKey::ecb(unbound).ok()?;
     let mut inside = Zeroizing::new(*wrapped);
@@ -50,9 +49,9 @@ mod tests {
         let mut wrapped = inside;
         let cipher = EncryptingKey::ecb(UnboundCipherKey::new(&AES_256, &right).unwrap()).unwrap();
         cipher.encrypt(&mut wrapped).unwrap();
-        assert_eq!(opens(&key(&right), &wrapped, crc32c(&inside)), Some(true));
-        assert_eq!(opens(&key(&[8; 32]), &wrapped, crc32c(&inside)), Some(false));
-        assert_eq!(opens(&key(&right[..16]), &wrapped, crc32c(&inside)), None);
+        assert_eq!(unwraps(&key(&right), &wrapped, crc32c(&inside)), Some(true));
+        assert_eq!(unwraps(&key(&[8; 32]), &wrapped, crc32c(&inside)), Some(false));
+        assert_eq!(unwraps(&key(&right[..16]), &wrapped, crc32c(&inside)), None);
     }
 
     #[test]
