@@ -2,6 +2,7 @@
 //!
 //! `SEALANT_SCALE_OBJECTS` (10,000) is the number of objects, `SEALANT_SCALE_HOSTS` (2) that of the hosts they belong to.
 //! Time and memory are printed: `make scale`.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, which prints its measurements")]
 
 mod simulated;
 

@@ -343,7 +343,7 @@ mod tests {
         waiting.append(directory.path(), part(FIRST_LOG, 0)).unwrap();
         let list = directory.path().join(waiting.list_name().unwrap());
         // As on a full disk: half of a line is written.
-        fs::File::options().append(true).open(&list).unwrap().write_all(b"{\"segment\":").unwrap();
+        File::options().append(true).open(&list).unwrap().write_all(b"{\"segment\":").unwrap();
         fs::rename(&list, directory.path().join("elsewhere")).unwrap();
         waiting.append(directory.path(), part(FIRST_LOG, 100)).unwrap_err();
         assert_eq!((starts(&waiting), waiting.bytes()), (vec![0], 10));
