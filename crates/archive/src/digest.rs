@@ -8,11 +8,13 @@ use std::{
 
 use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN, digest};
 use data_encoding::HEXLOWER;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
 
 /// A SHA-256, written as 64 hexadecimal digits in lower case.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; SHA256_OUTPUT_LEN]);
 
 /// The text is not a [`Digest`].
@@ -50,22 +52,37 @@ impl FromStr for Digest {
     type Err = InvalidDigest;
 
     fn from_str(text: &str) -> Result<Self, InvalidDigest> {
-        let digest = HEXLOWER.decode(text.as_bytes()).map_err(|_| InvalidDigest)?;
-        digest.try_into().map(Self).map_err(|_| InvalidDigest)
+        let mut bytes = [0; SHA256_OUTPUT_LEN];
+        if text.len() != bytes.len().saturating_mul(2) {
+            return Err(InvalidDigest);
+        }
+        HEXLOWER.decode_mut(text.as_bytes(), &mut bytes).map_err(|_| InvalidDigest)?;
+        Ok(Self(bytes))
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = InvalidDigest;
-
-    fn try_from(text: String) -> Result<Self, InvalidDigest> {
-        text.parse()
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Receipts have millions of them, so none is copied into a text of its own.
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Digest;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a SHA-256 in hexadecimal digits")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Digest, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 

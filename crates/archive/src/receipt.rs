@@ -72,6 +72,48 @@ pub struct Receipt {
     pub tool: String,
 }
 
+/// A receipt without its list of packs, which is most of a receipt's length: a host's backups each name the same
+/// hundreds of thousands of packs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Id of the repository.
+    pub repo: String,
+    /// Name of the host.
+    pub host: String,
+    /// Number of the backup.
+    pub number: names::Number,
+    /// SHA-256 of the previous receipt's stored bytes; `None` in the first.
+    pub previous: Option<Digest>,
+    /// Start of the run, by the host's clock.
+    pub began: Timestamp,
+    /// Time when everything except the receipt was stored.
+    pub ended: Timestamp,
+    /// Durations of the parts of the run.
+    pub phases: Option<Phases>,
+    /// Whether the backup uses no page of an earlier one.
+    pub full: bool,
+    /// `server_uuid`, of a MySQL server.
+    pub server_uuid: Option<String>,
+    /// Number of the packs that the backup needs.
+    pub packs: usize,
+    /// Amounts of data.
+    pub bytes: Bytes,
+    /// Numbers of pages, and of other units of files.
+    pub pages: Pages,
+    /// Recipients for whom nobody has proven to have the identity that opens the objects.
+    pub unproven_recipients: Vec<String>,
+    /// Problems that the run found.
+    pub findings: Vec<Finding>,
+}
+
+impl Summary {
+    /// As [`Receipt::is_good`].
+    #[must_use]
+    pub const fn is_good(&self) -> bool {
+        self.pages.are_proven()
+    }
+}
+
 /// Durations of the parts of a run, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
@@ -137,6 +179,14 @@ pub struct Pages {
     pub unproven: u64,
 }
 
+impl Pages {
+    /// Whether every page was checked and is sound.
+    #[must_use]
+    pub const fn are_proven(&self) -> bool {
+        self.damaged == 0 && self.unproven == 0
+    }
+}
+
 /// A problem that a run found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -177,7 +227,28 @@ impl Receipt {
     /// Whether all pages are proven, so that retention and age checks may count the backup.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.pages.damaged == 0 && self.pages.unproven == 0
+        self.pages.are_proven()
+    }
+
+    /// The receipt without its list of packs.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        Summary {
+            repo: self.repo.clone(),
+            host: self.host.clone(),
+            number: self.number,
+            previous: self.previous,
+            began: self.began,
+            ended: self.ended,
+            phases: self.phases,
+            full: self.full,
+            server_uuid: self.server_uuid.clone(),
+            packs: self.packs.len(),
+            bytes: self.bytes,
+            pages: self.pages,
+            unproven_recipients: self.unproven_recipients.clone(),
+            findings: self.findings.clone(),
+        }
     }
 
     /// Name of the manifest.
@@ -190,8 +261,13 @@ impl Receipt {
     pub fn objects(&self) -> impl Iterator<Item = (String, Object)> {
         let pack = |pack: &Pack| Object { sha256: pack.sha256, bytes: pack.bytes };
         let packs = self.packs.iter().map(move |of| (names::pack(&self.host, &of.sha256), pack(of)));
+        self.own_objects().chain(packs)
+    }
+
+    /// The objects that no other backup needs: name, hash and length.
+    pub fn own_objects(&self) -> impl Iterator<Item = (String, Object)> {
         let keys = self.keys.map(|keys| (names::keys(&self.host, self.number), keys));
-        std::iter::once((self.manifest_name(), self.manifest)).chain(keys).chain(packs)
+        std::iter::once((self.manifest_name(), self.manifest)).chain(keys)
     }
 }
 

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fs, io, path::Path, time::Duration};
 use archive::{
     RestoreRecord,
     chain::Link,
+    names::Number,
     receipt::{Finding, Pages, Phases},
 };
 use jiff::Timestamp;
@@ -99,8 +100,7 @@ impl Calendar {
         at: Timestamp,
         max_age: Option<Duration>,
     ) -> Self {
-        let bad: BTreeSet<&str> = checked.bad.iter().map(|bad| bad.object.as_str()).collect();
-        let backups: Vec<Entry> = links.iter().map(|link| Entry::new(link, &bad, restores)).collect();
+        let backups: Vec<Entry> = links.iter().map(|link| Entry::new(link, &checked.incomplete, restores)).collect();
         let newest_good = backups.iter().filter(|entry| entry.listed.good).map(|entry| entry.listed.ended).max();
         let age = newest_good.map(|ended| Duration::try_from(at.duration_since(ended)).unwrap_or_default());
         Self {
@@ -138,11 +138,10 @@ impl Calendar {
 }
 
 impl Entry {
-    fn new(link: &Link, bad: &BTreeSet<&str>, restores: &[RestoreRecord]) -> Self {
+    fn new(link: &Link, incomplete: &BTreeSet<Number>, restores: &[RestoreRecord]) -> Self {
         let receipt = &link.receipt;
-        let is_whole = !receipt.objects().any(|(object, _)| bad.contains(object.as_str()));
         let mut listed = Listed::new(link);
-        listed.good &= is_whole;
+        listed.good &= !incomplete.contains(&receipt.number);
         Self {
             listed,
             began: receipt.began,

@@ -1,7 +1,7 @@
 //! Checks a repository: without decryption, or with an identity by reading all of it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     str::FromStr,
 };
 
@@ -9,7 +9,7 @@ use agefile::Identity;
 use archive::{
     Error as ArchiveError, PackReader,
     chain::{ChainBreak, Link},
-    names::Number,
+    names::{self, Number},
     receipt::Object,
     sshsig::AllowedSigners,
 };
@@ -56,6 +56,8 @@ pub struct Checked {
     pub read: u64,
     /// Objects that are wrong.
     pub bad: Vec<BadObject>,
+    /// Numbers of the backups that need a wrong object.
+    pub incomplete: BTreeSet<Number>,
     /// Breaks of the chain of receipts.
     pub breaks: Vec<ChainBreak>,
     /// Number of receipts, good and bad.
@@ -117,17 +119,17 @@ pub fn check(
         Selection::All => None,
         Selection::Number(number) => Some(number),
     };
-    let named = Named::read(repository, host, only, signers)?;
+    let named = Named::read(repository, host, only, signers, &[])?;
     if let (Some(only), true) = (only, named.objects.is_empty()) {
         return Err(repository.no_backup(host, &only.to_string()));
     }
     let mut checked = Checked { signed: signers.is_some(), receipts: named.receipts, ..Checked::default() };
-    let parts = named.parts();
+    let parts = if matches!(depth, Depth::Data { .. }) { named.parts() } else { BTreeMap::new() };
     let read = checked.packs_to_read(&named.objects, depth);
-    let lengths = repository.lengths(host)?;
+    let (lengths, others) = listed(repository, host, &named.objects)?;
     for (object, expected) in &named.objects {
         checked.named = checked.named.saturating_add(1);
-        match lengths.get(object).copied() {
+        match lengths.get(object.as_str()).copied() {
             Some(bytes) if bytes == expected.bytes => checked.present = checked.present.saturating_add(1),
             Some(bytes) => checked.bad(object, format!("it has {bytes} bytes, its receipt says {}", expected.bytes)),
             None => checked.bad(object, "it is missing".to_owned()),
@@ -139,18 +141,33 @@ pub fn check(
         }
     }
     if only.is_none() {
-        checked.unnamed = named.unnamed(host, lengths.into_keys());
+        checked.unnamed = named.unnamed(host, others);
     }
     if checked.bad.is_empty() && named.is_sound() {
         return Ok((checked, named.links));
     }
     // A prune may have removed receipts since they were read, and then their objects. It declares a removal first, and
     // removes a receipt before the objects that it names. So a missing object counts only if its receipt still exists.
-    let now = Named::read(repository, host, only, signers)?;
+    let now = Named::read(repository, host, only, signers, &checked.bad)?;
     checked.keep_what_is_named(&now);
+    checked.incomplete = now.incomplete;
     checked.breaks = now.breaks;
     checked.bad.splice(..0, now.bad);
     Ok((checked, named.links))
+}
+
+/// Lengths of the named objects that exist, and the names of all other objects of a host.
+fn listed<'n>(
+    repository: &Repository,
+    host: &str,
+    named: &'n BTreeMap<String, Object>,
+) -> Result<(HashMap<&'n str, u64>, Vec<String>), Error> {
+    let (mut lengths, mut others) = (HashMap::with_capacity(named.len()), Vec::new());
+    repository.store().visit(&names::of_host(host), &mut |listed| match named.get_key_value(listed.name.as_str()) {
+        Some((name, _)) => drop(lengths.insert(name.as_str(), listed.bytes)),
+        None => others.push(listed.name.to_string()),
+    })?;
+    Ok((lengths, others))
 }
 
 impl Checked {

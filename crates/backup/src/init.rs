@@ -110,8 +110,14 @@ fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observat
         }
     };
     let Location::Bucket(settings) = &config.repository else { return Ok((repository, put == Put::New, None)) };
-    let (observed, faults) = observe(settings, &config.host, put)?;
+    let (mut observed, faults) = observe(settings, &config.host, put)?;
+    let known = RepositoryRecord::read(config).filter(|known| known.id == repository.id);
+    if let Some(earlier) = known.and_then(|known| known.observed) {
+        observed = observed.or_earlier(&earlier);
+    }
     RepositoryRecord::write(config, &repository.id, may_read, Some(observed.clone()))?;
+    // Without a lock in the configuration, none has to work.
+    observed.locks = observed.locks.filter(|_| settings.lock.is_some());
     Ok((repository, put == Put::New, Some((observed, faults))))
 }
 

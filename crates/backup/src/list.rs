@@ -60,7 +60,7 @@ impl Listed {
             full: receipt.full,
             bytes: receipt.bytes.data,
             stored: receipt.bytes.stored,
-            packs: receipt.packs.len(),
+            packs: receipt.packs,
             receipt: link.sha256.to_string(),
         }
     }
@@ -74,7 +74,7 @@ impl ListReport {
     pub fn read(repository: &Repository, host: &str, spooled: Vec<SpoolStatus>) -> Result<Self, Error> {
         let mut links = Vec::new();
         for number in repository.numbers(host)?.0 {
-            links.extend(repository.receipt(host, number)?.map(|(link, _)| link));
+            links.extend(repository.receipt(host, number)?.map(|stored| stored.link()));
         }
         let archives = Archive::read_all(repository, host, None)?;
         let bases: Vec<GoodBackup<'_>> = links.iter().filter_map(GoodBackup::new).collect();

@@ -160,6 +160,23 @@ impl Store for CachedStore {
         Ok(listed)
     }
 
+    fn visit(&self, prefix: &str, visit: &mut dyn FnMut(Listed)) -> Result<(), StoreError> {
+        let Some(group) = group(prefix) else { return self.inner.visit(prefix, visit) };
+        let mut kept = Vec::new();
+        self.inner.visit(prefix, &mut |listed| {
+            if is_kept(&listed) {
+                kept.push(listed.clone());
+            }
+            visit(listed);
+        })?;
+        self.remember(&group, prefix, &kept);
+        Ok(())
+    }
+
+    fn children(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        self.inner.children(prefix)
+    }
+
     fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
         self.inner.delete(name)
     }

@@ -20,6 +20,25 @@ use store::{Error as StoreError, Name, Put, Store};
 
 use crate::{Error, receipt_cache::CachedStore};
 
+/// A receipt in a repository.
+#[derive(Debug)]
+pub struct StoredReceipt {
+    /// SHA-256 of the stored bytes.
+    pub sha256: Digest,
+    /// The receipt, parsed from these bytes.
+    pub receipt: Receipt,
+    /// The stored bytes, for which the signature was made.
+    pub bytes: Vec<u8>,
+}
+
+impl StoredReceipt {
+    /// The receipt without its list of packs.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        Link { sha256: self.sha256, receipt: self.receipt.summary() }
+    }
+}
+
 /// An opened repository.
 #[derive(Debug)]
 pub struct Repository {
@@ -136,14 +155,17 @@ impl Repository {
     /// # Errors
     /// [`Error::Store`].
     pub fn hosts(&self) -> Result<Vec<String>, Error> {
-        let listed = self.store.list(names::HOSTS)?;
-        let of_receipt = listed.iter().filter_map(|listed| {
-            let host = names::host(listed.name.as_str())?;
-            names::receipt_number(host, listed.name.as_str()).map(|_| host.to_owned())
-        });
-        let mut hosts: Vec<String> = of_receipt.collect();
-        hosts.dedup();
-        Ok(hosts)
+        // The names of all objects of all hosts would be millions.
+        let mut hosts = self.store.children(names::HOSTS)?;
+        hosts.retain(|host| names::is_host(host));
+        let mut with_receipts = Vec::new();
+        for host in hosts {
+            let listed = self.store.list(&names::receipts(&host))?;
+            if listed.iter().any(|listed| names::receipt_number(&host, listed.name.as_str()).is_some()) {
+                with_receipts.push(host);
+            }
+        }
+        Ok(with_receipts)
     }
 
     /// Resolves a host: the named one, or the only one in the repository.
@@ -182,11 +204,11 @@ impl Repository {
         Ok((numbers.into_keys().collect(), highest))
     }
 
-    /// A receipt and its stored bytes; `None` if it does not exist.
+    /// A receipt; `None` if it does not exist.
     ///
     /// # Errors
     /// [`Error::Object`], [`Error::Store`].
-    pub fn receipt(&self, host: &str, number: Number) -> Result<Option<(Link, Vec<u8>)>, Error> {
+    pub fn receipt(&self, host: &str, number: Number) -> Result<Option<StoredReceipt>, Error> {
         let object = names::receipt(host, number);
         let Some(bytes) = read(&*self.store, &object, receipt::MAX_BYTES)? else { return Ok(None) };
         let unusable = |source| Error::Object { object: object.clone(), source };
@@ -195,7 +217,7 @@ impl Repository {
             let reason = "it was written for another name, host or repository".to_owned();
             return Err(Error::Untrusted { object, reason });
         }
-        Ok(Some((Link { sha256: Digest::compute(&bytes), receipt }, bytes)))
+        Ok(Some(StoredReceipt { sha256: Digest::compute(&bytes), receipt, bytes }))
     }
 
     /// Verifies that the receipt is signed by an allowed signer of the host.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use archive::{Receipt, chain::Link, names::Number};
+use archive::{chain::Link, names::Number, receipt::Summary};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ pub(crate) struct GoodBackup<'l> {
 impl<'l> GoodBackup<'l> {
     /// Converts a receipt; `None` if the backup is not good.
     pub(crate) fn new(link: &'l Link) -> Option<Self> {
-        let Receipt { number, ended, ref server_uuid, .. } = link.receipt;
+        let Summary { number, ended, ref server_uuid, .. } = link.receipt;
         link.receipt.is_good().then_some(Self { number, ended, server: server_uuid.as_deref() })
     }
 }

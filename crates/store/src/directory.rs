@@ -148,6 +148,25 @@ impl Store for Directory {
         Ok(found)
     }
 
+    fn children(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        let directory = self.root.join(prefix);
+        let failed = |source| io_error(&directory, "cannot be listed", source);
+        let items = match fs::read_dir(&directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            items => items.map_err(failed)?,
+        };
+        let mut children = Vec::new();
+        for item in items {
+            let item = item.map_err(failed)?;
+            if item.file_type().map_err(failed)?.is_dir() {
+                let name = item.file_name().to_str().and_then(|name| name.parse::<Name>().ok());
+                children.extend(name.map(|name| name.to_string()));
+            }
+        }
+        children.sort_unstable();
+        Ok(children)
+    }
+
     fn delete(&self, name: &Name) -> Result<Deletion, Error> {
         let path = self.path(name);
         match fs::remove_file(&path) {

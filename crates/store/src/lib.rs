@@ -13,6 +13,7 @@ pub mod s3_action;
 mod s3_fault;
 
 use std::{
+    collections::BTreeSet,
     fmt,
     io::{Read, Seek},
     ops::Range,
@@ -91,6 +92,26 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`Error`].
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error>;
+
+    /// Calls `visit` with each object whose name begins with `prefix`, in no particular order. Unlike [`Self::list`], a
+    /// bucket is never in memory as a whole. `prefix` is empty or ends with `/`.
+    ///
+    /// # Errors
+    /// [`Error`], also after some objects were visited.
+    fn visit(&self, prefix: &str, visit: &mut dyn FnMut(Listed)) -> Result<(), Error> {
+        self.list(prefix)?.into_iter().for_each(visit);
+        Ok(())
+    }
+
+    /// The parts of names that follow `prefix` up to the next `/`, each once, sorted. `prefix` is empty or ends with `/`.
+    ///
+    /// # Errors
+    /// [`Error`].
+    fn children(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        let listed = self.list(prefix)?;
+        let child = |listed: &Listed| Some(listed.name.as_str().strip_prefix(prefix)?.split_once('/')?.0.to_owned());
+        Ok(listed.iter().filter_map(child).collect::<BTreeSet<_>>().into_iter().collect())
+    }
 
     /// Deletes an object, and the older versions that this reveals. Succeeds if there is none.
     ///

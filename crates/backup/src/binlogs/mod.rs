@@ -24,6 +24,7 @@ mod spool;
 mod state;
 mod target;
 mod transaction;
+mod waiting;
 
 pub use self::{
     archiver::{Archived, Mode, Note, archive},

@@ -1,8 +1,8 @@
 //! Parts of binary logs that wait on this host because the store cannot be reached: `spool-SERVER` in the state
 //! directory, one age file for each.
 //!
-//! A part is encrypted before it is written. The state names the parts in order; a file that the state does not name
-//! was left by an interrupted run, and is removed.
+//! A part is encrypted before it is written. A list has the parts in order ([`Waiting`]); any other file was left by an
+//! interrupted run, and is removed.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::state::StateFile;
+use super::{state::StateFile, waiting::Waiting};
 use crate::{Config, Error, Repository, state::make_directory};
 
 /// Beginning of the directory's name; the server's name follows.
@@ -58,12 +58,12 @@ pub struct SpoolStatus {
 }
 
 impl SpoolStatus {
-    pub(super) fn new(server: &str, parts: &[SpooledPart]) -> Self {
+    pub(super) fn new(server: &str, waiting: &Waiting) -> Self {
         Self {
             server: server.to_owned(),
-            parts: parts.len() as u64,
-            bytes: parts.iter().fold(0, |sum, part| sum.saturating_add(part.segment.object.bytes)),
-            since: parts.first().map(|part| part.since),
+            parts: waiting.len() as u64,
+            bytes: waiting.bytes(),
+            since: waiting.first().map(|part| part.since),
         }
     }
 
@@ -82,6 +82,11 @@ impl SpoolStatus {
     }
 }
 
+/// The directory of a server's spool below the state directory of the host.
+pub(super) fn directory(state: &Path, server: &str) -> PathBuf {
+    state.join(format!("{PREFIX}{server}"))
+}
+
 /// The directory with the files.
 #[derive(Debug)]
 pub(super) struct Spool {
@@ -91,7 +96,7 @@ pub(super) struct Spool {
 impl Spool {
     /// The spool of a server below the state directory of the host.
     pub(super) fn new(state: &Path, server: &str) -> Self {
-        Self { directory: state.join(format!("{PREFIX}{server}")) }
+        Self { directory: directory(state, server) }
     }
 
     /// Whether the file system has space for a part.
@@ -101,12 +106,16 @@ impl Spool {
         Ok(free > object.bytes.saturating_add(RESERVE_BYTES))
     }
 
-    /// Writes a part durably.
-    pub(super) fn put(&self, object: Object, encrypted: &[u8]) -> Result<(), Error> {
+    /// Writes a part durably, and appends it to the list.
+    pub(super) fn put(&self, waiting: &mut Waiting, part: SpooledPart, encrypted: &[u8]) -> Result<(), Error> {
         make_directory(&self.directory)?;
-        let path = self.path(&object.sha256);
+        let path = self.path(&part.segment.object.sha256);
         let written = write_atomic(&path, encrypted, WriteOptions::SECRET.replacing(true));
-        written.map_err(Error::io(&path, "cannot be written"))
+        written.map_err(Error::io(&path, "cannot be written"))?;
+        waiting.append(&self.directory, part).inspect_err(|_| {
+            // It would only take space; the next run removes it, too.
+            let _ = fs::remove_file(&path);
+        })
     }
 
     /// Reads a part; `None` if its file is missing or damaged.
@@ -127,9 +136,11 @@ impl Spool {
         fs::remove_file(&path).map_err(Error::io(&path, "cannot be removed"))
     }
 
-    /// Removes the files of all other parts.
-    pub(super) fn keep_only(&self, parts: &[SpooledPart]) -> Result<(), Error> {
-        let kept: BTreeSet<PathBuf> = parts.iter().map(|part| self.path(&part.segment.object.sha256)).collect();
+    /// Removes the files of all other parts, and all other lists.
+    pub(super) fn keep_only(&self, waiting: &Waiting) -> Result<(), Error> {
+        let list = waiting.list_name().map(|name| self.directory.join(name));
+        let parts = waiting.iter().map(|part| self.path(&part.segment.object.sha256));
+        let kept: BTreeSet<PathBuf> = parts.chain(list).collect();
         let items = match fs::read_dir(&self.directory) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             items => items.map_err(Error::io(&self.directory, "cannot be listed"))?,

@@ -16,7 +16,10 @@ use files::{WriteOptions, write_atomic};
 use innodb::binlog::LogPosition;
 use serde::{Deserialize, Serialize};
 
-use super::spool::{Checkpoint, SpooledPart};
+use super::{
+    spool::{self, Checkpoint},
+    waiting::Waiting,
+};
 use crate::{
     Error,
     state::{lock, make_directory},
@@ -36,8 +39,8 @@ pub(super) struct ArchiveState {
     /// Parts that are stored but in no receipt yet.
     pub(super) pending: Vec<Segment>,
     /// Parts after the pending ones that are not stored yet.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub(super) spool: Vec<SpooledPart>,
+    #[serde(skip_serializing_if = "Waiting::is_empty", default)]
+    pub(super) spool: Waiting,
     /// End of the last transaction that is stored completely, if the spool has further parts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) stored: Option<Checkpoint>,
@@ -133,8 +136,12 @@ impl StateFile {
     pub(super) fn read(directory: &Path, server: &str) -> Result<ArchiveState, Error> {
         let path = path(directory, server);
         match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| Error::io(&path, "cannot be used")(std::io::Error::other(error))),
+            Ok(bytes) => {
+                let read = serde_json::from_slice(&bytes).map_err(std::io::Error::other);
+                let mut archive: ArchiveState = read.map_err(Error::io(&path, "cannot be used"))?;
+                archive.spool.load(&spool::directory(directory, server), &archive.end)?;
+                Ok(archive)
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ArchiveState::default()),
             Err(error) => Err(Error::io(&path, "cannot be read")(error)),
         }
@@ -181,7 +188,7 @@ fn path(directory: &Path, server: &str) -> PathBuf {
 mod tests {
     use archive::receipt::Object;
 
-    use super::*;
+    use super::{super::spool::SpooledPart, *};
 
     fn segment(file: &str, start: u64, end: u64) -> Segment {
         let object = Object { sha256: Digest::compute(b"part"), bytes: 9 };
@@ -219,7 +226,7 @@ mod tests {
         // A transaction goes from 500 to 1300; the last one has not ended.
         let state = ArchiveState {
             pending: vec![segment("b.000001", 4, 500), segment("b.000001", 500, 900)],
-            spool: vec![spooled(900, 1300, true), spooled(1300, 1500, true), spooled(1500, 1600, false)],
+            spool: vec![spooled(900, 1300, true), spooled(1300, 1500, true), spooled(1500, 1600, false)].into(),
             stored: Some(at(500)),
             end: at(1500).end,
             gtid: at(1500).gtid,

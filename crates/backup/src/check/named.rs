@@ -1,8 +1,9 @@
 //! The objects that the receipts of a host name, for its backups and its archives of binary logs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use archive::{
+    Receipt,
     chain::{self, ChainBreak, Link},
     names::{self, Number},
     prune::is_signature_left,
@@ -15,6 +16,7 @@ use crate::{
     Error, Repository,
     binlogs::{Archive, StoredPart},
     declarations::{DeclaredRemoval, HostDeclarations, declared},
+    repository::StoredReceipt,
 };
 
 /// The receipts of a host, and the objects that they name.
@@ -25,6 +27,8 @@ pub(super) struct Named {
     pub(super) receipts: u64,
     /// The objects to check.
     pub(super) objects: BTreeMap<String, Object>,
+    /// Numbers of the backups that need one of the objects in question.
+    pub(super) incomplete: BTreeSet<Number>,
     /// Breaks of the chain of receipts.
     pub(super) breaks: Vec<ChainBreak>,
     /// Receipts, signatures and declarations that are wrong.
@@ -38,14 +42,29 @@ pub(super) struct Named {
 
 impl Named {
     /// Reads and verifies every receipt of a host; the objects are those of all backups and binary logs, or those of
-    /// `only` one backup. Gaps that archives of binary logs declare are not findings.
+    /// `only` one backup. Gaps that archives of binary logs declare are not findings. Backups that need one of the objects
+    /// `in_question` are noted.
     pub(super) fn read(
         repository: &Repository,
         host: &str,
         only: Option<Number>,
         signers: Option<&AllowedSigners>,
+        in_question: &[BadObject],
     ) -> Result<Self, Error> {
-        let (links, receipts, mut bad) = links(repository, host, signers)?;
+        let in_question: BTreeSet<&str> = in_question.iter().map(|bad| bad.object.as_str()).collect();
+        // All backups of a host name mostly the same packs.
+        let (mut packs, mut objects, mut incomplete) = (HashMap::new(), BTreeMap::new(), BTreeSet::new());
+        let (links, receipts, mut bad) = links(repository, host, signers, &mut |receipt| {
+            if only.is_none_or(|only| receipt.number == only) {
+                packs.extend(receipt.packs.iter().map(|pack| (pack.sha256, pack.bytes)));
+                objects.extend(receipt.own_objects());
+            }
+            if !in_question.is_empty() && receipt.objects().any(|(object, _)| in_question.contains(object.as_str())) {
+                incomplete.insert(receipt.number);
+            }
+        })?;
+        let pack = |(sha256, bytes)| (names::pack(host, &sha256), Object { sha256, bytes });
+        objects.extend(packs.into_iter().map(pack));
         let (mut declared, untrusted) = declared(repository, signers)?;
         bad.extend(untrusted.into_iter().map(|(object, what)| BadObject { object, what }));
         let HostDeclarations { removed, numbers, binlogs: pruned, .. } = declared.remove(host).unwrap_or_default();
@@ -53,10 +72,8 @@ impl Named {
         let archives = if only.is_none() { Archive::read_all(repository, host, signers)? } else { Vec::new() };
         let of_archives = archives.iter().flat_map(|archive| archive.breaks.iter().cloned());
         bad.extend(of_archives.map(|(object, what)| BadObject { object, what }));
-        let chosen = links.iter().filter(|link| only.is_none_or(|only| link.receipt.number == only));
-        let mut objects: BTreeMap<String, Object> = chosen.flat_map(|link| link.receipt.objects()).collect();
         objects.extend(archives.iter().flat_map(Archive::parts).map(|part| (part.object, part.segment.object)));
-        Ok(Self { links, receipts, objects, breaks, bad, archives, pruned, removed: numbers })
+        Ok(Self { links, receipts, objects, incomplete, breaks, bad, archives, pruned, removed: numbers })
     }
 
     /// Whether no receipt is wrong.
@@ -69,23 +86,22 @@ impl Named {
         self.archives.iter().flat_map(Archive::parts).map(|part| (part.object.clone(), part)).collect()
     }
 
-    /// The objects of a listing that no receipt names, except receipts and their signatures.
-    pub(super) fn unnamed(&self, host: &str, listed: impl Iterator<Item = String>) -> Vec<String> {
+    /// The objects of `others` that are not expected. `others`: objects of a listing that no receipt names.
+    pub(super) fn unnamed(&self, host: &str, others: Vec<String>) -> Vec<String> {
         let of_binlogs: BTreeSet<String> = self.archives.iter().flat_map(Archive::names).collect();
-        let listed: Vec<String> = listed.collect();
         let of_receipt = |object: &str| names::receipt_number(host, object);
-        let receipts: BTreeSet<Number> = listed
+        let receipts: BTreeSet<Number> = others
             .iter()
             .filter_map(|object| of_receipt(object).filter(|(_, is_receipt)| *is_receipt))
             .map(|(number, _)| number)
             .collect();
         let is_expected = |object: &String| match of_receipt(object) {
             Some((number, is_receipt)) => receipts.contains(&number) || !is_receipt && self.removed.contains(&number),
-            None => {
-                self.objects.contains_key(object) || of_binlogs.contains(object) || self.is_left_signature(host, object)
-            }
+            None => of_binlogs.contains(object) || self.is_left_signature(host, object),
         };
-        listed.into_iter().filter(|object| !is_expected(object)).collect()
+        let mut unnamed: Vec<String> = others.into_iter().filter(|object| !is_expected(object)).collect();
+        unnamed.sort_unstable();
+        unnamed
     }
 
     /// Whether an object is a signature that a prune has left.
@@ -97,18 +113,23 @@ impl Named {
     }
 }
 
-/// Reads and verifies every receipt. Wrong ones are bad objects, and left out of the links. Also returns their number.
+/// Reads and verifies every receipt, and calls `visit` with each that can be used. Wrong ones are bad objects, and left
+/// out of the links. Also returns their number.
 fn links(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
+    visit: &mut dyn FnMut(&Receipt),
 ) -> Result<(Vec<Link>, u64, Vec<BadObject>), Error> {
     let (mut links, mut count, mut bad) = (Vec::new(), 0_u64, Vec::new());
     for number in repository.numbers(host)?.0 {
         count = count.saturating_add(1);
         let (object, what) = match judged(repository, host, number, signers) {
-            Ok(link) => {
-                links.extend(link);
+            Ok(stored) => {
+                if let Some(stored) = stored {
+                    visit(&stored.receipt);
+                    links.push(stored.link());
+                }
                 continue;
             }
             Err(Error::Object { object, source }) => (object, source.to_string()),
@@ -126,12 +147,12 @@ fn judged(
     host: &str,
     number: Number,
     signers: Option<&AllowedSigners>,
-) -> Result<Option<Link>, Error> {
-    let Some((link, bytes)) = repository.receipt(host, number)? else { return Ok(None) };
-    let Some(signers) = signers else { return Ok(Some(link)) };
-    match repository.judge(host, number, &bytes, signers) {
+) -> Result<Option<StoredReceipt>, Error> {
+    let Some(stored) = repository.receipt(host, number)? else { return Ok(None) };
+    let Some(signers) = signers else { return Ok(Some(stored)) };
+    match repository.judge(host, number, &stored.bytes, signers) {
         // A prune removes a receipt before its signature.
         Err(Error::Untrusted { .. }) if repository.receipt(host, number)?.is_none() => Ok(None),
-        judged => judged.map(|()| Some(link)),
+        judged => judged.map(|()| Some(stored)),
     }
 }

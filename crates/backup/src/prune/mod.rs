@@ -6,6 +6,7 @@
 //! its own packs, which are too young to be removed. So no lock is needed.
 
 mod binlogs;
+mod live;
 mod plan;
 mod removable;
 mod report;
@@ -124,18 +125,19 @@ impl Removal<'_> {
             self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
             (self.progress)(&self.pruned);
         }
-        let mut live: BTreeSet<String> = host.live.clone();
+        // While a receipt exists, the backup must stay restorable.
+        let mut of_locked = BTreeSet::new();
         for link in &host.removed {
             let number = link.receipt.number;
             if self.delete(&names::receipt(&host.host, number), 0)? == Deletion::Locked {
-                // While its receipt exists, the backup must stay restorable.
-                live.extend(link.receipt.objects().map(|(object, _)| object));
+                let locked = self.repository.receipt(&host.host, number)?;
+                of_locked.extend(locked.iter().flat_map(|locked| locked.receipt.objects()).map(|(object, _)| object));
                 continue;
             }
             // The signature stays: its name shows a host with an old state that the number was in use.
             self.pruned.backups = self.pruned.backups.saturating_add(1);
         }
-        for (object, bytes) in host.unneeded.iter().filter(|(object, _)| !live.contains(*object)) {
+        for (object, bytes) in host.unneeded.iter().filter(|(object, _)| !of_locked.contains(*object)) {
             self.delete(object, *bytes)?;
         }
         host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))

@@ -16,6 +16,7 @@ use store::Listed;
 use super::{
     Objects,
     binlogs::{self, BinlogPlan},
+    live::{Live, Uses},
 };
 use crate::{
     Error, PruneConfig, Repository,
@@ -54,7 +55,7 @@ pub struct HostPlan {
     /// Archived binary logs from before the kept backups, by server.
     pub binlogs: Vec<BinlogPlan>,
     /// Objects that the kept backups need.
-    pub(super) live: BTreeSet<String>,
+    pub(super) live: Live,
     /// Objects of the kept backups, with receipts and signatures, for which more than half of the first lock's time has
     /// passed.
     pub(super) to_lock: Vec<String>,
@@ -133,9 +134,9 @@ struct Planning<'p> {
 
 impl Planning<'_> {
     fn host(&self, host: String) -> Result<HostPlan, Error> {
-        let listed = self.repository.store().list(&names::of_host(&host))?;
-        let links = self.links(&host, &listed)?;
+        let listed = self.repository.store().list(&names::receipts(&host))?;
         let put: BTreeMap<Number, Timestamp> = receipts(&host, &listed).collect();
+        let (links, uses) = self.links(&host, &put)?;
         let none = HostDeclarations::default();
         let declared = self.declared.get(&host).unwrap_or(&none);
         self.check_chain(&host, &links, &declared.removed)?;
@@ -148,16 +149,16 @@ impl Planning<'_> {
                 None => removed.push(link),
             }
         }
-        let live: BTreeSet<String> =
-            kept.iter().flat_map(|kept| kept.link.receipt.objects().map(|(object, _)| object)).collect();
-        let mut unneeded = self.unneeded(&host, &listed, &live, &declared.numbers);
+        let live = uses.live(&host, &kept.iter().map(|kept| kept.link.receipt.number).collect());
         let began =
             |link: &Link| put.get(&link.receipt.number).map_or(link.receipt.began, |put| link.receipt.began.min(*put));
         // Includes backups that are removed now: a lock of the bucket may keep them, and as long as they exist, they
         // must stay restorable.
         let links = || kept.iter().map(|kept| &kept.link).chain(&removed);
         let uuids = links().filter_map(|link| link.receipt.server_uuid.as_deref()).collect();
-        let parts: Vec<&Listed> = listed.iter().filter(|listed| self.is_old(listed)).collect();
+        let objects = self.objects(&host, &live, &put, &declared.numbers)?;
+        let parts: Vec<&Listed> = objects.old_parts.iter().collect();
+        let mut unneeded = objects.unneeded;
         let binlogs = match links().map(began).min() {
             Some(oldest) => {
                 let (plans, unnamed) =
@@ -168,21 +169,49 @@ impl Planning<'_> {
             None => Vec::new(),
         };
         let mut plan = HostPlan { host, kept, removed, binlogs, live, to_lock: Vec::new(), unneeded };
-        plan.to_lock = self.to_lock(&plan, &listed);
+        plan.to_lock = self.to_lock(&plan, objects.unlocked);
         Ok(plan)
     }
 
-    /// The receipts, oldest first, each with a valid signature.
-    fn links(&self, host: &str, listed: &[Listed]) -> Result<Vec<Link>, Error> {
-        let numbers: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
-        let mut links = Vec::new();
-        for number in numbers {
+    /// The receipts, oldest first, each with a valid signature, and the objects that they name.
+    fn links(&self, host: &str, put: &BTreeMap<Number, Timestamp>) -> Result<(Vec<Link>, Uses), Error> {
+        let (mut links, mut uses) = (Vec::new(), Uses::new(put.len()));
+        for number in put.keys() {
             // Another keeper may have removed it in the meantime.
-            let Some((link, bytes)) = self.repository.receipt(host, number)? else { continue };
-            self.repository.judge(host, number, &bytes, &self.signers)?;
-            links.push(link);
+            let Some(stored) = self.repository.receipt(host, *number)? else { continue };
+            self.repository.judge(host, *number, &stored.bytes, &self.signers)?;
+            links.push(stored.link());
+            uses.add(&stored.receipt);
         }
-        Ok(links)
+        Ok((links, uses))
+    }
+
+    /// Sorts the objects of a host by what a prune may do with them. One object at a time is looked at, since a host may
+    /// have millions.
+    fn objects(
+        &self,
+        host: &str,
+        live: &Live,
+        put: &BTreeMap<Number, Timestamp>,
+        removed: &BTreeSet<Number>,
+    ) -> Result<HostObjects, Error> {
+        let half = self.repository.store().lock().map(|lock| lock.checked_div(2).unwrap_or_default());
+        let mut objects = HostObjects::default();
+        self.repository.store().visit(&names::of_host(host), &mut |listed| {
+            let object = listed.name.as_str();
+            if half.is_some_and(|half| self.at.duration_since(listed.modified) > half) {
+                objects.unlocked.push(object.to_owned());
+            }
+            if !self.is_old(&listed) {
+                return;
+            }
+            if is_unneeded(host, object, live, put, removed) {
+                objects.unneeded.insert(object.to_owned(), listed.bytes);
+            } else if names::segment_server(host, object).is_some() {
+                objects.old_parts.push(Listed { etag: None, ..listed });
+            }
+        })?;
+        Ok(objects)
     }
 
     fn check_chain(&self, host: &str, links: &[Link], removed: &BTreeMap<Digest, Option<Digest>>) -> Result<(), Error> {
@@ -214,23 +243,21 @@ impl Planning<'_> {
         })
     }
 
-    /// Objects whose lock to extend. Young objects are skipped without a request: the store locked them when they were
-    /// put.
-    fn to_lock(&self, plan: &HostPlan, listed: &[Listed]) -> Vec<String> {
+    /// Objects whose lock to extend: those of `unlocked` that are kept. Young objects are not among them: the store locked
+    /// them when they were put.
+    fn to_lock(&self, plan: &HostPlan, unlocked: Vec<String>) -> Vec<String> {
         let HostPlan { host, kept, live, binlogs, unneeded, .. } = plan;
         let removed: BTreeSet<String> = binlogs.iter().flat_map(|logs| logs.objects(host)).collect();
-        let Some(lock) = self.repository.store().lock() else { return Vec::new() };
-        let half = lock.checked_div(2).unwrap_or_default();
         let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
-        let is_kept = |object: &str| {
-            live.contains(object)
-                || object.starts_with(&names::binlogs(host))
-                    && !removed.contains(object)
-                    && !unneeded.contains_key(object)
+        let of_binlogs = names::binlogs(host);
+        let is_kept = |object: &String| {
+            live.contains(host, object)
+                || object.starts_with(&of_binlogs) && !removed.contains(object) && !unneeded.contains_key(object)
                 || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
         };
-        let old = listed.iter().filter(|listed| self.at.duration_since(listed.modified) > half);
-        old.map(|listed| listed.name.to_string()).filter(|object| is_kept(object)).collect()
+        let mut to_lock: Vec<String> = unlocked.into_iter().filter(is_kept).collect();
+        to_lock.sort_unstable();
+        to_lock
     }
 
     /// Whether an object is too old for a run to still need it, if no receipt names it.
@@ -238,24 +265,36 @@ impl Planning<'_> {
         let age = SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.keeper.orphan_days)));
         self.at.duration_since(listed.modified) > age
     }
+}
 
-    /// Objects that no remaining receipt names and that are too old for a run to still need them. Only names that
-    /// Sealant gives to packs, manifests, keys and signatures count. The signatures of removed receipts stay.
-    fn unneeded(&self, host: &str, listed: &[Listed], live: &BTreeSet<String>, removed: &BTreeSet<Number>) -> Objects {
-        let existing: BTreeSet<Number> = receipts(host, listed).map(|(number, _)| number).collect();
-        let is_ours = |object: &str| {
-            names::pack_digest(host, object).is_some()
-                || names::manifest_number(host, object).is_some()
-                || names::keys_number(host, object).is_some()
-                || names::receipt_number(host, object).is_some_and(|(number, is_receipt)| {
-                    !is_receipt && !existing.contains(&number) && !removed.contains(&number)
-                })
-        };
-        let unneeded =
-            listed.iter().filter(|listed| self.is_old(listed)).map(|listed| (listed.name.as_str(), listed.bytes));
-        let unneeded = unneeded.filter(|(object, _)| is_ours(object) && !live.contains(*object));
-        unneeded.map(|(object, bytes)| (object.to_owned(), bytes)).collect()
-    }
+/// The objects of a host that a prune may remove or lock.
+#[derive(Default)]
+struct HostObjects {
+    /// Objects that no kept backup needs, with their length.
+    unneeded: Objects,
+    /// Parts of binary logs that are too old for an archiver to still name them.
+    old_parts: Vec<Listed>,
+    /// Objects for which more than half of the first lock's time has passed.
+    unlocked: Vec<String>,
+}
+
+/// Whether no remaining receipt names an object that is too old for a run to still need it. Only names that Sealant
+/// gives to packs, manifests, keys and signatures count. The signatures of removed receipts stay. `put`: the receipts
+/// that exist; `removed`: those that prunes have removed.
+fn is_unneeded(
+    host: &str,
+    object: &str,
+    live: &Live,
+    put: &BTreeMap<Number, Timestamp>,
+    removed: &BTreeSet<Number>,
+) -> bool {
+    let is_ours = names::pack_digest(host, object).is_some()
+        || names::manifest_number(host, object).is_some()
+        || names::keys_number(host, object).is_some()
+        || names::receipt_number(host, object).is_some_and(|(number, is_receipt)| {
+            !is_receipt && !put.contains_key(&number) && !removed.contains(&number)
+        });
+    is_ours && !live.contains(host, object)
 }
 
 /// Receipts in a listing, with the time when each was put.

@@ -70,19 +70,19 @@ pub fn open(
         BackupSelector::Number(number) => number,
         BackupSelector::Latest => *repository.numbers(host)?.0.last().ok_or_else(|| none("at all"))?,
     };
-    let (link, bytes) = repository.receipt(host, number)?.ok_or_else(|| none(&number.to_string()))?;
-    if let Some(expected) = expected.filter(|expected| *expected != link.sha256) {
+    let stored = repository.receipt(host, number)?.ok_or_else(|| none(&number.to_string()))?;
+    if let Some(expected) = expected.filter(|expected| *expected != stored.sha256) {
         let object = archive::names::receipt(host, number);
-        let reason = format!("its hash is {}, not {expected} as given", link.sha256);
+        let reason = format!("its hash is {}, not {expected} as given", stored.sha256);
         return Err(Error::Untrusted { object, reason });
     }
     if let Some(signers) = signers {
-        repository.judge(host, number, &bytes, signers)?;
+        repository.judge(host, number, &stored.bytes, signers)?;
     }
     let newest_known = expected.is_some() || selector != BackupSelector::Latest;
     Ok(JudgedReceipt {
-        receipt: link.receipt,
-        sha256: link.sha256,
+        receipt: stored.receipt,
+        sha256: stored.sha256,
         signed: signers.is_some(),
         newest_known,
         newest_binlogs_known: true,

@@ -307,7 +307,7 @@ pub(super) fn finish_earlier(repository: &Repository, host: &str, state: &State)
     }
     let (numbers, _) = repository.numbers(host)?;
     let newest = match numbers.last() {
-        Some(newest) => repository.receipt(host, *newest)?.map(|(link, _)| link.sha256),
+        Some(newest) => repository.receipt(host, *newest)?.map(|stored| stored.sha256),
         None => None,
     };
     // A later backup exists, or the predecessor is gone.

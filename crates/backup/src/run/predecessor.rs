@@ -46,11 +46,10 @@ impl Predecessor {
             return Self::remembered(state, scope);
         }
         let (numbers, highest) = repository.numbers(host)?;
-        let newest = match numbers.last() {
-            Some(number) => repository.receipt(host, *number)?.map(|(link, _)| link),
+        let previous = match numbers.last() {
+            Some(number) => repository.receipt(host, *number)?.map(|stored| stored.sha256),
             None => None,
         };
-        let previous = newest.as_ref().map(|link| link.sha256);
         let remembered = state.newest()?;
         let (base, full) = match (previous, remembered) {
             (None, _) => (None, Some(FullReason::First)),

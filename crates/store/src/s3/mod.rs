@@ -19,6 +19,7 @@ mod sign;
 mod xml;
 
 use std::{
+    collections::BTreeSet,
     io::{self, Cursor, Read, SeekFrom},
     ops::Range,
     path::PathBuf,
@@ -180,6 +181,35 @@ impl S3 {
     }
 }
 
+impl S3 {
+    /// Reads a listing page by page. `options`: further parameters of the request.
+    fn each_page(
+        &self,
+        prefix: &str,
+        options: &[(&'static str, &str)],
+        visit: &mut dyn FnMut(xml::Page),
+    ) -> Result<(), Error> {
+        let prefix = format!("{}{prefix}", self.client.address.prefix());
+        let mut next = None::<String>;
+        loop {
+            let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
+            query.extend(options);
+            query.extend(next.as_deref().map(|next| ("continuation-token", next)));
+            let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: action::LIST_BUCKET };
+            let page = self.client.call(&call, None).and_then(|reply| {
+                let text = reply.text(MAX_PAGE_BYTES)?;
+                xml::page(&text).ok_or_else(|| S3Fault::Answer("it is no listing".to_owned()))
+            });
+            let mut page = page.map_err(|fault| self.failed(fault))?;
+            next = page.next.take();
+            visit(page);
+            if next.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
 impl LockMode {
     const fn name(self) -> &'static str {
         match self {
@@ -243,30 +273,31 @@ impl Store for S3 {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
-        let own = self.client.address.prefix();
-        let prefix = format!("{own}{prefix}");
-        let (mut found, mut next) = (Vec::new(), None::<String>);
-        loop {
-            let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
-            query.extend(next.as_deref().map(|next| ("continuation-token", next)));
-            let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: action::LIST_BUCKET };
-            let page = self.client.call(&call, None).and_then(|reply| {
-                let text = reply.text(MAX_PAGE_BYTES)?;
-                xml::page(&text).ok_or_else(|| S3Fault::Answer("it is not a list of objects".to_owned()))
-            });
-            let page = page.map_err(|fault| self.failed(fault))?;
-            let names = page.objects.into_iter().filter_map(|xml::Found { key, bytes, modified, etag }| {
-                // Objects of others, whose names are not valid for Sealant, are skipped.
-                Some(Listed { name: key.strip_prefix(own)?.parse().ok()?, bytes, modified, etag })
-            });
-            found.extend(names);
-            next = page.next;
-            if next.is_none() {
-                break;
-            }
-        }
+        let mut found = Vec::new();
+        self.visit(prefix, &mut |listed| found.push(listed))?;
         found.sort_by(|one: &Listed, other: &Listed| one.name.cmp(&other.name));
         Ok(found)
+    }
+
+    fn visit(&self, prefix: &str, visit: &mut dyn FnMut(Listed)) -> Result<(), Error> {
+        let own = self.client.address.prefix();
+        self.each_page(prefix, &[], &mut |page| {
+            for xml::Found { key, bytes, modified, etag } in page.objects {
+                // Objects of others, whose names are not valid for Sealant, are skipped.
+                let name = key.strip_prefix(own).and_then(|name| name.parse().ok());
+                name.into_iter().for_each(|name| visit(Listed { name, bytes, modified, etag: etag.clone() }));
+            }
+        })
+    }
+
+    fn children(&self, prefix: &str) -> Result<Vec<String>, Error> {
+        let before = format!("{}{prefix}", self.client.address.prefix());
+        let mut children = BTreeSet::new();
+        self.each_page(prefix, &[("delimiter", "/")], &mut |page| {
+            let child = |key: &String| key.strip_prefix(&before)?.strip_suffix('/')?.parse::<Name>().ok();
+            children.extend(page.prefixes.iter().filter_map(child).map(|child| child.to_string()));
+        })?;
+        Ok(children.into_iter().collect())
     }
 
     fn delete(&self, name: &Name) -> Result<Deletion, Error> {

@@ -83,6 +83,18 @@ impl S3 {
 }
 
 impl Observed {
+    /// Completes it with what `earlier` observed of the same store: whether it locks objects shows only in an object that
+    /// was just put. The clock is that of now.
+    #[must_use]
+    pub fn or_earlier(self, earlier: &Self) -> Self {
+        Self {
+            checksums: self.checksums.or(earlier.checksums),
+            versions: self.versions.or(earlier.versions),
+            locks: self.locks.or(earlier.locks),
+            clock_ahead_seconds: self.clock_ahead_seconds,
+        }
+    }
+
     /// Warnings for the user: checksums and locks that the store ignores, and a clock that differs.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -110,5 +122,23 @@ fn unless_denied<T>(result: Result<T, S3Fault>) -> Result<Option<T>, S3Fault> {
     match result {
         Err(S3Fault::Denied { .. }) => Ok(None),
         result => result.map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_observed_again_is_not_forgotten() {
+        let earlier =
+            Observed { checksums: Some(false), versions: Some(true), locks: Some(false), clock_ahead_seconds: Some(9) };
+        let now = Observed { versions: Some(false), ..Observed::default() };
+        let both = now.or_earlier(&earlier);
+        assert_eq!((both.checksums, both.versions, both.locks), (Some(false), Some(false), Some(false)));
+        assert_eq!(both.clock_ahead_seconds, None);
+        assert!(both.warnings().iter().any(|warning| warning.contains("lock_days protects nothing")));
+        let locked = Observed { locks: Some(true), ..Observed::default() };
+        assert_eq!(locked.or_earlier(&earlier).locks, Some(true));
     }
 }

@@ -11,6 +11,8 @@ const MAX_DEPTH: usize = 16;
 pub(super) struct Page {
     /// The objects.
     pub(super) objects: Vec<Found>,
+    /// Beginnings of names up to the delimiter, if one was asked for.
+    pub(super) prefixes: Vec<String>,
     /// Token to request the next page; `None` if this is the last.
     pub(super) next: Option<String>,
 }
@@ -49,6 +51,7 @@ pub(super) fn page(bytes: &[u8]) -> Option<Page> {
             has_all &= object.is_some();
             page.objects.extend(object.map(|((key, bytes), modified)| Found { key, bytes, modified, etag }));
         }
+        (["ListBucketResult", "CommonPrefixes", "Prefix"], Some(text)) => page.prefixes.push(text.to_owned()),
         (["ListBucketResult", "IsTruncated"], Some(text)) => more = text == "true",
         (["ListBucketResult", "NextContinuationToken"], Some(text)) => page.next = Some(text.to_owned()),
         _ => {}

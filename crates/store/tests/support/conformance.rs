@@ -43,6 +43,12 @@ pub(crate) fn check(store: &dyn Store) {
     assert_eq!(names(""), ["a/one", "b/c/empty"]);
     assert_eq!(names("b/"), ["b/c/empty"]);
     assert_eq!(names("c/"), Vec::<String>::new());
+    let mut visited = Vec::new();
+    store.visit("b/", &mut |listed| visited.push((listed.name.to_string(), listed.bytes))).unwrap();
+    assert_eq!(visited, [("b/c/empty".to_owned(), 0)]);
+    assert_eq!(store.children("").unwrap(), ["a", "b"]);
+    assert_eq!(store.children("b/").unwrap(), ["c"]);
+    assert_eq!(store.children("b/c/").unwrap(), Vec::<String>::new());
 
     let winners = thread::scope(|scope| {
         let race = |number: u8| {

@@ -23,7 +23,7 @@ use crate::{
 /// nothing for `net_write_timeout` (60 s by default).
 const SLICE: Duration = Duration::from_secs(5);
 /// Maximum number of parts in a receipt that is written while the spool is stored.
-const MAX_RECEIPT_PARTS: usize = 1000;
+const MAX_RECEIPT_PARTS: usize = 200;
 
 impl Archiver<'_> {
     /// Stores a part, or writes it to the spool if something waits there already or the store fails. `after`: the
@@ -124,15 +124,18 @@ impl Archiver<'_> {
     /// Compares the spool with the state. Lost parts are read from the server again.
     pub(super) fn recover(&mut self) -> Result<(), Error> {
         let archive = &mut self.state.archive;
-        archive.drop_partial_transactions();
+        let is_lost = archive.spool.lost();
+        if !is_lost {
+            archive.drop_partial_transactions();
+        }
         let mut sound = 0;
-        for part in &archive.spool {
+        for part in archive.spool.iter() {
             if self.spool.read(part.segment.object)?.is_none() {
                 break;
             }
             sound += 1;
         }
-        if sound < archive.spool.len() {
+        if is_lost || sound < archive.spool.len() {
             archive.forget_spool_from(sound);
         }
         // The state to be saved no longer names the removed files. Their removal frees space for it.
@@ -146,8 +149,8 @@ impl Archiver<'_> {
     pub(super) fn drop_partial_transactions(&mut self) -> Result<(), Error> {
         let before = self.state.archive.spool.len();
         self.state.archive.drop_partial_transactions();
-        self.spool.keep_only(&self.state.archive.spool)?;
         if self.state.archive.spool.len() < before {
+            self.spool.keep_only(&self.state.archive.spool)?;
             (self.note)(&Note::Spooled(&self.spooled()));
         }
         Ok(())
@@ -197,16 +200,16 @@ impl Archiver<'_> {
         if bytes > self.config.spool_bytes || !self.spool.has_space(segment.object)? {
             return Ok(false);
         }
-        match self.spool.put(segment.object, encrypted) {
+        let part = SpooledPart { segment: segment.clone(), since: Timestamp::now(), after: after.cloned() };
+        let archive = &mut self.state.archive;
+        let is_first = archive.spool.is_empty();
+        match self.spool.put(&mut archive.spool, part, encrypted) {
             Err(error) if is_full(&error) => return Ok(false),
             put => put?,
         }
-        let archive = &mut self.state.archive;
-        if archive.spool.is_empty() {
+        if is_first {
             archive.stored = Some(Checkpoint { end: archive.end.clone(), gtid: archive.gtid.clone() });
         }
-        let part = SpooledPart { segment: segment.clone(), since: Timestamp::now(), after: after.cloned() };
-        archive.spool.push(part);
         (self.note)(&Note::Spooled(&self.spooled()));
         Ok(true)
     }
@@ -223,7 +226,7 @@ impl Archiver<'_> {
         let encrypted = self.spool.read(object)?.ok_or_else(lost)?;
         self.put_part(&first.segment, &encrypted)?;
         let archive = &mut self.state.archive;
-        archive.spool.remove(0);
+        archive.spool.remove_first();
         archive.pending.push(first.segment);
         archive.stored = first.after.or_else(|| archive.stored.take()).filter(|_| !archive.spool.is_empty());
         let is_due = archive.pending.len() >= MAX_RECEIPT_PARTS || self.written.elapsed() >= RECEIPT_EVERY;
@@ -237,6 +240,10 @@ impl Archiver<'_> {
                 saved?;
                 self.spool.remove(object)?;
             }
+        }
+        if self.state.archive.spool.is_empty() {
+            // The lists.
+            self.spool.keep_only(&self.state.archive.spool)?;
         }
         if is_due { self.draft_receipt() } else { Ok(()) }
     }

@@ -14,7 +14,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use archive::{Receipt, receipt, retention::Policy, sshsig::SigningKey};
+use archive::{
+    receipt::{self, Summary},
+    retention::Policy,
+    sshsig::SigningKey,
+};
 use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
 
 use self::{
@@ -172,11 +176,11 @@ impl Simulation {
 
 /// The newest backup is kept, and the required number of good ones.
 fn keeps_enough(host: &HostPlan) {
-    let kept: Vec<&Receipt> = host.kept.iter().map(|kept| &kept.link.receipt).collect();
-    let removed: Vec<&Receipt> = host.removed.iter().map(|link| &link.receipt).collect();
+    let kept: Vec<&Summary> = host.kept.iter().map(|kept| &kept.link.receipt).collect();
+    let removed: Vec<&Summary> = host.removed.iter().map(|link| &link.receipt).collect();
     let newest = kept.iter().chain(&removed).map(|receipt| receipt.number).max();
     assert_eq!(kept.last().map(|receipt| receipt.number), newest);
-    let good = |of: &[&Receipt]| of.iter().filter(|receipt| receipt.is_good()).count();
+    let good = |of: &[&Summary]| of.iter().filter(|receipt| receipt.is_good()).count();
     assert!(good(&kept) >= (good(&kept) + good(&removed)).min(2));
 }
 
