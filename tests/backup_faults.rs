@@ -16,6 +16,7 @@ use harness::Server;
 use crate::support::backup::{Backups, files, is_same, stopped_mysql, with_keyring};
 use crate::support::chance::{Random, number};
 use crate::support::tmpfs::Tmpfs;
+use crate::support::unchanged::Volume;
 
 /// Rounds in one repository; a new one afterwards keeps leftovers of killed runs from filling the disk.
 const ROUNDS: u64 = 25;
@@ -124,6 +125,39 @@ fn a_restore_killed_at_any_moment_is_finished_by_the_same_command() {
         }
         is_same(&into, &expected);
         fs::remove_dir_all(into).expect("it was there");
+    }
+}
+
+/// The power is cut at a random moment of a run, and right after runs and restores have ended: only what they synced is
+/// left.
+#[test]
+fn a_power_cut_loses_no_backup_that_was_reported_and_leaves_none_that_does_not_restore() {
+    let Some(lab) = Lab::new() else { return };
+    let mut random = Random::new(0xbac6);
+    let (count, most) = (rounds().div_ceil(4), ROUNDS / 3);
+    for first in (0..count).step_by(most as usize) {
+        let Some(volume) = Volume::new("ext4", 1024) else { return };
+        let backups = Backups::within(volume.path(), lab.server.datadir(), &format!("keyring = {:?}", lab.keyring));
+        let synced = Command::new("sync").arg("--file-system").arg(volume.path()).status();
+        assert!(synced.expect("sync runs").success(), "configuration and keys are there before the first cut");
+        let began = Instant::now();
+        let mut done = backups.backup(&["run"]).is(0).number("/number");
+        let whole = began.elapsed();
+        volume.cut_power();
+        for _ in first..count.min(first + most) {
+            kill_after(quiet(&mut backups.command(&["run", "--full"])), moment(&mut random, whole));
+            volume.cut_power();
+            assert!(numbers(&backups).contains(&done));
+            is_sound(&backups);
+            done = backups.backup(&["run", "--full"]).is(0).number("/number");
+            volume.cut_power();
+            assert_eq!(numbers(&backups).last(), Some(&done));
+        }
+        is_sound(&backups);
+        let into = backups.path("into");
+        backups.restore(&done.to_string(), &into, &lab.keys()).is(0);
+        volume.cut_power();
+        is_same(&into, &files(lab.server.datadir()));
     }
 }
 

@@ -1,7 +1,11 @@
 //! Backups in buckets of real S3 servers.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::s3::s3_server;
@@ -228,9 +232,81 @@ fn a_store_that_replaces_objects_is_refused() {
     assert!(careless.status.code() == Some(1) && said.contains("the store replaces an object"), "{said}");
 }
 
+/// Every first request of a run fails in one way or another, and then the store does not answer at all: a run asks
+/// again, or ends with one error, and the next run completes.
+#[test]
+fn network_errors_during_runs_lose_no_backup() {
+    const FAULTS: [Fault; 4] =
+        [Fault::Answer(500, "InternalError"), Fault::LostBefore, Fault::LostAfter, Fault::Answer(503, "SlowDown")];
+    let Some(s3) = s3_server(false) else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let (is_away, mut known) = (Arc::new(AtomicBool::new(false)), HashSet::new());
+    let away = Arc::clone(&is_away);
+    let proxy = FaultyStore::start(s3.port(), move |seen| match away.load(Ordering::SeqCst) {
+        true => Fault::LostBefore,
+        false if known.insert((seen.method.clone(), seen.target.clone())) => FAULTS[known.len() % FAULTS.len()],
+        false => Fault::None,
+    });
+    let proxy = proxy.expect("a proxy");
+    backups.configure(&s3.endpoint(), &proxy.endpoint());
+    backups.backup(&["run"]).is(0).says("the store asked to slow down");
+    let during = proxy.faults();
+    assert!(during > FAULTS.len(), "{during}");
+
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
+    server.stop().expect("it stops");
+    is_away.store(true, Ordering::SeqCst);
+    backups.configure("timeout = \"10s\"", "timeout = \"10s\"\ngive_up = \"1s\"");
+    let given_up = backups.backup(&["run"]).is(1).says("does not answer").says("nothing was lost: run it again later");
+    assert_eq!(given_up.stderr.matches("error:").count(), 1, "{}", given_up.stderr);
+    is_away.store(false, Ordering::SeqCst);
+    backups.backup(&["run"]).is(0).says("continues from 1");
+    assert!(proxy.faults() > during);
+    backups.configure(&proxy.endpoint(), &s3.endpoint());
+    a_wrong_clock_changes_no_order(&backups);
+    backups.backup(&["check", "all", "--objects"]).is(0);
+    backups.restore("latest", &backups.path("into"), &["--keyring", text(&keyring)]).is(4);
+    is_same(&backups.path("into"), &files(server.datadir()));
+}
+
+/// The store refuses requests of a host whose clock is wrong, which then uses the store's time. Backups are in the order
+/// of their numbers.
+fn a_wrong_clock_changes_no_order(backups: &Backups) {
+    let (source, library) = (backups.path("clock.c"), backups.path("clock.so"));
+    fs::write(&source, CLOCK).expect("written");
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(compiled.expect("a C compiler").success());
+    for (seconds, which) in [("-7200", "s slow"), ("7200", "s fast")] {
+        let mut run = backups.command(&["run", "--json"]);
+        let ran = ended(run.env("LD_PRELOAD", &library).env("CLOCK_AHEAD", seconds)).is(0);
+        let ran = ran.says("the clock of this host is 7").says(&format!("{which}, by the store's"));
+        let list = backups.backup(&["list"]).is(0).json;
+        let listed = list["backups"].as_array().expect("a list");
+        assert_eq!(listed.last().expect("one")["number"], ran.json["number"], "{list}");
+    }
+}
+
+/// A clock that is wrong by a number of seconds.
+const CLOCK: &str = r#"
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    long failed = syscall(SYS_clock_gettime, clock, now);
+    if (failed == 0 && clock == CLOCK_REALTIME) now->tv_sec += atol(getenv("CLOCK_AHEAD"));
+    return (int)failed;
+}
+"#;
+
 /// Copies a directory with everything in it.
 fn copy(from: &Path, to: &Path) {
-    let copied = std::process::Command::new("cp").arg("-a").args([from, to]).status().expect("cp runs");
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("cp runs");
     assert!(copied.success());
 }
 

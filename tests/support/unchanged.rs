@@ -15,6 +15,7 @@ use tempfile::TempDir;
 /// A file system in an image file, mounted.
 pub(crate) struct Volume {
     kind: &'static str,
+    image: PathBuf,
     mount: PathBuf,
     _dir: TempDir,
 }
@@ -36,7 +37,17 @@ impl Volume {
             harness::skip(&format!("{kind} cannot be mounted here: {why}"));
             return None;
         }
-        Some(Self { kind, mount, _dir: dir })
+        Some(Self { kind, image, mount, _dir: dir })
+    }
+
+    /// Cuts the power: whatever the system has not yet written to the device is lost. Nothing may use the file system.
+    pub(crate) fn cut_power(&self) {
+        // The image has what the device has, not what is only in the caches of the file system.
+        let on_device = self.image.with_extension("cut");
+        run(Command::new("cp").arg("--sparse=always").args([&self.image, &on_device])).expect("room");
+        run(Command::new("umount").arg(&self.mount)).expect("it is not in use");
+        std::fs::rename(on_device, &self.image).expect("renamed");
+        run(Command::new("mount").args(["-o", "loop"]).arg(&self.image).arg(&self.mount)).expect("mounted");
     }
 
     /// Path where it is mounted.

@@ -254,6 +254,23 @@ fn has_no_tablespace(line: &str) -> bool {
     line.starts_with("bank.imported\t") && is_missing && !line.to_lowercase().contains("corrupt")
 }
 
+/// Whether a line of MariaDB's CHECK TABLE warns of a deleted record of a secondary index that a rollback has left: a race
+/// of rollback and purge, MDEV-29823, described in `row_check_index`. The clients' deadlocks are rolled back. A record that is
+/// not marked as deleted (`info_bits` 32) is an error, and the status of its table not OK.
+fn is_left_by_rollback(line: &str) -> bool {
+    line.contains("\tWarning\tInnoDB: Clustered index record not found for index") && line.contains("(info_bits=32, ")
+}
+
+/// Waits until MariaDB has purged all deleted rows. Purge continues in the background after recovery. A batch of it ends
+/// after a number of undo pages, which may be in the middle of a transaction (`trx_purge_attach_undo_recs` in
+/// `trx0purge.cc`). `CHECK TABLE … EXTENDED` nevertheless takes the whole transaction for purged (`end_view` in
+/// `purge_sys_t::batch_cleanup`), and warns "Unpurged clustered index record" of its other rows (`row_check_index` in
+/// `row0sel.cc`) until the next batch has removed them. A warning after the last batch means that the undo log of deleted
+/// rows is lost.
+fn wait_for_purge(copy: &Server) {
+    copy.sql("SET GLOBAL innodb_max_purge_lag_wait = 0").expect("purged");
+}
+
 /// Asserts that the total is right, every acknowledged commit is in the copy, and the binary log ends where the server
 /// was.
 pub(crate) fn check(copy: &Server, acknowledged: &[u64], position: &CopyPosition) {
@@ -270,16 +287,13 @@ pub(crate) fn check(copy: &Server, acknowledged: &[u64], position: &CopyPosition
          FROM information_schema.tables \
          WHERE (table_schema = 'bank' OR table_schema LIKE 'other%') AND table_type = 'BASE TABLE'",
     );
+    if copy.kind().is_mariadb() {
+        wait_for_purge(copy);
+    }
     let checked = copy.sql(&format!("CHECK TABLE {tables} EXTENDED")).expect("checked");
     // A crash between DISCARD and IMPORT leaves a table without a tablespace, in the original too.
-    // MariaDB 10.11 once warned of deleted rows of a bulk load that were not purged. The table is OK nevertheless; ten
-    // servers that were killed under the same load had no such warning, so the cause is not known.
-    let is_unpurged =
-        |line: &str| line.starts_with("bank.bulk\tcheck\tWarning\tInnoDB: Unpurged clustered index record");
-    assert!(
-        checked.lines().all(|line| line.ends_with("OK") || is_unpurged(line) || has_no_tablespace(line)),
-        "{checked}"
-    );
+    let is_allowed = |line: &str| line.ends_with("OK") || has_no_tablespace(line) || is_left_by_rollback(line);
+    assert!(checked.lines().all(is_allowed), "{checked}");
     if copy.kind() == Kind::MySql80 {
         // log_status of MySQL 8.0 counts transactions in the position of the binary log before it counts them in the
         // GTID set.

@@ -448,6 +448,18 @@ fn mariadb_1011_names_the_session_that_holds_a_stage_up() {
     while_running(&server, "INSERT INTO bank.plain SELECT 4711 + SLEEP(60)", |id| {
         assert_held_up(&server, &in_time, "BACKUP STAGE BLOCK_DDL", id, "INSERT");
     });
+    // Another backup holds the stage between two statements. A session that waits for it, too, does not hold it.
+    let mut backup = connect(&account(&server));
+    backup.query("BACKUP STAGE START").expect("begun");
+    while_running(&server, "BACKUP STAGE START", |id| {
+        let waits = format!(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id} AND STATE = 'Waiting for backup lock'"
+        );
+        harness::wait_until("it waits", harness::limit(30), || server.value(&waits).expect("it answers") == "1");
+        let error = refused(&server, &in_time);
+        assert!(error.to_string().ends_with("the lock was not granted within 1 s"), "{error}");
+    });
+    drop(backup);
     drop(take_copy(&server, &in_time).expect("nothing holds the lock any more"));
 }
 
