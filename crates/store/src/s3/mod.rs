@@ -198,7 +198,7 @@ impl S3 {
             let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: action::LIST_BUCKET };
             let page = self.client.call(&call, None).and_then(|reply| {
                 let text = reply.text(MAX_PAGE_BYTES)?;
-                xml::page(&text).ok_or_else(|| S3Fault::Answer("it is no listing".to_owned()))
+                xml::page(&text).ok_or_else(|| S3Fault::Answer("it is not a list of objects".to_owned()))
             });
             let mut page = page.map_err(|fault| self.failed(fault))?;
             next = page.next.take();
