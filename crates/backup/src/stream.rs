@@ -162,7 +162,7 @@ mod tests {
             streamed.check(false, &excluded, false),
         ] {
             let error = refused.unwrap_err();
-            assert!(error.is_misuse() && error.to_string().starts_with("with --provider xtrabackup all"), "{error}");
+            assert!(error.is_misuse() && error.to_string().starts_with("--provider xtrabackup sends"), "{error}");
         }
     }
 

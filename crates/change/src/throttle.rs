@@ -195,6 +195,6 @@ mod tests {
         let max = Duration::from_secs(5);
         assert_eq!(exceeds(Some(5), max), None);
         assert!(exceeds(Some(6), max).unwrap().contains("6 s behind"));
-        assert!(exceeds(None, max).unwrap().contains("does not replicate"));
+        assert!(exceeds(None, max).unwrap().contains("its replication is stopped"));
     }
 }
