@@ -605,6 +605,12 @@ fn transactions_are_measured_on_mysql_with_and_without_encryption() {
     has_transactions(&experiments[0], &["clear again", "clear"]);
     has_transactions(&experiments[1], &["clear", "tde+logs"]);
     assert_eq!(experiments[1]["ratios"][0]["difference"]["kind"], "too-few-rounds");
+    let remarks = experiments[1]["notes"].to_string();
+    assert!(remarks.contains("predicted for tde+logs against clear: "), "{remarks}");
+    assert!(
+        remarks.contains("MiB of binary log × ") && remarks.contains(" of the server's processor time"),
+        "{remarks}"
+    );
     let notes = document["notes"].to_string();
     assert!(notes.contains("innodb_redo_log_encrypt, innodb_undo_log_encrypt, binlog_encryption"), "{notes}");
 

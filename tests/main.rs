@@ -20,6 +20,7 @@ mod cli;
 mod compatibility;
 mod compressed;
 mod cost;
+mod cost_predict;
 mod encrypt;
 mod encrypt_steered;
 mod fixes;

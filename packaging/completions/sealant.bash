@@ -292,11 +292,17 @@ _sealant() {
             sealant__subcmd__cost,help)
                 cmd="sealant__subcmd__cost__subcmd__help"
                 ;;
+            sealant__subcmd__cost,predict)
+                cmd="sealant__subcmd__cost__subcmd__predict"
+                ;;
             sealant__subcmd__cost__subcmd__help,compare)
                 cmd="sealant__subcmd__cost__subcmd__help__subcmd__compare"
                 ;;
             sealant__subcmd__cost__subcmd__help,help)
                 cmd="sealant__subcmd__cost__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__cost__subcmd__help,predict)
+                cmd="sealant__subcmd__cost__subcmd__help__subcmd__predict"
                 ;;
             sealant__subcmd__encrypt,cancel)
                 cmd="sealant__subcmd__encrypt__subcmd__cancel"
@@ -492,6 +498,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__cost,compare)
                 cmd="sealant__subcmd__help__subcmd__cost__subcmd__compare"
+                ;;
+            sealant__subcmd__help__subcmd__cost,predict)
+                cmd="sealant__subcmd__help__subcmd__cost__subcmd__predict"
                 ;;
             sealant__subcmd__help__subcmd__encrypt,cancel)
                 cmd="sealant__subcmd__help__subcmd__encrypt__subcmd__cancel"
@@ -2957,7 +2966,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__cost)
-            opts="-q -h --dir --minutes --hours --parts --mysqld --rows --format --html --markdown --raw --quiet --help compare help"
+            opts="-q -h --dir --minutes --hours --parts --mysqld --rows --format --html --markdown --raw --quiet --help compare predict help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3029,7 +3038,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__cost__subcmd__help)
-            opts="compare help"
+            opts="compare predict help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3063,6 +3072,114 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__cost__subcmd__help__subcmd__predict)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__cost__subcmd__predict)
+            opts="-S -h -P -u -p -q --socket --host --port --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --for --calibration --format --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -S)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -h)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --defaults-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls)
+                    COMPREPLY=($(compgen -W "required verify-proof verify-ca verify-identity off" -- "${cur}"))
+                    return 0
+                    ;;
+                --tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --calibration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -4031,7 +4148,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__cost)
-            opts="compare"
+            opts="compare predict"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4045,6 +4162,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__cost__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__cost__subcmd__predict)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

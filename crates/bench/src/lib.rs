@@ -22,6 +22,7 @@ mod fio;
 mod oltp;
 mod operations;
 mod peer;
+pub mod predict;
 mod processor;
 mod program;
 mod record;

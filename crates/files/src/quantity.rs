@@ -100,6 +100,22 @@ pub fn sizes(a: u64, b: u64) -> [String; 2] {
     if a != b && first == second { [a, b].map(|bytes| format!("{bytes} B")) } else { rounded }
 }
 
+/// A short time in a suitable unit, with three significant digits: `12.5 µs`.
+#[must_use]
+pub fn short_seconds(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        ..1e-6 => (seconds * 1e9, "ns"),
+        ..1e-3 => (seconds * 1e6, "µs"),
+        ..1.0 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
+    };
+    match value {
+        ..10.0 => format!("{value:.2} {unit}"),
+        ..100.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.0} {unit}"),
+    }
+}
+
 /// The average rate in bytes per second. The first millisecond counts as a whole one, so that the rate is finite.
 #[must_use]
 #[allow(clippy::cast_precision_loss, reason = "a human-readable figure")]
@@ -138,6 +154,12 @@ mod tests {
     #[test]
     fn hours_are_shown_if_there_are_any() {
         assert_eq!((clock(112), clock(3723)), ("01:52".to_owned(), "1:02:03".to_owned()));
+    }
+
+    #[test]
+    fn short_times_have_units() {
+        let shown = [0.0, 3.3e-9, 1.25e-5, 0.0123, 100.0].map(short_seconds);
+        assert_eq!(shown, ["0.00 ns", "3.30 ns", "12.5 µs", "12.3 ms", "100 s"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod compare;
 mod html;
+mod predict;
 
 use std::io::Write;
 
@@ -14,6 +15,7 @@ use crate::{Error, Message};
 
 pub use self::compare::{write_cost_comparison_json, write_cost_comparison_table};
 pub use self::html::write_cost_html;
+pub use self::predict::{prediction_messages, write_prediction_json, write_prediction_table};
 
 /// Width of a terminal.
 const WIDTH: usize = 80;
@@ -225,6 +227,7 @@ pub(super) mod tests {
             environment: Environment::now(Path::new("/")),
             server: "10.11.19-MariaDB".to_owned(),
             layers: vec![layer("tables", Part::InMemory, 0.95), layer("tables | logs", Part::InMemory, 0.9)],
+            calibration: None,
             advice: vec![Advice { text: "encrypt".to_owned(), evidence: "warm".to_owned() }],
             parts: vec![PartRecord { part: Part::InMemory, record: bench }],
         }

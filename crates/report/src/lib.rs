@@ -92,8 +92,8 @@ pub use change::{
 pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;
 pub use cost::{
-    cost_messages, write_cost_comparison_json, write_cost_comparison_table, write_cost_html, write_cost_json,
-    write_cost_markdown, write_cost_table,
+    cost_messages, prediction_messages, write_cost_comparison_json, write_cost_comparison_table, write_cost_html,
+    write_cost_json, write_cost_markdown, write_cost_table, write_prediction_json, write_prediction_table,
 };
 pub use drift::{render_drift, two_servers_message, write_drift};
 pub use error::Error;

@@ -63,16 +63,7 @@ const VARIABLES: [&str; 10] = [
 pub fn describe(connection: &mut Connection) -> Result<Identity, Error> {
     let variables = connection.query(&show_variables(&VARIABLES))?;
     let status = connection.query("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
-    let value = |name: &str| {
-        variables
-            .rows
-            .iter()
-            .find_map(|row| match row.as_slice() {
-                [Some(key), Some(value)] if key.eq_ignore_ascii_case(name) => Some(value.clone()),
-                _ => None,
-            })
-            .filter(|value| !value.is_empty())
-    };
+    let value = |name: &str| variables.of_name(name).map(str::to_owned).filter(|value| !value.is_empty());
     let comment = value("version_comment").unwrap_or_default();
     let hints = VersionHints {
         comment: &comment,

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde::Serialize;
 
 use super::{COST_SCHEMA, CostRecord, Part};
-use crate::{Environment, Error, Interval, Unit};
+use crate::{Environment, Error, Interval, Unit, predict::Calibration};
 
 /// Name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "sealant.cost-compare/1";
@@ -104,6 +104,16 @@ impl CostRecord {
         Ok(record)
     }
 
+    /// Reads the calibration of a report: what single operations of encryption cost on the machine that wrote it.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::CostFile`].
+    pub fn read_calibration(path: &Path) -> Result<Calibration, Error> {
+        let reason = || "it has no calibration: an older version of this program wrote it".to_owned();
+        let calibration = Self::read(path)?.calibration;
+        calibration.ok_or_else(|| Error::CostFile { path: path.to_owned(), reason: reason() })
+    }
+
     /// Compares the figures that both reports have.
     #[must_use]
     pub fn compare(&self, after: &Self) -> Comparison {
@@ -171,6 +181,7 @@ mod tests {
             environment: parts[0].record.environment.clone(),
             server: "10.11.0-MariaDB".to_owned(),
             layers: layers(&parts),
+            calibration: None,
             advice: Vec::new(),
             parts,
         }
@@ -208,5 +219,8 @@ mod tests {
             fs::write(&path, text).unwrap();
             assert!(matches!(CostRecord::read(&path), Err(Error::CostFile { .. })), "{text}");
         }
+        fs::write(&path, serde_json::to_vec(&record(1000.0, 900.0)).unwrap()).unwrap();
+        let error = CostRecord::read_calibration(&path).unwrap_err();
+        assert!(error.to_string().contains("it has no calibration"), "{error}");
     }
 }

@@ -26,7 +26,7 @@ pub use self::{
     part::Part,
 };
 use self::{part::Limits, saved::Saved};
-use crate::{Environment, Error, Record, Sample, suite::Watch};
+use crate::{Environment, Error, Record, Sample, predict::Calibration, suite::Watch};
 
 /// Name and version of the JSON document.
 pub const COST_SCHEMA: &str = "sealant.cost/1";
@@ -63,6 +63,9 @@ pub struct CostRecord {
     pub server: String,
     /// What each layer costs.
     pub layers: Vec<Layer>,
+    /// What single operations of encryption cost here, for [`crate::predict`]; `None` in reports of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// Advice that follows from the results.
     pub advice: Vec<Advice>,
     /// The parts with all their figures.
@@ -112,6 +115,8 @@ impl CostSuite<'_> {
     /// are kept.
     pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
+        watch("calibration");
+        let calibration = Calibration::measure(self.directory)?;
         let ReadySuite { server, mut saved } = ready;
         let resumed = saved.parts();
         let end = Instant::now() + self.time;
@@ -135,6 +140,7 @@ impl CostSuite<'_> {
             environment: parts.first().map_or(environment, |first| first.record.environment.clone()),
             server: server.version,
             layers,
+            calibration: Some(calibration),
             advice,
             parts,
         };

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use luks::sector::SectorCipher;
-use rustix::time::{ClockId, clock_gettime};
 
-use crate::{Arm, Work};
+use crate::{Arm, Work, processor::thread_seconds};
 
 /// Direction of the cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +46,4 @@ pub fn sectors<'a>(
             }
         }
     })
-}
-
-/// CPU time of this thread.
-#[allow(clippy::cast_precision_loss, reason = "a duration, not a count")]
-fn thread_seconds() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }

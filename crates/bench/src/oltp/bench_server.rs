@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     Arm, Detail, Error, Operations, Program, Work,
+    predict::{self, Calibration, Prediction},
     processor::busy_seconds,
     tls::{ADMINISTRATOR, Address, Client, KeyPairFiles, OLTP_DATABASE, Security, StartOptions, TemporaryServer, USER},
 };
@@ -113,7 +114,7 @@ impl<'a> BenchServer<'a> {
     /// The arm's variables that this server has, and whether they are enabled.
     fn switches(&self) -> Result<Vec<(&'static str, bool)>, Error> {
         let variables = self.ask("SHOW GLOBAL VARIABLES")?;
-        let state = |name: &'static str| value(&variables, name).map(|value| (name, value != "OFF"));
+        let state = |name: &'static str| variables.of_name(name).map(|value| (name, value != "OFF"));
         Ok(self.arm.switches().into_iter().filter_map(state).collect())
     }
 
@@ -163,6 +164,30 @@ impl<'a> BenchServer<'a> {
         };
         let amount = operations.by_client.iter().sum();
         Ok(Work { amount, seconds: Some(done.seconds), detail: Some(detail), operations: Some(operations) })
+    }
+
+    /// Predicts what encryption costs this server, while a load runs. Also returns the operations per second of the load.
+    pub(crate) fn predict(
+        &self,
+        wire: &Wire,
+        load: &Load<'_>,
+        calibration: Calibration,
+    ) -> Result<(Prediction, f64), Error> {
+        let (prediction, done) = thread::scope(|scope| {
+            let clients = scope.spawn(|| load.run(wire, 0));
+            // Clients connect and prepare their statements first.
+            thread::sleep(load.span / 8);
+            let mut administrator = self.administrator.borrow_mut();
+            let span = load.span * 3 / 4;
+            let prediction = predict::predict(&mut administrator, &self.identity, calibration, span, &|_| {});
+            (prediction, clients.join())
+        });
+        let done = done.unwrap_or_else(|_| Err(self.failed("a client panicked")))?;
+        let prediction = prediction.map_err(|error| self.failed(&error.to_string()))?;
+        self.settle()?;
+        #[allow(clippy::cast_precision_loss, reason = "a number of operations")]
+        let operations = done.by_client.iter().sum::<u64>() as f64;
+        Ok((prediction, operations / done.seconds))
     }
 
     /// Creates the tables, several at a time.
@@ -327,12 +352,4 @@ fn fill(socket: &Path, setup: &ServerSetup<'_>, of: &[u32], flavor: Flavor, encr
     }
     client.quit();
     Ok(())
-}
-
-fn value<'r>(variables: &'r Rows, name: &str) -> Option<&'r str> {
-    let mut rows = variables.rows.iter();
-    rows.find_map(|row| match row.as_slice() {
-        [Some(key), Some(value)] if key.eq_ignore_ascii_case(name) => Some(value.as_str()),
-        _ => None,
-    })
 }

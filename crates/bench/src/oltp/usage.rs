@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::{Error, processor::TICKS};
+use crate::{Error, processor::cpu_of_stat};
 
 /// Totals since the start of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,7 +26,7 @@ impl Usage {
         };
         let (stat, io) = (read("stat")?, read("io")?);
         let malformed = || Error::Work { arm: format!("process {process}"), reason: "its usage is unknown".to_owned() };
-        let (cpu_seconds, kernel_seconds) = cpu(&stat).ok_or_else(malformed)?;
+        let (cpu_seconds, kernel_seconds) = cpu_of_stat(&stat).ok_or_else(malformed)?;
         let figure = |name: &str| field(&io, name).ok_or_else(malformed);
         let (read_bytes, written_bytes) = (figure("read_bytes")?, figure("write_bytes")?);
         Ok(Self { cpu_seconds, kernel_seconds, read_bytes, written_bytes })
@@ -43,15 +43,6 @@ impl Usage {
     }
 }
 
-/// CPU time and its part in the kernel: fields 14 and 15 of `/proc/PID/stat`. The program's name, field 2, may contain
-/// blanks.
-fn cpu(stat: &str) -> Option<(f64, f64)> {
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let user: f64 = fields.next()?.parse().ok()?;
-    let kernel: f64 = fields.next()?.parse().ok()?;
-    Some(((user + kernel) / TICKS, kernel / TICKS))
-}
-
 fn field(text: &str, name: &str) -> Option<u64> {
     let mut values = text.lines().filter_map(|line| line.split_once(": "));
     values.find(|(key, _)| *key == name)?.1.trim().parse().ok()
@@ -63,10 +54,7 @@ mod tests {
 
     #[test]
     fn proc_files_are_parsed() {
-        let stat = "12 (my (sql) d) S 1 12 12 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 40 0 1 1 1";
-        assert_eq!(cpu(stat), Some((3.0, 0.5)));
         assert_eq!(field("rchar: 1\nread_bytes: 4096\nwrite_bytes: 8192\n", "write_bytes"), Some(8192));
-        assert_eq!(cpu("12 (x) S 1"), None);
     }
 
     #[test]

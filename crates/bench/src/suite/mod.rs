@@ -13,11 +13,9 @@ pub mod verify;
 
 use std::path::{Path, PathBuf};
 
-use pki::{Authority, IssueRequest, KeyType, Usage};
-
 use crate::{
-    Difference, Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, PeerVerdicts, Program, Progress,
-    Record, SCHEMA, Sample, Samples, Settings, Subject,
+    Difference, Environment, Error, Experiment, ExperimentRecord, PeerVerdicts, Program, Progress, Record, SCHEMA,
+    Sample, Samples, Settings, Subject,
 };
 
 /// Receives the progress of a suite, for the status line.
@@ -114,21 +112,6 @@ pub(crate) fn server_program(named: Option<&Path>, names: &[&str]) -> Result<Pat
     found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
 }
 
-/// Creates a certificate authority in the directory of a measurement. Returns the path of its certificate, and the
-/// authority.
-fn authority(directory: &Path) -> Result<(PathBuf, Authority), Error> {
-    let files = Authority::create(directory, None, KeyType::EcdsaP256, 2, false)?;
-    Ok((files.certificate, Authority::open(directory)?))
-}
-
-/// A certificate for both sides of connections over the loopback interface.
-fn issue(authority: &Authority, name: &str, key: KeyType) -> Result<KeyPairFiles, Error> {
-    let alternatives = ["localhost", "127.0.0.1"].iter().filter_map(|name| name.parse().ok()).collect();
-    let request = IssueRequest { name: name.parse()?, alternatives, key, usage: Usage::Both, days: 1, replace: false };
-    let files = authority.issue(&request)?;
-    Ok(KeyPairFiles { certificate: files.certificate, key: files.key })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,14 +124,5 @@ mod tests {
         let busy = Environment { optimised: false, load: Some(1000.0), ..here };
         let notes = conditions(&busy);
         assert!(notes.len() == 2 && notes[0].contains("without optimisation") && notes[1].contains("trust the ratios"));
-    }
-
-    #[test]
-    fn certificates_are_issued_by_one_authority() {
-        let directory = tempfile::tempdir().unwrap();
-        let (certificate, authority) = authority(&directory.path().join("ca")).unwrap();
-        assert!(certificate.is_file());
-        let pair = issue(&authority, "node", KeyType::EcdsaP256).unwrap();
-        assert!(pair.certificate.is_file() && pair.key.is_file());
     }
 }

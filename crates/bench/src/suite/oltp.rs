@@ -1,6 +1,7 @@
 //! The cost of encryption for transactions: at rest, and on the connection.
 
 mod limits;
+mod predicted;
 
 use std::{
     path::Path,
@@ -9,12 +10,14 @@ use std::{
 
 use pki::KeyType;
 
-use super::{Collected, Outcome, Watch, authority, issue};
+use self::predicted::Predicted;
+use super::{Collected, Outcome, Watch};
 use crate::{
     Arms, Environment, Error, Experiment, Pace, Scale, Security, ServerArm, Settings, Subject, TableSet,
     TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
     oltp::{BenchServer, Load, ServerSetup, Wire},
-    tls::version_of,
+    predict::Calibration,
+    tls::{authority, issue, version_of},
 };
 
 /// Part of the names of experiments with encryption at rest.
@@ -79,12 +82,16 @@ impl OltpSuite<'_> {
         let clear = BenchServer::start(&setup, ServerArm::Clear, "a")?;
         self.equal_arms(&setup, &clear, &mut collected, watch)?;
         let resolution = collected.resolution();
+        watch("predicting the cost");
+        let predicted = Predicted::of(&clear, self.load(), Calibration::measure(scratch.path())?)?;
         if self.at_rest(&setup, &clear, &mut collected, watch)? {
             collected.resolve(resolution);
+            predicted.compare(&mut collected);
         }
         if !self.arms.wires.is_empty() {
             self.on_the_wire(&clear, &ca, &mut collected, watch)?;
             collected.resolve(resolution);
+            predicted.compare(&mut collected);
         }
         collected.programs.push(clear.program());
         collected.notes.extend(self.method());

@@ -11,10 +11,11 @@ use pki::KeyType;
 
 use self::network::Network;
 pub(crate) use self::network::{PLAIN, TUNNEL};
-use super::{Collected, Outcome, Watch, authority, issue, server_program};
+use super::{Collected, Outcome, Watch, server_program};
 use crate::{
     Arm, Certificates, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Settings, Subject,
     TemporaryDirectory, TemporaryServer, Unit,
+    tls::{authority, issue},
 };
 
 /// Part of the names of experiments with new connections.

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod arms;
+mod certificates;
 mod client;
 mod oltp;
 mod proxies;
@@ -12,6 +13,7 @@ mod temporary_server;
 
 pub(crate) use accounts::{ADMINISTRATOR, OLTP_DATABASE, USER};
 pub use arms::{ClientKind, Route, connections, queries, results};
+pub(crate) use certificates::{authority, issue};
 pub use client::Client;
 pub(crate) use client::{Prepared, ServerError, Value};
 pub use oltp::Oltp;

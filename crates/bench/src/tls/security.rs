@@ -48,7 +48,7 @@ impl fmt::Display for TlsVersion {
 /// TLS settings of a client.
 #[derive(Clone)]
 pub struct TlsSettings {
-    pub(super) config: Arc<ClientConfig>,
+    pub(crate) config: Arc<ClientConfig>,
     pub(super) resumes: bool,
     pub(super) version: TlsVersion,
 }

@@ -1,6 +1,7 @@
 //! `sealant cost`: what encryption costs on this machine, layer by layer.
 
 mod compare;
+mod predict;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +43,7 @@ pub(crate) struct Cost {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Compare(compare::Compare),
+    Predict(Box<predict::Predict>),
 }
 
 #[derive(Debug, Args)]
@@ -91,7 +93,8 @@ Examples:
   sealant cost --dir /var/tmp --html cost.html
   sealant cost --dir /var/tmp --hours 2 --mysqld /usr/sbin/mysqld --format json > cost.json
   sealant cost --dir /var/tmp --minutes 10 --parts commits,connections
-  sealant cost compare before.json after.json";
+  sealant cost compare before.json after.json
+  sealant cost predict --socket /run/mysqld/mysqld.sock --user root";
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
@@ -107,6 +110,7 @@ impl Cost {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.verb {
             Some(Verb::Compare(verb)) => verb.run(),
+            Some(Verb::Predict(verb)) => verb.run(),
             None => self.measure.run(),
         }
     }

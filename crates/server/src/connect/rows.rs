@@ -28,6 +28,15 @@ impl Rows {
         self.rows.first()?.first()?.as_deref()
     }
 
+    /// The value in the row of this name, if the first two columns are names and values, as in `SHOW VARIABLES`. Case is
+    /// ignored.
+    pub fn of_name(&self, name: &str) -> Option<&str> {
+        self.rows.iter().find_map(|row| match row.as_slice() {
+            [Some(key), Some(value), ..] if key.eq_ignore_ascii_case(name) => Some(value.as_str()),
+            _ => None,
+        })
+    }
+
     /// Selects and renames columns: pairs `(source, name)`. The source `#1` is the first column; a missing source
     /// yields NULL.
     pub(crate) fn renamed(self, map: &[(&str, &str)]) -> Self {

@@ -74,6 +74,13 @@ pub fn show_variables(names: &[&str]) -> String {
     format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "))
 }
 
+/// Lists these global status variables: `Variable_name`, `Value`. Those that the server does not have are omitted.
+#[must_use]
+pub fn show_status_of(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
+}
+
 /// Lists a global variable: `Variable_name`, `Value`; nothing if the server does not have it.
 #[must_use]
 pub fn show_variable(name: &str) -> String {

@@ -14,7 +14,7 @@ use snapshot::DataDir;
 use super::Method;
 use crate::{
     Environment, Error, Installation, Node, Sample, TemporaryDirectory, Writer, program,
-    suite::{authority, issue},
+    tls::{authority, issue},
 };
 
 /// Names of the experiments.

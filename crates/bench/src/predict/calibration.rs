@@ -1,0 +1,185 @@
+//! What single operations of encryption cost on this machine: CPU time, measured with this program's own cryptography.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use innodb::crypt::aes::Aes;
+use pki::KeyType;
+use serde::{Deserialize, Serialize};
+
+use super::handshake::TlsPair;
+use crate::{
+    Error, TemporaryDirectory,
+    processor::thread_seconds,
+    stats::median,
+    tls::{authority, issue},
+};
+
+/// CPU time of single operations, in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// AES with keys of 128 bits.
+    pub aes128: AesCost,
+    /// AES with keys of 256 bits.
+    pub aes256: AesCost,
+    /// Handshakes of TLS 1.3 by kind of key, the cheapest first.
+    pub handshakes: Vec<HandshakeCost>,
+    /// Encrypting or decrypting a short TLS record.
+    pub record_seconds: f64,
+    /// Each further byte of a record.
+    pub record_byte_seconds: f64,
+}
+
+/// CPU time of AES for each byte, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AesCost {
+    /// Decrypting a page in CBC mode.
+    pub page_decrypt: f64,
+    /// Encrypting a page in CBC mode.
+    pub page_encrypt: f64,
+    /// Encrypting blocks of 512 bytes in CBC mode.
+    pub block_encrypt: f64,
+    /// Encrypting a stream in CTR mode.
+    pub stream: f64,
+}
+
+/// CPU time of a TLS handshake with one kind of server key, in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandshakeCost {
+    /// Kind of the server's key.
+    pub key: String,
+    /// The server's part.
+    pub server: f64,
+    /// Both sides together.
+    pub both: f64,
+}
+
+/// Kinds of keys, the cheapest first. Servers create RSA keys of 2048 bits for themselves (MySQL) or are given one of
+/// these.
+const KEYS: [(&str, KeyType); 2] = [("ECDSA P-256", KeyType::EcdsaP256), ("RSA-2048", KeyType::Rsa2048)];
+/// A sample takes at least this long; the median of several samples counts.
+const SAMPLE: Duration = Duration::from_millis(4);
+const SAMPLES: usize = 5;
+/// Size of the pages that are encrypted: the servers' default. The cost of a byte hardly depends on it.
+const PAGE_BYTES: usize = 16 << 10;
+/// Bytes at the start of a page that are never encrypted: the header.
+const CLEAR_BYTES: usize = 38;
+/// Size of a block of the redo log.
+const BLOCK_BYTES: usize = 512;
+/// Sizes of a short record, and of the largest one.
+const RECORDS: [usize; 2] = [100, 16 << 10];
+
+impl Calibration {
+    /// Measures for some hundred milliseconds. `directory` receives certificates for a moment.
+    ///
+    /// # Errors
+    /// [`Error`]: certificates cannot be created there, or a library fails.
+    pub fn measure(directory: &Path) -> Result<Self, Error> {
+        let scratch = TemporaryDirectory::below(directory)?;
+        let (ca, authority) = authority(&scratch.path().join("ca"))?;
+        let mut handshakes = Vec::new();
+        let mut records = [0.0; 2];
+        for (name, key) in KEYS {
+            let pair = TlsPair::new(&ca, &issue(&authority, &name.replace(' ', "-").to_lowercase(), key)?)?;
+            let [server, both] = handshake(&pair)?;
+            handshakes.push(HandshakeCost { key: name.to_owned(), server, both });
+            records = record(&pair)?;
+        }
+        let [short, long] = records;
+        let record_byte_seconds = (long - short).max(0.0) / bytes(RECORDS[1] - RECORDS[0]);
+        let [aes128, aes256] = [aes(&[7; 16])?, aes(&[7; 32])?];
+        Ok(Self { aes128, aes256, handshakes, record_seconds: short, record_byte_seconds })
+    }
+}
+
+fn aes(key: &[u8]) -> Result<AesCost, Error> {
+    let failed = |reason: String| Error::Work { arm: "AES".to_owned(), reason };
+    let (aes, iv) = (Aes::new(key).map_err(|error| failed(error.to_string()))?, [3; 16]);
+    let mut page = vec![5; PAGE_BYTES - CLEAR_BYTES];
+    let mut cost = |length: usize, work: &dyn Fn(&mut [u8]) -> Result<(), innodb::crypt::aes::CipherFault>| {
+        let mut result = Ok(());
+        let each = seconds_each(|| result = result.and_then(|()| work(&mut page[..length])));
+        result.map_err(|error| failed(error.to_string()))?;
+        Ok::<f64, Error>(each / bytes(length))
+    };
+    let whole = PAGE_BYTES - CLEAR_BYTES;
+    Ok(AesCost {
+        page_decrypt: cost(whole, &|page| aes.mysql_decrypt(&iv, page))?,
+        page_encrypt: cost(whole, &|page| aes.mysql_encrypt(&iv, page))?,
+        block_encrypt: cost(BLOCK_BYTES, &|block| aes.cbc_encrypt(&iv, block))?,
+        stream: cost(whole, &|page| aes.ctr(&iv, page))?,
+    })
+}
+
+/// Median CPU time of a handshake: of the server, and of both sides.
+fn handshake(pair: &TlsPair) -> Result<[f64; 2], Error> {
+    const HANDSHAKES: usize = 15;
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..HANDSHAKES {
+        let begin = thread_seconds();
+        let done = pair.connect()?;
+        times[0].push(done.server_seconds);
+        times[1].push(thread_seconds() - begin);
+    }
+    Ok(times.map(|times| median(&times).unwrap_or_default()))
+}
+
+/// CPU time of one side for a short record, and for a long one. Encrypting and decrypting cost about the same.
+fn record(pair: &TlsPair) -> Result<[f64; 2], Error> {
+    let mut connected = pair.connect()?;
+    let mut times = [0.0; 2];
+    for (time, size) in times.iter_mut().zip(RECORDS) {
+        let message = vec![1; size];
+        let mut result = Ok(());
+        let each = seconds_each(|| {
+            if result.is_ok() {
+                result = connected.send(&message);
+            }
+        });
+        result?;
+        *time = each / 2.0;
+    }
+    Ok(times)
+}
+
+/// CPU time of an operation that is repeated; the median of several samples.
+fn seconds_each(mut operation: impl FnMut()) -> f64 {
+    let samples: Vec<f64> = (0..SAMPLES)
+        .map(|_| {
+            let (begin, cpu, mut count) = (Instant::now(), thread_seconds(), 0.0);
+            while begin.elapsed() < SAMPLE {
+                operation();
+                count += 1.0;
+            }
+            (thread_seconds() - cpu) / count
+        })
+        .collect();
+    median(&samples).unwrap_or_default()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a length of some kilobytes")]
+fn bytes(length: usize) -> f64 {
+    length as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_a_cost() {
+        let directory = tempfile::tempdir().unwrap();
+        let measured = Calibration::measure(directory.path()).unwrap();
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "certificates are removed");
+        let AesCost { page_decrypt, page_encrypt, block_encrypt, stream } = measured.aes256;
+        for each in [page_decrypt, page_encrypt, block_encrypt, stream] {
+            assert!((1e-12..1e-6).contains(&each), "{measured:?}");
+        }
+        assert!(measured.record_seconds > 0.0);
+        let [ecdsa, rsa] = measured.handshakes.as_slice() else { panic!("{measured:?}") };
+        assert!(ecdsa.server > 0.0 && ecdsa.server < ecdsa.both, "{measured:?}");
+        assert!(rsa.server > ecdsa.server, "an RSA signature costs more than one of ECDSA: {measured:?}");
+    }
+}

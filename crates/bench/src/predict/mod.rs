@@ -1,0 +1,220 @@
+//! What encryption would cost a running server: its own counters, times what single operations cost on this machine.
+//!
+//! The server is only read. [`Activity`] is the work that it does, [`Protection`] what it encrypts already,
+//! [`Calibration`] the processor time of single operations. A [`LayerPrediction`] multiplies them, so that a reader can
+//! calculate each figure again.
+
+mod activity;
+mod calibration;
+mod handshake;
+mod layer;
+mod observer;
+mod protection;
+mod range;
+
+use std::time::Duration;
+
+use serde::Serialize;
+use server::{Account, Connection, Identity, Options, Target, describe};
+
+pub(crate) use self::layer::{BINARY_LOGS, CONNECTIONS, REDO, TABLES, UNDO};
+pub use self::{
+    activity::Activity,
+    calibration::{AesCost, Calibration, HandshakeCost},
+    layer::{Cost, Effect, LayerPrediction},
+    observer::Unseen,
+    protection::{Protection, Sessions, State},
+    range::Range,
+};
+use self::{layer::Basis, observer::Observer};
+use crate::{Environment, Error};
+
+/// Name and version of the JSON document.
+pub const PREDICTION_SCHEMA: &str = "sealant.cost-predict/1";
+
+/// What encryption would cost a server.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prediction {
+    /// [`PREDICTION_SCHEMA`].
+    pub schema: &'static str,
+    /// This machine.
+    pub environment: Environment,
+    /// Fork and version of the server.
+    pub server: String,
+    /// Where it was asked.
+    pub endpoint: String,
+    /// Whether the server did too little to predict anything.
+    pub idle: bool,
+    /// Its work.
+    pub activity: Activity,
+    /// What it encrypts already.
+    pub protection: Protection,
+    /// Cost of single operations.
+    pub calibration: Calibration,
+    /// Whether another machine's report has that cost.
+    pub calibrated_elsewhere: bool,
+    /// The layers.
+    pub layers: Vec<LayerPrediction>,
+    /// Everything together that is not encrypted yet.
+    pub everything: Effect,
+    /// What the account may not see.
+    pub unseen: Vec<Unseen>,
+    /// Remarks on what the figures leave out.
+    pub notes: Vec<String>,
+}
+
+impl Prediction {
+    /// The operations of these layers, whether they are encrypted or not.
+    pub(crate) fn operations(&self, layers: &[&str]) -> Vec<Cost> {
+        let named = self.layers.iter().filter(|layer| layers.contains(&layer.layer));
+        named.flat_map(|layer| layer.operations.iter().copied()).collect()
+    }
+
+    /// The cost of these layers together.
+    pub(crate) fn effect(&self, layers: &[&str]) -> Effect {
+        Effect::added(&self.operations(layers), &self.activity)
+    }
+}
+
+/// Parameters of a prediction.
+#[derive(Debug)]
+pub struct Predictor<'a> {
+    /// Server and account.
+    pub target: &'a Target,
+    /// How to connect.
+    pub options: &'a Options,
+    /// How long to observe the server.
+    pub span: Duration,
+    /// Cost of single operations from another report; by default they are measured.
+    pub calibration: Option<Calibration>,
+}
+
+impl Predictor<'_> {
+    /// Observes the server and predicts.
+    ///
+    /// # Errors
+    /// [`Error::Server`]: the server cannot be asked, or ended meanwhile.
+    pub fn run(self, watch: &dyn Fn(&str)) -> Result<Prediction, Error> {
+        let failed = |source| Error::Server { endpoint: self.target.endpoint.clone(), source: Box::new(source) };
+        let mut connection = Connection::open(self.target, self.options).map_err(failed)?;
+        let identity = describe(&mut connection).map_err(failed)?;
+        watch("measuring what this machine's processor needs");
+        let calibrated_elsewhere = self.calibration.is_some();
+        let calibration = self.calibration.map_or_else(|| Calibration::measure(&std::env::temp_dir()), Ok)?;
+        let predicted = predict(&mut connection, &identity, calibration, self.span, watch).map_err(failed)?;
+        connection.close();
+        Ok(Prediction { calibrated_elsewhere, ..predicted })
+    }
+}
+
+/// Observes a server for a time, and predicts what encryption costs it.
+pub(crate) fn predict(
+    connection: &mut Connection,
+    identity: &Identity,
+    calibration: Calibration,
+    span: Duration,
+    watch: &dyn Fn(&str),
+) -> Result<Prediction, server::Error> {
+    let environment = Environment::now(&identity.datadir);
+    let (endpoint, process) = (connection.target().endpoint.to_string(), connection.peer_pid());
+    let account = connection.query("SELECT CURRENT_USER()")?;
+    let Ok(account) = account.scalar().unwrap_or_default().parse::<Account>();
+    let mut observer = Observer::new(connection, &identity.version, account.quoted_as_text());
+    let activity = Activity::observe(&mut observer, process, span, watch)?;
+    let protection = Protection::read(&mut observer)?;
+    let unseen = observer.into_unseen();
+    let basis =
+        Basis { flavor: identity.flavor(), activity: &activity, protection: &protection, calibration: &calibration };
+    let layers = basis.layers();
+    Ok(Prediction {
+        schema: PREDICTION_SCHEMA,
+        environment,
+        server: identity.version.to_string(),
+        endpoint,
+        idle: activity.is_idle(),
+        everything: everything(&layers, &activity),
+        notes: notes(&activity, &protection),
+        activity,
+        protection,
+        calibration,
+        calibrated_elsewhere: false,
+        layers,
+        unseen,
+    })
+}
+
+/// All operations that the server does not perform yet.
+fn everything(layers: &[LayerPrediction], activity: &Activity) -> Effect {
+    let missing = layers.iter().filter(|layer| layer.state.is_missing());
+    let operations: Vec<Cost> = missing.flat_map(|layer| layer.operations.iter().copied()).collect();
+    Effect::added(&operations, activity)
+}
+
+fn notes(activity: &Activity, protection: &Protection) -> Vec<String> {
+    let mut notes =
+        vec!["temporary files and tables are not counted: servers do not say how much they write".to_owned()];
+    if activity.server_processors.is_none() {
+        notes.push(
+            "the server's processor time is unknown: connect through its socket, on its host, to see it; the costs are \
+             those of this machine's processor"
+                .to_owned(),
+        );
+    }
+    if protection.undo != State::Absent && activity.undo_pages_read.is_none() {
+        notes.push("pages of undo logs are among those of the tables: the server does not count them".to_owned());
+    }
+    if [protection.tables, protection.undo].contains(&State::Partly) {
+        notes.push("some tables are encrypted already, and their pages are among those counted".to_owned());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{layer::Basis, *};
+
+    #[test]
+    fn everything_is_what_is_not_encrypted_yet() {
+        let activity = Activity {
+            statements: 100.0,
+            running_sessions: 1.0,
+            pages_written: 100.0,
+            redo_bytes: 1e6,
+            server_processors: Some(1.0),
+            ..Activity::default()
+        };
+        let protection = Protection {
+            tables: State::Clear,
+            undo: State::Absent,
+            redo: State::Encrypted,
+            binlog: State::Unsupported,
+            sessions: Some(Sessions { tls: 0, tcp: 0, local: 1 }),
+            page_bytes: 16_384,
+        };
+        let calibration = layer::tests::calibration();
+        let basis = Basis {
+            flavor: server::Flavor::MySql,
+            activity: &activity,
+            protection: &protection,
+            calibration: &calibration,
+        };
+        let layers = basis.layers();
+        assert_eq!(everything(&layers, &activity), layers[0].effect);
+    }
+
+    #[test]
+    fn what_is_left_out_is_noted() {
+        let protection = Protection {
+            tables: State::Partly,
+            undo: State::Clear,
+            redo: State::Clear,
+            binlog: State::Clear,
+            sessions: None,
+            page_bytes: 16_384,
+        };
+        assert_eq!(notes(&Activity::default(), &protection).len(), 4);
+        let known = Activity { server_processors: Some(1.0), undo_pages_read: Some(1.0), ..Activity::default() };
+        let clear = Protection { tables: State::Clear, ..protection };
+        assert_eq!(notes(&known, &clear).len(), 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! Statements that only read, and what the account may not see.
+
+use serde::Serialize;
+use server::{
+    Connection, Endpoint, Error, Rows, ServerVersion,
+    dialect::{self, activity, statement::show_status},
+    error_code,
+};
+
+/// Types of connections in `performance_schema.threads`. Source: MySQL manual, "The threads Table".
+pub(super) const TLS_CONNECTION: &str = "SSL/TLS";
+pub(super) const SOCKET_CONNECTION: &str = "Socket";
+
+/// Something that the account may not see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unseen {
+    /// What is missing.
+    pub what: String,
+    /// The statement that permits it.
+    pub grant: String,
+}
+
+/// Asks a server, and remembers what the account may not see.
+pub(super) struct Observer<'c> {
+    connection: &'c mut Connection,
+    version: &'c ServerVersion,
+    account: String,
+    unseen: Vec<Unseen>,
+    /// Statements sent so far.
+    asked: u32,
+}
+
+impl<'c> Observer<'c> {
+    /// `account` is quoted as in statements.
+    pub(super) fn new(connection: &'c mut Connection, version: &'c ServerVersion, account: String) -> Self {
+        Self { connection, version, account, unseen: Vec::new(), asked: 0 }
+    }
+
+    /// What the account may not see.
+    pub(super) fn into_unseen(self) -> Vec<Unseen> {
+        self.unseen
+    }
+
+    /// Number of statements sent so far, which the server counts, too.
+    pub(super) const fn asked(&self) -> u32 {
+        self.asked
+    }
+
+    pub(super) const fn version(&self) -> &ServerVersion {
+        self.version
+    }
+
+    /// Type of this connection, as the server lists it.
+    pub(super) fn own_connection_type(&self) -> &'static str {
+        match &self.connection.target().endpoint {
+            _ if self.connection.tls().is_some() => TLS_CONNECTION,
+            Endpoint::Socket(_) => SOCKET_CONNECTION,
+            Endpoint::Tcp { .. } => "TCP/IP",
+        }
+    }
+
+    /// Runs a statement that needs no privilege.
+    pub(super) fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.asked += 1;
+        self.connection.query(sql)
+    }
+
+    /// Number of other sessions that execute a statement now.
+    pub(super) fn running_sessions(&mut self) -> Result<f64, Error> {
+        let rows = self.ask(&show_status(activity::RUNNING_THREADS))?;
+        let running: f64 = rows.of_name(activity::RUNNING_THREADS).and_then(|value| value.parse().ok()).unwrap_or(1.0);
+        // This session is counted, too.
+        Ok((running - 1.0).max(0.0))
+    }
+
+    /// Counters of [`activity::UNDO_PAGES`]; `None` if the account may not see them.
+    pub(super) fn undo_pages(&mut self) -> Result<Option<Rows>, Error> {
+        let rows = self.ask(activity::UNDO_PAGES);
+        self.permitted(rows, activity::UNDO_PAGES_NEEDS, "how many pages belong to undo logs")
+    }
+
+    /// Runs a logical query; `None` if the account may not, or the server does not have it. What a server says to be
+    /// switched off has no rows.
+    pub(super) fn query(&mut self, name: &str, what: &str) -> Result<Option<Rows>, Error> {
+        let Some(query) = dialect::query(self.version, name) else { return Ok(None) };
+        self.asked += 1;
+        let rows = query.run(self.connection);
+        if let Err(Error::Server { code, .. }) = &rows
+            && query.optional
+            && (error_code::ABSENT.contains(code) || *code == error_code::NO_BINARY_LOGGING)
+        {
+            return Ok(Some(Rows::default()));
+        }
+        self.permitted(rows, query.needs, what)
+    }
+
+    fn permitted(&mut self, rows: Result<Rows, Error>, needs: &str, what: &str) -> Result<Option<Rows>, Error> {
+        match rows {
+            Ok(rows) => Ok(Some(rows)),
+            Err(error) if error.is_privilege() => {
+                let unseen = Unseen { what: what.to_owned(), grant: format!("GRANT {needs} TO {}", self.account) };
+                if !self.unseen.contains(&unseen) {
+                    self.unseen.push(unseen);
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
