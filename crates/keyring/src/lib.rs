@@ -46,6 +46,7 @@ mod summary;
 mod vault;
 mod vault_settings;
 mod vault_source;
+mod withdrawn_key;
 mod writable;
 
 pub use crate::component_config::COMPONENT_MANIFEST;
@@ -66,12 +67,12 @@ pub use crate::mysql::MysqlKeyring;
 pub use crate::opens::{WRAPPED_BYTES, opens};
 pub use crate::opens_page::{PageSample, opens_page};
 pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
-pub use crate::service::WithdrawnKey;
 pub use crate::store::{inspect, recognise};
 pub use crate::stored_key::StoredKey;
 pub use crate::summary::{
     ComponentConfig, Damage, InvalidReason, KeyEntry, Manifest, StoreKind, StoreSummary, VaultConfig, VaultIssue,
 };
 pub use crate::vault_source::names_service;
+pub use crate::withdrawn_key::{KeyService, WithdrawnKey};
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 pub use keyservice::Withdrawn;

@@ -175,6 +175,11 @@ impl Keys {
         self.mysql.iter().flat_map(MysqlKeyring::withdrawn).chain(self.mariadb.iter().flat_map(MariaDbKeys::withdrawn))
     }
 
+    /// Names of keys that a service calls compromised.
+    pub fn compromised(&self) -> impl Iterator<Item = &str> {
+        self.mysql.iter().flat_map(MysqlKeyring::compromised).map(String::as_str)
+    }
+
     /// Whether all keys are locked against swapping; `None` without keys.
     #[must_use]
     pub fn locked(&self) -> Option<bool> {

@@ -70,6 +70,12 @@ impl KeyStores {
         for key in keys.withdrawn() {
             warning(&key.to_string());
         }
+        for name in keys.compromised() {
+            warning(&format!(
+                "the KMIP service calls {} compromised: others may know it; rotate it",
+                name.escape_debug()
+            ));
+        }
         if keys.locked() == Some(false) {
             warning("keys could not be locked in memory and may reach the swap; raise `ulimit -l`");
         }
