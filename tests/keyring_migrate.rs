@@ -2,8 +2,11 @@
 //! component and plug-in.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use change::keyring_migration::MigrationRequest;
 use data_encoding::BASE64;
 use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::{Value, json};
@@ -109,6 +112,15 @@ fn keys_move_from_a_file_into_a_vault_and_back() {
     let again = moved(&migrate(&keyring, &vault, &server, &["--yes"]));
     assert_eq!(states(&again), ["there"; 3]);
 
+    // A key that is deleted in the source could be needed by a backup.
+    let mine_there = format!("two/db/{}", BASE64.encode(b"4_mine4_me@%"));
+    site.vault(&["kv", "delete", &mine_there]);
+    let back = server.dir().join("back");
+    let withdrawn = format!("keys of it are withdrawn: mine of me@% ({mine_there}) is deleted at ");
+    migrate(&vault, &back, &server, &["--yes"]).refused(1, &withdrawn, "vault kv undelete");
+    assert!(!back.exists());
+    site.vault(&["kv", "undelete", "-versions=1", &mine_there]);
+
     // Between the versions of the engine, in the plug-in's format, and back into a new file.
     let (address, ca) = (site.vault.address(), site.vault.authority().display().to_string());
     let lines = format!(
@@ -122,7 +134,6 @@ fn keys_move_from_a_file_into_a_vault_and_back() {
         steps.contains("keyring_vault_config = ") && steps.contains("--keyring-migration-from-component"),
         "{steps}"
     );
-    let back = server.dir().join("back");
     let report = moved(&migrate(&plugin, &back, &server, &["--yes"]));
     assert_eq!(states(&report), ["added"; 3]);
     assert!(fs::read_to_string(&back).expect("a keyring").contains(r#""user":"me@%""#));
@@ -133,6 +144,14 @@ fn keys_move_from_a_file_into_a_vault_and_back() {
     let more = elements.replacen("[{", &format!("[{},{{", mine.replace("\"mine\"", "\"other\"")), 1);
     let larger = site.file("larger", &more);
     migrate(&larger, &back, &server, &["--yes"]).refused(1, "the running server with process id", "stop that server");
+    // Nor if the server starts after the plan was shown.
+    server.stop().expect("it stops");
+    let (datadir, to) = (server.datadir().to_owned(), back.clone());
+    let planned = change::keyring_migration::plan(&MigrationRequest { from: larger, to, datadir }).expect("a plan");
+    assert!(!planned.is_complete());
+    server.start().expect("it starts");
+    let refused = planned.carry_out().expect_err("the server uses the target");
+    assert!(matches!(refused, change::Error::KeyringInUse { .. }), "{refused}");
     assert_eq!(fs::read_to_string(&back).expect("a keyring"), elements);
 }
 
@@ -140,6 +159,18 @@ fn keys_move_from_a_file_into_a_vault_and_back() {
 fn refusals(site: &Site, server: &Server, keyring: &Path, vault: &Path) {
     let before = fs::read(keyring).expect("a keyring");
     migrate(keyring, keyring, server, &["--yes"]).refused(1, "is the source and the target", "another target");
+    // A pipe can be read once, and the keys are read several times.
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-c", r#"exec "$0" keyring migrate --yes --datadir "$1" <(cat "$2") "$3""#])
+        .arg(sealant().get_program());
+    shell.arg(server.datadir()).args([keyring, vault]);
+    end(shell).refused(1, "a pipe, device or directory, not a file; copy its content into a file", "");
+    // A file that cannot be read may need any key.
+    let unread = server.datadir().join("demo/gone.ibd");
+    symlink("/nonexistent/gone.ibd", &unread).expect("a link");
+    migrate(keyring, vault, server, &["--yes"]).refused(1, "gone.ibd: a symbolic link whose target does not exist", "");
+    fs::remove_file(unread).expect("removed");
     let empty = tempfile::tempdir().expect("room");
     let mut command = sealant();
     command.args(["keyring", "migrate", "--yes", "--datadir"]).arg(empty.path()).args([keyring, vault]);

@@ -1,5 +1,5 @@
-//! `sealant verify` and `keyring migrate` with keys in a real KMIP service, as Percona's `component_keyring_kmip` stores
-//! them: those of a MySQL.
+//! `sealant verify`, `audit --deep`, `keys`, `send` and `keyring migrate` with keys in a real KMIP service, as Percona's
+//! `component_keyring_kmip` stores them: those of a MySQL.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,10 @@ use harness::kmip::{self, Kmip};
 use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::{Value, json};
 
+use crate::support::moving::{Receiving, send};
 use crate::support::proof::Proof;
 use crate::support::rotation::end;
-use crate::support::sealant;
+use crate::support::{Audit, sealant};
 
 /// A configuration of the component, beside the service's files.
 fn config(service: &Kmip, name: &str, more: &Value) -> PathBuf {
@@ -55,7 +56,6 @@ fn keys_of_a_kmip_service_open_the_tables_of_mysql() {
     let mut server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("MySQL starts");
     let table = "CREATE DATABASE demo; CREATE TABLE demo.t (x TEXT) ENCRYPTION='Y'; INSERT INTO demo.t VALUES ('x');";
     server.sql(&format!("{table} FLUSH TABLES demo.t FOR EXPORT; UNLOCK TABLES")).expect("SQL");
-    server.stop().expect("it stops");
     let keyring = server.dir().join("keyring");
     let json: Value = serde_json::from_slice(&fs::read(&keyring).expect("a keyring")).expect("JSON");
     let mut ids = Vec::new();
@@ -70,10 +70,20 @@ fn keys_of_a_kmip_service_open_the_tables_of_mysql() {
     service.register(name, "db2", &"77".repeat(32)).expect("registered");
 
     let good = config(&service, "component_keyring_kmip.cnf", &json!({}));
+    let mut keys = sealant();
+    keys.args(["keys", "--user", "root", "--format", "json", "--socket"]).arg(server.socket());
+    let listed = end({
+        keys.arg("--keyring").arg(&good);
+        keys
+    });
+    assert_eq!((listed.code, &listed.json()["sound"]), (Some(0), &Value::Bool(true)), "{}", listed.stderr);
+    server.stop().expect("it stops");
     let proof = Proof::mysql(&[server.datadir()], Some(&good));
     proof.is_complete();
     assert_eq!(proof.verdict("demo/t.ibd"), "ok");
     assert_eq!(verified(&server, &good).status.code(), Some(0));
+
+    every_page_is_opened_and_rewrapped(&server, &good);
 
     // The keys move into a file, which opens the same.
     let file = server.dir().join("from-kmip");
@@ -94,10 +104,35 @@ fn keys_of_a_kmip_service_open_the_tables_of_mysql() {
     let incomplete = config(&service, "incomplete.cnf", &json!({"client_key": ""}));
     fails(&verified(&server, &incomplete), "the configuration of a KMIP service has no client_key", "");
 
+    // A key that others may know opens its tables, with a warning.
+    service.compromise(&ids[0]).expect("revoked");
+    let output = verified(&server, &good);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(&format!("the KMIP service calls {name} compromised")), "{said}");
+
     // A destroyed key is missing, and the report says for which file.
     service.destroy(&ids[0]).expect("destroyed");
     let proof = Proof::mysql(&[server.datadir()], Some(&good));
     assert_eq!((proof.verdict("demo/t.ibd"), proof.code), ("missing-key", 3));
     service.stop();
     fails(&verified(&server, &good), "cannot be reached", "is the KMIP service running");
+}
+
+/// `audit --deep`, and a transfer to a server with keys of its own.
+fn every_page_is_opened_and_rewrapped(server: &Server, config: &Path) {
+    let (datadir, config) = (server.datadir(), config.to_str().expect("ASCII"));
+    let offline = datadir.to_str().expect("ASCII");
+    let audit = Audit::run(["--offline", offline, "--deep", "--keyring-copy", config]);
+    assert_eq!(audit.statuses("key-cannot-open"), ["PASS"], "{}", audit.stderr);
+
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("room");
+    let (into, keyring) = (target.path().join("into"), target.path().join("keyring"));
+    let receiving = Receiving::begin(&into, &["--rekey", keyring.to_str().expect("ASCII")]);
+    let sent = send(datadir, &receiving.code, &["--keyring", config]);
+    let (code, stderr) = receiving.end();
+    assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+    let proof = Proof::mysql(&[&into], Some(&keyring));
+    proof.is_complete();
+    assert_eq!(proof.verdict("demo/t.ibd"), "ok");
 }

@@ -73,6 +73,19 @@ fn a_new_version_is_written_into_the_vault_and_proven_in_every_table() {
 
     old_version_in_use(&site, &mut at, &writing);
     lying_vault(&site, &at);
+    older_version_would_be_lost(&site, &at);
+}
+
+/// An engine that keeps as many versions as there are would remove the oldest for a new one.
+fn older_version_would_be_lost(site: &Site, at: &Rotating) {
+    site.vault(&["write", "mariadb/config", "max_versions=3"]);
+    let policy =
+        WRITER.replace("[\"list\"]", "[\"list\", \"read\"]") + " path \"mariadb/config\" { capabilities = [\"read\"] }";
+    let token = site.vault.token("asks", &policy, &[]).expect("a token");
+    let config = site.with_token("asks.cnf", "mariadb", &token).display().to_string();
+    let refused = at.run("lost.age", &["--mariadb-new-version", "1", "--keyring", &config]);
+    refused.refused(1, "the Vault keeps 3 versions of key 1, so a new one would remove version 1", "-max-versions=N");
+    assert_eq!(newest(site), "3");
 }
 
 /// The server caches the number of the newest version: no table is rotated, and the same command finishes later.

@@ -162,6 +162,30 @@ pub enum Error {
         /// The key, as messages name it.
         name: String,
     },
+    /// The newest version of a MariaDB key was deleted or destroyed.
+    #[error("{key}, and it is the newest version, which a server uses")]
+    NewestWithdrawn {
+        /// The version, and why it no longer exists.
+        key: String,
+    },
+    /// The Vault would remove a version of a MariaDB key if it took a new one.
+    #[error("the Vault keeps {limit} versions of key {id}, so a new one would remove version {version}")]
+    VersionWouldBeLost {
+        /// Number of the key.
+        id: u32,
+        /// The oldest version.
+        version: u32,
+        /// How many the Vault keeps.
+        limit: u32,
+    },
+    /// The Vault may remove a version of a MariaDB key if it takes a new one.
+    #[error("a new version of key {id} may remove version {version}: the token may not ask how many the Vault keeps")]
+    VersionMayBeLost {
+        /// Number of the key.
+        id: u32,
+        /// The oldest version.
+        version: u32,
+    },
     /// The name of a key cannot be the name of a secret.
     #[error("key {} cannot be stored in a Vault: its name in base64 has a slash", .name.escape_debug())]
     NotForVault {
@@ -241,6 +265,13 @@ impl Error {
             Self::KmipIsReadOnly => Some("register them with the server's own mysql_migrate_keyring"),
             Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
             Self::Vanished { .. } => Some("try again"),
+            Self::NewestWithdrawn { .. } => Some("restore it first (`vault kv undelete`)"),
+            Self::VersionWouldBeLost { .. } => {
+                Some("raise it first: `vault kv metadata put -max-versions=N` with the path of the key's secret")
+            }
+            Self::VersionMayBeLost { .. } => {
+                Some("let its policy `read` the path of the key with metadata/ instead of data/, and MOUNT/config")
+            }
             Self::ReadableByOthers => Some("`chmod 0640` it, or 0600"),
             Self::NamedLikeConfiguration => {
                 Some("write the configuration first, or give the name of a keyring file another ending")

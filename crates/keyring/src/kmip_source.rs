@@ -3,17 +3,31 @@
 //!
 //! Source: docs/formats, "Keys in a KMIP service".
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
-use keyservice::{DEFAULT_TIMEOUT, Kmip, KmipAccess, KmipKey};
+use keyservice::{Fault, KeyState, Kmip, KmipAccess, KmipKey, Withdrawn};
 
-use crate::{error::Error, vault_settings::Settings};
+use crate::{
+    error::Error,
+    vault_settings::Settings,
+    withdrawn_key::{KeyService, WithdrawnKey},
+};
 
 /// The keys of a server in a KMIP service.
 pub(crate) struct KmipSource {
     pub(crate) access: KmipAccess,
     /// The object group; `None` for all symmetric keys.
     pub(crate) group: Option<String>,
+}
+
+/// The keys that were found.
+#[derive(Default)]
+pub(crate) struct KmipKeys {
+    /// Name and key; `None` if the service does not give the key's bytes alone.
+    pub(crate) keys: Vec<(String, Option<KmipKey>)>,
+    pub(crate) withdrawn: Vec<WithdrawnKey>,
+    /// Names of keys that others may know.
+    pub(crate) compromised: Vec<String>,
 }
 
 impl KmipSource {
@@ -23,7 +37,6 @@ impl KmipSource {
         let required = |name, what| settings.text(name).ok_or(Error::KmipConfig { what });
         let path = |name, what| required(name, what).map(PathBuf::from);
         let port = required("server_port", "has no server_port")?;
-        let timeout = settings.text("kmip_timeout_ms").and_then(|text| text.parse().ok()).filter(|limit| *limit > 0);
         Ok(Self {
             access: KmipAccess {
                 host: required("server_addr", "has no server_addr")?.to_owned(),
@@ -31,22 +44,52 @@ impl KmipSource {
                 certificate: path("client_ca", "has no client_ca")?,
                 key: path("client_key", "has no client_key")?,
                 authorities: path("server_ca", "has no server_ca")?,
-                timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
+                timeout: settings.time_limit("kmip_timeout_ms", Duration::from_millis),
             },
             group: settings.text("object_group").map(str::to_owned),
         })
     }
 
-    /// Fetches the keys with their names, each once. Objects without a name do not belong to a server.
-    pub(crate) fn fetch(&self) -> Result<Vec<(String, KmipKey)>, Error> {
+    /// Fetches the keys with their names, each once. Objects without a name do not belong to a server. A service may
+    /// keep the name of a destroyed key for ever; the component destroys keys that the server removes.
+    pub(crate) fn fetch(&self) -> Result<KmipKeys, Error> {
         let mut service = Kmip::connect(&self.access)?;
-        let mut keys = Vec::new();
+        let mut found = KmipKeys::default();
         for id in service.locate(self.group.as_deref())? {
-            if let Some(name) = service.name(&id)? {
-                keys.push((name, service.key(&id)?));
+            let info = service.info(&id)?;
+            let Some(name) = info.name else { continue };
+            match info.state {
+                KeyState::Destroyed => {
+                    found.add_destroyed(name, id);
+                    continue;
+                }
+                KeyState::Compromised => found.compromised.push(name.clone()),
+                KeyState::Usable => {}
             }
+            let key = match service.key(&id) {
+                Err(error) if error.fault() == Some(&Fault::NotARawKey) => None,
+                key => Some(key?),
+            };
+            found.keys.push((name, key));
         }
-        if keys.is_empty() { Err(Error::NoKeysInKmip { group: self.group.clone() }) } else { Ok(keys) }
+        found.forget_replaced();
+        if found.keys.is_empty() && found.withdrawn.is_empty() {
+            return Err(Error::NoKeysInKmip { group: self.group.clone() });
+        }
+        Ok(found)
+    }
+}
+
+impl KmipKeys {
+    fn add_destroyed(&mut self, name: String, id: String) {
+        let (service, how) = (KeyService::Kmip, Withdrawn::Destroyed);
+        self.withdrawn.push(WithdrawnKey { service, name, user: String::new(), path: id, how });
+    }
+
+    /// Drops destroyed keys whose name another key has now.
+    fn forget_replaced(&mut self) {
+        let names: BTreeSet<&str> = self.keys.iter().map(|(name, _)| name.as_str()).collect();
+        self.withdrawn.retain(|gone| !names.contains(gone.name.as_str()));
     }
 }
 
@@ -65,5 +108,16 @@ mod tests {
         assert!(fault(br#"{"server_addr":"h","server_port":"x","client_ca":"c"}"#).contains("not a port"));
         assert!(fault(br#"{"server_addr":"h","server_port":"1","client_ca":"c"}"#).contains("no client_key"));
         assert!(crate::names_service(text));
+    }
+
+    #[test]
+    fn a_destroyed_key_whose_name_is_used_again_is_not_missing() {
+        let mut found = KmipKeys::default();
+        found.add_destroyed("a".to_owned(), "1".to_owned());
+        found.add_destroyed("b".to_owned(), "2".to_owned());
+        found.keys.push(("a".to_owned(), None));
+        found.forget_replaced();
+        let left: Vec<String> = found.withdrawn.iter().map(ToString::to_string).collect();
+        assert_eq!(left, ["in the KMIP service, b is destroyed for ever"]);
     }
 }

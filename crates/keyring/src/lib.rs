@@ -46,6 +46,7 @@ mod unwraps;
 mod vault;
 mod vault_settings;
 mod vault_source;
+mod withdrawn_key;
 mod writable;
 
 pub use crate::component_config::COMPONENT_MANIFEST;
@@ -65,7 +66,6 @@ pub use crate::limits::MAX_STORE_BYTES;
 pub use crate::mariadb::MariaDbKeys;
 pub use crate::mysql::MysqlKeyring;
 pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
-pub use crate::service::WithdrawnKey;
 pub use crate::store::{inspect, recognise};
 pub use crate::stored_key::StoredKey;
 pub use crate::summary::{
@@ -73,5 +73,6 @@ pub use crate::summary::{
 };
 pub use crate::unwraps::{WRAPPED_BYTES, unwraps};
 pub use crate::vault_source::names_service;
+pub use crate::withdrawn_key::{KeyService, WithdrawnKey};
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 pub use keyservice::Withdrawn;

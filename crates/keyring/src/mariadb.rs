@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use data_encoding::HEXLOWER;
 use innodb::keys::MARIADB_SYSTEM_KEY;
+use keyservice::Withdrawn;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -12,10 +13,11 @@ use crate::{
     key::{Arena, Key},
     mariadb_file::{KeyLine, Line, key_digits, lines},
     openssl_enc::{Derivation, OpensslFile},
-    service::{self, WithdrawnKey},
+    service::{self, Versions, version_name},
     store::kind_of,
     summary::{Damage, InvalidReason, StoreKind},
     vault_source,
+    withdrawn_key::WithdrawnKey,
 };
 
 /// Maximum length of a key file; the server reads no more of it.
@@ -133,11 +135,20 @@ impl MariaDbKeys {
     /// version and has the same length.
     ///
     /// # Errors
-    /// [`Error::VaultConfig`], [`Error::Service`], [`Error::Cipher`]; [`Error::Vanished`] if there is no such key.
+    /// [`Error::VaultConfig`], [`Error::Service`], [`Error::Cipher`]; [`Error::Vanished`] if there is no such key;
+    /// [`Error::NewestWithdrawn`]; [`Error::VersionWouldBeLost`] and [`Error::VersionMayBeLost`].
     pub fn add_version(&self, option_file: &[u8], id: u32) -> Result<(), Error> {
         let newest = self.newest_version(id).and_then(|version| Some((version, self.get(id, version)?)));
-        let (version, key) = newest.ok_or_else(|| Error::Vanished { name: format!("key {id}") })?;
-        service::add_mariadb_version(&vault_source::mariadb(option_file)?, id, version, key)
+        let (newest, key) = newest.ok_or_else(|| Error::Vanished { name: format!("key {id}") })?;
+        let next = version_name(id, newest.saturating_add(1));
+        if let Some(gone) = self.withdrawn.iter().find(|gone| gone.name == next) {
+            return Err(Error::NewestWithdrawn { key: gone.to_string() });
+        }
+        let there = self.keys.range((id, 0)..=(id, u32::MAX)).map(|((_, version), _)| *version).collect();
+        // The Vault removes the oldest versions first.
+        let first = version_name(id, 1);
+        let some_not_kept = self.withdrawn.iter().any(|gone| gone.how == Withdrawn::NotKept && gone.name == first);
+        service::add_mariadb_version(&vault_source::mariadb(option_file)?, &Versions { id, there, some_not_kept }, key)
     }
 
     /// The newest version of key `id`.

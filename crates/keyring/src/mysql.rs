@@ -12,11 +12,12 @@ use crate::{
     kmip_source::KmipSource,
     plugin_file,
     record::{Material, Parsed, Record},
-    service::{self, Owners, WithdrawnKey},
+    service::{self, Owners},
     store::kind_of,
     stored_key::StoredKey,
     summary::{Damage, StoreKind},
     vault_source::{self, VaultSource},
+    withdrawn_key::WithdrawnKey,
 };
 
 /// The type of the server's own keys.
@@ -32,6 +33,7 @@ pub struct MysqlKeyring {
     keys: BTreeMap<String, BTreeMap<String, TypedKey>>,
     damage: Vec<Damage>,
     withdrawn: Vec<WithdrawnKey>,
+    compromised: Vec<String>,
     other_secrets: Vec<String>,
     unlocked: bool,
 }
@@ -83,14 +85,16 @@ impl MysqlKeyring {
     /// Fetches keys from a KMIP service, which knows no types and no users.
     pub(crate) fn from_kmip(source: &KmipSource) -> Result<Self, Error> {
         let fetched = source.fetch()?;
-        let records = fetched.iter().map(|(name, key)| Record {
+        let records = fetched.keys.iter().map(|(name, key)| Record {
             id: name.clone(),
             user: String::new(),
             key_type: KEY_TYPE.to_owned(),
             is_utf8: true,
-            material: Some(Material::Plain(key.as_bytes())),
+            material: key.as_ref().map(|key| Material::Plain(key.as_bytes())),
         });
-        Self::from_parsed(&Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None })
+        let parsed = Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None };
+        let (withdrawn, compromised) = (fetched.withdrawn, fetched.compromised);
+        Ok(Self { withdrawn, compromised, ..Self::from_parsed(&parsed)? })
     }
 
     /// Fetches keys from a Vault.
@@ -195,10 +199,16 @@ impl MysqlKeyring {
         &self.damage
     }
 
-    /// Keys that the Vault no longer has.
+    /// Keys that the service no longer has.
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn
+    }
+
+    /// Names of keys that the service calls compromised. They are among the keys.
+    #[must_use]
+    pub fn compromised(&self) -> &[String] {
+        &self.compromised
     }
 
     /// Names of secrets in the directory of the Vault that are not the names of keys.

@@ -2,35 +2,21 @@
 //!
 //! Source: docs/formats, "Keys in a HashiCorp Vault".
 
-use std::fmt;
-
 use data_encoding::BASE64;
 use files::secret::encode_base64;
 use keyservice::{Answer, Engine, EngineVersion, Fault, Stored, Vault, Withdrawn};
 
-use crate::{error::Error, generate::random_digits, key::Key, stored_key::StoredKey, vault_source::VaultSource};
+use crate::{
+    error::Error,
+    generate::random_digits,
+    key::Key,
+    stored_key::StoredKey,
+    vault_source::VaultSource,
+    withdrawn_key::{KeyService, WithdrawnKey},
+};
 
 /// Maximum number of versions of a key; by default the Vault keeps ten.
 const MAX_VERSIONS: u32 = 100_000;
-
-/// A key that the Vault no longer has, although its name is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WithdrawnKey {
-    /// The key, as messages name it.
-    pub name: String,
-    /// The account that owns it; empty for the server's own keys.
-    pub user: String,
-    /// Path of its secret, as `vault kv` takes it.
-    pub path: String,
-    /// Why it no longer exists.
-    pub how: Withdrawn,
-}
-
-impl fmt::Display for WithdrawnKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "in the Vault, {} is {}", self.name, self.how)
-    }
-}
 
 /// Keys in the Vault, by name.
 pub(crate) struct Fetched<N> {
@@ -71,7 +57,8 @@ pub(crate) fn mysql(source: &VaultSource, owners: Owners) -> Result<Fetched<Iden
             Stored::Secret(answer) => fetched.answers.push((key, answer)),
             Stored::Withdrawn { how, .. } => {
                 let path = secret_path(source, name);
-                fetched.withdrawn.push(WithdrawnKey { name: key.name, user: key.user, path, how });
+                let (service, Identity { name, user }) = (KeyService::Vault, key);
+                fetched.withdrawn.push(WithdrawnKey { service, name, user, path, how });
             }
             Stored::Absent => return Err(Error::Vanished { name: key.name }),
         }
@@ -126,12 +113,55 @@ pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Error
     fetched.require_keys(source)
 }
 
-/// Writes a random key as the successor of version `after` of a MariaDB key, with as many bytes as `like`.
-pub(crate) fn add_mariadb_version(source: &VaultSource, id: u32, after: u32, like: &Key) -> Result<(), Error> {
+/// Versions of a MariaDB key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Versions {
+    pub(crate) id: u32,
+    /// Those that the Vault has, ascending.
+    pub(crate) there: Vec<u32>,
+    /// Whether older ones have been removed because the engine keeps only some.
+    pub(crate) some_not_kept: bool,
+}
+
+/// Writes a random key as the successor of the newest version of a MariaDB key, with as many bytes as `like`.
+///
+/// # Errors
+/// [`Error::VersionWouldBeLost`] and [`Error::VersionMayBeLost`] if the Vault would remove an older version for it, or
+/// may do that.
+pub(crate) fn add_mariadb_version(source: &VaultSource, versions: &Versions, like: &Key) -> Result<(), Error> {
+    let (name, newest) = (versions.id.to_string(), versions.there.last().copied().unwrap_or_default());
     let digits = random_digits(like.as_bytes().len())?;
     let engine = Engine::at(&source.path, EngineVersion::Second);
     let vault = Vault::connect(&source.access)?;
-    Ok(vault.add_version(&engine, &id.to_string(), &[("data", &digits)], after)?)
+    versions.refuse_loss(vault.max_versions(&engine, &name)?)?;
+    Ok(vault.add_version(&engine, &name, &[("data", &digits)], newest)?)
+}
+
+impl Versions {
+    /// Fails unless an engine that keeps `limit` versions keeps all these beside a new one. Without a known limit,
+    /// what the engine has kept so far tells.
+    ///
+    /// When it takes version N, an engine removes all versions up to N - `limit`.
+    fn refuse_loss(&self, limit: Option<u32>) -> Result<(), Error> {
+        /// The limit of an engine that was told none.
+        const DEFAULT: u32 = 10;
+        let (Some(oldest), Some(newest)) = (self.there.first().copied(), self.there.last().copied()) else {
+            return Ok(());
+        };
+        let id = self.id;
+        match limit {
+            Some(limit) if u64::from(oldest).saturating_add(limit.into()) <= u64::from(newest).saturating_add(1) => {
+                Err(Error::VersionWouldBeLost { id, version: oldest, limit })
+            }
+            None if self.some_not_kept || newest >= DEFAULT => Err(Error::VersionMayBeLost { id, version: oldest }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A version of a MariaDB key, as messages name it.
+pub(crate) fn version_name(id: u32, version: u32) -> String {
+    format!("key {id} version {version}")
 }
 
 fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, Error> {
@@ -139,7 +169,9 @@ fn listed_ids(vault: &Vault, engine: &Engine) -> Result<Vec<u32>, Error> {
         Some(Fault::Forbidden) => Error::MayNotList(error),
         _ => Error::from(error),
     })?;
-    let ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    // A server asks for the plain number only, and "+1" would be key 1 a second time.
+    let number = |name: &String| name.parse().ok().filter(|id: &u32| id.to_string() == *name);
+    let ids: Vec<u32> = names.iter().filter_map(number).collect();
     // The list is also empty if the engine has version 1, whose lists have another path.
     if ids.is_empty() && vault.engine(&engine.mount)?.version == EngineVersion::First {
         let found = "a KV engine of version 1".to_owned();
@@ -170,6 +202,10 @@ impl Fetched<(u32, u32)> {
         };
         for version in (1..newest).rev() {
             match vault.secret(engine, &name, Some(version))? {
+                // A cache that ignores the asked version would give one key for all versions.
+                Stored::Secret(answer) if answer.version() != Some(version) => {
+                    return Err(vault.failed(&name, Fault::OtherObject).into());
+                }
                 Stored::Secret(answer) => self.answers.push(((id, version), answer)),
                 Stored::Withdrawn { how, .. } => self.add_withdrawn(&path, id, version, how),
                 // The Vault removes the oldest versions first, so all older ones are missing too.
@@ -183,8 +219,8 @@ impl Fetched<(u32, u32)> {
     }
 
     fn add_withdrawn(&mut self, path: &str, id: u32, version: u32, how: Withdrawn) {
-        let (name, path) = (format!("key {id} version {version}"), path.to_owned());
-        self.withdrawn.push(WithdrawnKey { name, user: String::new(), path, how });
+        let (name, path) = (version_name(id, version), path.to_owned());
+        self.withdrawn.push(WithdrawnKey { service: KeyService::Vault, name, user: String::new(), path, how });
     }
 }
 
@@ -252,6 +288,26 @@ mod tests {
         }
         assert_eq!(Identity::of_secret("not base64!"), None);
         assert_eq!(Identity::of_secret("sub/"), None);
+    }
+
+    #[test]
+    fn a_new_version_must_not_remove_an_older_one() {
+        let versions = |there: &[u32], some_not_kept| Versions { id: 1, there: there.to_vec(), some_not_kept };
+        let lost = |there: &[u32], limit| match versions(there, false).refuse_loss(limit) {
+            Err(Error::VersionWouldBeLost { version, .. } | Error::VersionMayBeLost { version, .. }) => Some(version),
+            _ => None,
+        };
+        assert_eq!(lost(&[1, 2, 3], Some(3)), Some(1));
+        assert_eq!(lost(&[1, 2, 3], Some(4)), None);
+        assert_eq!(lost(&[2, 3], Some(3)), None, "version 1 is gone already");
+        assert_eq!(lost(&[1, 12], Some(20)), None);
+        assert_eq!(lost(&[1], Some(1)), Some(1));
+        assert_eq!(lost(&[u32::MAX], Some(1)), Some(u32::MAX));
+        let all: Vec<u32> = (1..=10).collect();
+        assert_eq!((lost(&all, None), lost(&all[..9], None), lost(&all, Some(10))), (Some(1), None, Some(1)));
+        let refused = versions(&[2, 3], true).refuse_loss(None);
+        assert!(matches!(refused, Err(Error::VersionMayBeLost { id: 1, version: 2 })), "{refused:?}");
+        assert!(versions(&[2, 3], true).refuse_loss(Some(3)).is_ok());
     }
 
     #[test]

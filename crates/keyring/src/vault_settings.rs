@@ -2,11 +2,14 @@
 //!
 //! Source: docs/formats, "Keys in a HashiCorp Vault".
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
+use keyservice::DEFAULT_TIMEOUT;
 use serde_json::value::RawValue;
 use server::{dialect::key_store::MARIADB_VAULT_PREFIX, option_group::is_server, option_name};
 
+/// Longest time limit that Percona's and MariaDB's plug-ins accept; longer ones overflow the clock.
+const MAX_TIMEOUT: Duration = Duration::from_secs(86400);
 /// Sealant's own group in an option file.
 const OWN_GROUP: &str = "sealant";
 
@@ -28,6 +31,12 @@ impl<'a> Settings<'a> {
     /// The value of a name, unless it is empty.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The time limit of this name in the given unit; without a positive number, the default.
+    pub(crate) fn time_limit(&self, name: &str, unit: fn(u64) -> Duration) -> Duration {
+        let limit = self.text(name).and_then(|text| text.parse().ok()).filter(|limit| *limit > 0);
+        limit.map_or(DEFAULT_TIMEOUT, unit).min(MAX_TIMEOUT)
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use keyservice::{Access, AppRole, DEFAULT_TIMEOUT, EngineVersion, Login};
+use keyservice::{Access, AppRole, EngineVersion, Login};
 use zeroize::Zeroizing;
 
 use crate::{error::Error, store::kind_of, summary::StoreKind, vault_settings::Settings};
@@ -85,13 +85,12 @@ impl Settings<'_> {
     }
 
     fn access(&self, address: &str) -> Result<Access, Error> {
-        let timeout = self.text("timeout").and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
         Ok(Access {
             address: address.to_owned(),
             authorities: self.path("vault_ca"),
             namespace: self.text("vault_namespace").map(str::to_owned),
             login: self.login()?,
-            timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+            timeout: self.time_limit("timeout", Duration::from_secs),
         })
     }
 
@@ -139,6 +138,19 @@ mod tests {
         assert!(error_text(percona(no_token)).contains("no token"));
         assert!(error_text(percona(b"vault_url = https://v\ntoken = t")).contains("secret_mount_point"));
         assert!(error_text(percona(br#"{"vault_url": "#)).contains("not JSON"));
+    }
+
+    #[test]
+    fn a_time_limit_is_never_longer_than_a_day() {
+        let limit = |value: &str| {
+            let text = format!("vault_url=https://v\nsecret_mount_point=m\ntoken=t\ntimeout={value}\n");
+            percona(text.as_bytes()).unwrap().access.timeout
+        };
+        assert_eq!(limit("7"), Duration::from_secs(7));
+        for default in ["", "0", "-1", "soon"] {
+            assert_eq!(limit(default), Duration::from_secs(15), "{default}");
+        }
+        assert_eq!(limit("18446744073709551615"), Duration::from_secs(86400));
     }
 
     #[test]

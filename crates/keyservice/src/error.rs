@@ -166,8 +166,19 @@ pub enum Fault {
     /// The answer is not a KMIP message, or lacks a required item.
     #[error("the answer is not the KMIP message that was asked for")]
     NotKmip,
+    /// The answer is about another object than the request.
+    #[error("the answer is about another object than the one that was asked for")]
+    OtherObject,
+    /// The service found more objects than it names.
+    #[error("the service found {located} keys, but names only {named} of them")]
+    PartOfList {
+        /// Number of identifiers in the answer.
+        named: usize,
+        /// Number of objects that were found.
+        located: usize,
+    },
     /// The KMIP service refused the request.
-    #[error("the service refuses it: {} (reason {reason})", message.escape_debug())]
+    #[error("the service refuses it{} (reason {reason})", said(message))]
     KmipRefused {
         /// `Result Reason`.
         reason: u32,
@@ -270,6 +281,9 @@ impl Fault {
                 "see the service's log: the owner of client_ca needs the permissions Locate, Get and \
                                           Get Attributes"
             }
+            Self::PartOfList { .. } => {
+                "raise the service's limit of objects in an answer, or let object_group name fewer keys"
+            }
             Self::ClientRefused(_) => {
                 "client_ca has to be a certificate that the service accepts, and client_key its key"
             }
@@ -277,4 +291,9 @@ impl Fault {
             _ => return None,
         })
     }
+}
+
+/// What the service says, if anything.
+fn said(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {}", message.escape_debug()) }
 }

@@ -29,6 +29,9 @@ pub fn answer(bytes: &[u8]) {
 /// # Panics
 /// If a key is longer than the answer.
 pub fn kmip(bytes: &[u8]) {
-    let _ = (message::identifiers(bytes), message::name(bytes));
-    assert!(message::key(bytes).map_or(0, <[u8]>::len) <= bytes.len());
+    let ids = message::identifiers(bytes).unwrap_or_default();
+    for id in ids.iter().take(8).map(String::as_str).chain(["1"]) {
+        let _ = message::info(bytes, id);
+        assert!(message::key(bytes, id).map_or(0, <[u8]>::len) <= bytes.len());
+    }
 }

@@ -41,6 +41,16 @@ impl Engine {
         self.path("data", name)
     }
 
+    /// Path of what is known about a secret of an engine of version 2 beside its values.
+    pub(crate) fn about(&self, name: &str) -> String {
+        self.path("metadata", name)
+    }
+
+    /// Path of the settings of an engine of version 2.
+    pub(crate) fn settings(&self) -> String {
+        format!("{}/config", self.mount)
+    }
+
     /// Path of the list of names in the API.
     pub(crate) fn list(&self) -> String {
         self.path("metadata", "")
@@ -83,7 +93,9 @@ pub(crate) fn engine_of(body: &[u8], path: &str) -> Result<Engine, Fault> {
         Some("2") => EngineVersion::Second,
         _ => EngineVersion::First,
     };
-    let directory = path.strip_prefix(&mount).unwrap_or_default().trim_matches('/').to_owned();
+    // The keys of another directory must not be taken for those of this one.
+    let directory = path.strip_prefix(&mount).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let directory = directory.ok_or(Fault::NoMount)?.trim_matches('/').to_owned();
     Ok(Engine { mount, version, directory })
 }
 
@@ -103,6 +115,9 @@ mod tests {
         }
         let other = br#"{"data":{"path":"pki/","type":"pki","options":null}}"#;
         assert!(matches!(engine_of(other, "pki"), Err(Fault::WrongEngine { .. })));
+        for path in ["a/bc", "a", "b"] {
+            assert_eq!(engine_of(body("null").as_bytes(), path), Err(Fault::NoMount), "{path}");
+        }
         assert_eq!(engine_of(b"<html>", "x"), Err(Fault::NotJson));
     }
 }

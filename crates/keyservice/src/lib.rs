@@ -26,7 +26,7 @@ mod withdrawn;
 
 pub use crate::credentials::{AppRole, Login};
 pub use crate::error::{Error, Fault};
-pub use crate::kmip::{Kmip, KmipAccess, KmipKey};
+pub use crate::kmip::{KeyState, Kmip, KmipAccess, KmipKey, ObjectInfo};
 pub use crate::kv::{Engine, EngineVersion};
 pub use crate::secret::{Answer, Stored};
 pub use crate::vault::{Access, DEFAULT_TIMEOUT, Vault};

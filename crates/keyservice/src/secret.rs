@@ -64,6 +64,12 @@ struct Metadata {
 }
 
 #[derive(Deserialize)]
+struct Kept {
+    #[serde(default)]
+    max_versions: u32,
+}
+
+#[derive(Deserialize)]
 struct Keys {
     keys: Vec<String>,
 }
@@ -104,6 +110,16 @@ pub(crate) fn names(body: &[u8]) -> Result<Vec<String>, Fault> {
     let outer: Outer<'_> = serde_json::from_slice(body).map_err(|_| Fault::NotJson)?;
     let data = outer.data.ok_or(Fault::NotAList)?;
     serde_json::from_str::<Keys>(data.get()).map(|keys| keys.keys).map_err(|_| Fault::NotAList)
+}
+
+/// How many versions of a secret an engine of version 2 keeps, from the response about a secret or about the engine's
+/// settings: 0 if it does not say so.
+pub(crate) fn max_versions(body: &[u8]) -> Result<u32, Fault> {
+    let outer: Outer<'_> = serde_json::from_slice(body).map_err(|_| Fault::NotJson)?;
+    let data = outer.data.ok_or(Fault::NotASecret { second_version: true })?;
+    serde_json::from_str::<Kept>(data.get())
+        .map(|kept| kept.max_versions)
+        .map_err(|_| Fault::NotASecret { second_version: true })
 }
 
 /// The content of a version 2 response with status 404.
@@ -232,6 +248,14 @@ mod tests {
         assert_eq!(how(&body(time, false)), Some((Withdrawn::Deleted { time: time.to_owned() }, Some(2))));
         assert_eq!(how(&body("", false)), None);
         assert_eq!(how(r#"{"errors":[]}"#), None);
+    }
+
+    #[test]
+    fn the_number_of_kept_versions_is_read() {
+        assert_eq!(max_versions(br#"{"data":{"max_versions":3,"current_version":2}}"#), Ok(3));
+        assert_eq!(max_versions(br#"{"data":{"current_version":2}}"#), Ok(0));
+        assert!(max_versions(br#"{"data":{"max_versions":-1}}"#).is_err());
+        assert_eq!(max_versions(b"<html>"), Err(Fault::NotJson));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Fault},
     http::{self, Reply, agent},
     kv::{Engine, EngineVersion, engine_of},
-    secret::{Answer, Stored, names, new_secret, withdrawn},
+    secret::{Answer, Stored, max_versions, names, new_secret, withdrawn},
 };
 
 /// Time limit of a request, as in Percona's and MariaDB's plug-ins.
@@ -27,6 +27,9 @@ const PAUSE: Duration = Duration::from_millis(500);
 const MAX_SECRET_BYTES: u64 = 1 << 18;
 /// Maximum size of a list; 100,000 names of keys are smaller.
 const MAX_LIST_BYTES: u64 = 16 << 20;
+/// How many versions of a secret an engine keeps unless told otherwise. Source: Vault's documentation, "KV version 2
+/// (API)", `max_versions`.
+const DEFAULT_MAX_VERSIONS: u32 = 10;
 /// Time limit for revoking a token, which expires by itself anyway.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Prefix of Vault's error for a path where nothing is mounted.
@@ -199,6 +202,37 @@ impl Vault {
         let path = engine.secret(name);
         let written = self.write(&path, new_secret(fields, Some(after)))?;
         written.ok_or_else(|| self.failed(&path, Fault::OtherVersion { expected: after }))
+    }
+
+    /// How many versions of a secret an engine of version 2 keeps at least; `None` if the token may not ask.
+    ///
+    /// The engine keeps the larger of the numbers in its own settings and in those of the secret.
+    /// Source: `vault-plugin-secrets-kv`, `KeyMetadata::AddVersion`.
+    ///
+    /// # Errors
+    /// [`Error::Request`].
+    pub fn max_versions(&self, engine: &Engine, name: &str) -> Result<Option<u32>, Error> {
+        let of_secret = self.limit_of_versions(&engine.about(name))?;
+        let of_engine = self.limit_of_versions(&engine.settings())?;
+        Ok(match (of_secret, of_engine) {
+            (None | Some(0), None) => None,
+            limits => match limits.0.max(limits.1) {
+                Some(0) => Some(DEFAULT_MAX_VERSIONS),
+                limit => limit,
+            },
+        })
+    }
+
+    /// `max_versions` at a path: 0 if it is not set there, `None` if the token may not read it.
+    fn limit_of_versions(&self, path: &str) -> Result<Option<u32>, Error> {
+        let address = self.address.url(plain_path(path)?, "");
+        let reply = self.ask(&address, MAX_LIST_BYTES)?;
+        match self.fault(&reply) {
+            None => max_versions(&reply.body).map(Some),
+            Some(Fault::Forbidden) => Ok(None),
+            Some(fault) => Err(fault),
+        }
+        .map_err(|fault| Error::Request { address, fault })
     }
 
     /// Sends a body to a path; `None` if the check-and-set of the body fails.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use keyservice::{Access, Engine, EngineVersion, Fault, Login, Stored, Vault};
+use keyservice::{Access, Engine, EngineVersion, Fault, Kmip, KmipAccess, Login, Stored, Vault};
+use pki::{Authority, IssueRequest, KeyType, Usage};
 use zeroize::Zeroizing;
 
 /// A peer that sends these bytes, the next for each connection, and notes the first line of each request.
@@ -122,4 +123,42 @@ fn a_request_over_the_rate_limit_is_retried_before_it_is_reported() {
     let peer = Peer::sends(vec![busy.to_vec(); 5]);
     let error = peer.vault(Duration::from_millis(1500)).secret(&engine(), "1", None).unwrap_err();
     assert_eq!(error.fault(), Some(&Fault::Busy(429)));
+}
+
+/// A KMIP service at this port, and a certificate for its client in this directory.
+fn kmip(directory: &std::path::Path, port: u16, timeout: Duration) -> KmipAccess {
+    let ca = Authority::create(directory, None, KeyType::EcdsaP256, 2, false).unwrap();
+    let request = IssueRequest {
+        name: "client".parse().unwrap(),
+        alternatives: Vec::new(),
+        key: KeyType::EcdsaP256,
+        usage: Usage::Client,
+        days: 1,
+        replace: false,
+    };
+    let client = Authority::open(directory).unwrap().issue(&request).unwrap();
+    let host = "127.0.0.1".to_owned();
+    KmipAccess { host, port, certificate: client.certificate, key: client.key, authorities: ca.certificate, timeout }
+}
+
+#[test]
+fn a_service_that_sends_a_byte_now_and_then_does_not_hold_its_client() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // The header of a handshake record of 16 KiB, and its bytes.
+        for byte in [22, 3, 3, 0x40, 0].into_iter().chain(std::iter::repeat_n(0, 1 << 14)) {
+            if stream.write_all(&[byte]).is_err() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let access = kmip(directory.path(), port, Duration::from_millis(400));
+    let began = Instant::now();
+    let error = Kmip::connect(&access).unwrap_err();
+    assert_eq!(error.fault(), Some(&Fault::Timeout), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(20));
 }

@@ -82,7 +82,10 @@ pub struct Unfinished {
     /// Fingerprints of the tablespace keys that the run replaces, as of its start, by path of the file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data_keys: BTreeMap<PathBuf, u32>,
-    /// Newest version, at the start, of the MariaDB key that gets a new version.
+    /// Number of the MariaDB key that gets a new version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<u32>,
+    /// Newest version of that key at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_version: Option<u32>,
 }
@@ -187,6 +190,7 @@ mod tests {
             binlog_key: None,
             backups,
             data_keys: BTreeMap::new(),
+            key_id: None,
             key_version: None,
         };
         let unfinished = run(vec![written]);
@@ -217,6 +221,7 @@ mod tests {
             binlog_key: None,
             backups,
             data_keys: BTreeMap::new(),
+            key_id: None,
             key_version: None,
         };
         assert!(run.may_replace(&file, &names(&["new", "newer"])).unwrap());

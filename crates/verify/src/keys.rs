@@ -56,6 +56,8 @@ pub enum KeyWarning {
     },
     /// A service no longer has this key.
     Withdrawn(WithdrawnKey),
+    /// A KMIP service calls the key of this name compromised.
+    Compromised(String),
     /// The keys may be swapped to disk.
     NotLocked,
 }
@@ -68,6 +70,10 @@ impl fmt::Display for KeyWarning {
                 write!(f, "{path}: {entries} of its entries cannot be used; `sealant audit` names them")
             }
             Self::Withdrawn(key) => key.fmt(f),
+            Self::Compromised(name) => {
+                let name = name.escape_debug();
+                write!(f, "the KMIP service calls {name} compromised: others may know it; rotate it")
+            }
             Self::NotLocked => {
                 f.write_str("keys could not be locked in memory and may reach the swap; raise `ulimit -l`")
             }
@@ -122,6 +128,7 @@ impl KeyStores {
             note(path, keys.add_key_file(path, self.password_file.as_deref())?);
         }
         warnings.extend(keys.withdrawn().cloned().map(KeyWarning::Withdrawn));
+        warnings.extend(keys.compromised().map(|name| KeyWarning::Compromised(name.to_owned())));
         if keys.locked() == Some(false) {
             warnings.push(KeyWarning::NotLocked);
         }
@@ -199,6 +206,11 @@ impl Keys {
     /// Keys that a service no longer has.
     pub fn withdrawn(&self) -> impl Iterator<Item = &WithdrawnKey> {
         self.mysql.iter().flat_map(MysqlKeyring::withdrawn).chain(self.mariadb.iter().flat_map(MariaDbKeys::withdrawn))
+    }
+
+    /// Names of keys that a service calls compromised.
+    pub fn compromised(&self) -> impl Iterator<Item = &str> {
+        self.mysql.iter().flat_map(MysqlKeyring::compromised).map(String::as_str)
     }
 
     /// Whether all keys are locked against swapping; `None` without keys.

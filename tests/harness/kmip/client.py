@@ -1,7 +1,7 @@
-"""Registers a symmetric key in a KMIP service, or destroys one.
+"""Registers a symmetric key in a KMIP service, destroys one, or revokes it because others know it.
 
-Arguments: PORT CERTIFICATE KEY AUTHORITY, then `register NAME GROUP` with the key in hexadecimal on standard input, or
-`destroy ID`. Prints the identifier of the key.
+Arguments: PORT CERTIFICATE KEY AUTHORITY, then `register NAME GROUP` with the key in hexadecimal on standard input,
+`destroy ID` or `compromise ID`. Prints the identifier of the key.
 """
 import sys
 
@@ -34,12 +34,17 @@ def register(service, name, group):
     return service.register(enums.ObjectType.SYMMETRIC_KEY, template, SymmetricKey(block))
 
 
+def compromise(service, id):
+    return service.revoke(enums.RevocationReasonCode.KEY_COMPROMISE, id)
+
+
 port, certificate, key, authority, verb, *rest = sys.argv[1:]
 service = KMIPProxy(
     host="127.0.0.1", port=int(port), certfile=certificate, keyfile=key, ca_certs=authority, ssl_version="PROTOCOL_TLSv1_2"
 )
 service.open()
-answer = register(service, *rest) if verb == "register" else service.destroy(rest[0])
+verbs = {"register": register, "destroy": lambda service, id: service.destroy(id), "compromise": compromise}
+answer = verbs[verb](service, *rest)
 if answer.result_status.value != enums.ResultStatus.SUCCESS:
     sys.exit(str(answer.result_message))
 print(answer.uuid if verb == "register" else rest[0])

@@ -95,6 +95,14 @@ impl Kmip {
         self.call(&["destroy", id], b"").map(drop)
     }
 
+    /// Revokes a key because others know it.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn compromise(&self, id: &str) -> Result<(), Error> {
+        self.call(&["compromise", id], b"").map(drop)
+    }
+
     /// Kills the service, so that connections are refused.
     pub fn stop(&mut self) {
         self.daemon = None;

@@ -2,19 +2,19 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use keyring::{KeyLocation, KeyName, MysqlKeyring, StoredKey, WithdrawnKey};
+use keyring::{KeyLocation, KeyName, KeyService, MysqlKeyring, StoredKey, WithdrawnKey};
 
 use crate::Error;
 
-/// The keys of the source. Fails if the Vault has withdrawn any of them, because files and backups may still need it.
+/// The keys of the source. Fails if the Vault has withdrawn any of them, because files and backups may still need it. In
+/// a KMIP service, Percona's component destroys the keys that the server removes, so such keys are normal there.
 pub(super) fn keys_of(from: &KeyLocation) -> Result<MysqlKeyring, Error> {
     let keys = whole(from, from.keys())?;
-    match keys.withdrawn() {
+    let withdrawn: Vec<String> =
+        keys.withdrawn().iter().filter(|key| key.service == KeyService::Vault).map(described).collect();
+    match withdrawn.as_slice() {
         [] => Ok(keys),
-        withdrawn => {
-            let keys = withdrawn.iter().map(described).collect();
-            Err(Error::SourceKeysWithdrawn { keyring: from.to_string(), keys })
-        }
+        _ => Err(Error::SourceKeysWithdrawn { keyring: from.to_string(), keys: withdrawn }),
     }
 }
 
@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn a_withdrawn_key_is_known_by_name_and_user() {
         let (path, how) = ("mysql/db1/secret".to_owned(), Withdrawn::Destroyed);
-        let gone = [WithdrawnKey { name: "k".to_owned(), user: "me@%".to_owned(), path, how }];
+        let service = KeyService::Vault;
+        let gone = [WithdrawnKey { service, name: "k".to_owned(), user: "me@%".to_owned(), path, how }];
         assert_eq!(withdrawn_of(&stored(&[("", "k"), ("you@%", "k"), ("me@%", "other")]), &gone), None);
         assert_eq!(withdrawn_of(&stored(&[("me@%", "k")]), &gone), gone.first());
         assert_eq!(described(&gone[0]), "k of me@% (mysql/db1/secret) is destroyed for ever");

@@ -99,11 +99,7 @@ impl Server {
 
     /// The value of an option, on the command line or in the option files that the server reads.
     fn option(&self, variable: &str) -> Option<String> {
-        let given = self.arguments.iter().rev().find_map(|argument| {
-            let (name, value) = argument.strip_prefix("--")?.split_once('=')?;
-            (without_loose(&with_underscores(name)) == variable).then(|| value.to_owned())
-        });
-        given.or_else(|| {
+        given(&self.arguments, variable).or_else(|| {
             let read = OptionFileArguments::parse(&self.arguments);
             let files = match (read.none, read.only) {
                 (true, _) => Vec::new(),
@@ -119,9 +115,39 @@ impl Server {
     }
 }
 
+/// The value of an option on a command line: the last `--name=value`, or `--name` with the value in the next argument.
+fn given(arguments: &[String], variable: &str) -> Option<String> {
+    (1..=arguments.len()).rev().find_map(|next| {
+        let argument = arguments.get(next - 1)?.strip_prefix("--")?;
+        let (name, value) = argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
+        if without_loose(&with_underscores(name)) != variable {
+            return None;
+        }
+        value.map(str::to_owned).or_else(|| arguments.get(next).cloned())
+    })
+}
+
 /// The components that a directory's manifest names, and whether it refers to that of the data directory.
 fn manifest(directory: &Path) -> Option<(Option<String>, bool)> {
     let bytes = keyring::read_file(&directory.join(COMPONENT_MANIFEST)).ok()?;
     let manifest = keyring::inspect(&bytes).ok()?.manifest?;
     Some((manifest.components, manifest.read_local_manifest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_read_in_both_forms() {
+        let value = |line: &str| {
+            let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            given(&arguments, "keyring_file_data")
+        };
+        assert_eq!(value("mysqld --keyring-file-data=/a --x=1").as_deref(), Some("/a"));
+        assert_eq!(value("mysqld --keyring_file_data /a --x=1").as_deref(), Some("/a"));
+        assert_eq!(value("mysqld --keyring_file_data=/a --loose-keyring-file-data /b").as_deref(), Some("/b"));
+        assert_eq!(value("mysqld --keyring_file_data"), None);
+        assert_eq!(value("mysqld keyring_file_data=/a"), None);
+    }
 }

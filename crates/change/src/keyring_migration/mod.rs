@@ -52,6 +52,8 @@ pub struct KeyringMigration {
     target_is_new_file: bool,
     /// Secrets stored beside the source's keys that are not keys.
     other_secrets: Vec<String>,
+    /// Keys that the source has destroyed.
+    destroyed: Vec<String>,
     proof: Proof,
 }
 
@@ -140,7 +142,19 @@ pub fn plan(request: &MigrationRequest) -> Result<KeyringMigration, Error> {
     }
     let proof = opened(&datadir, &from)?;
     let (target_is_new_file, other_secrets) = (to.is_new_file(), source.other_secrets().to_vec());
-    Ok(KeyringMigration { datadir, from, to, keys, missing, new_file, target_is_new_file, other_secrets, proof })
+    let destroyed = source.withdrawn().iter().map(ToString::to_string).collect();
+    Ok(KeyringMigration {
+        datadir,
+        from,
+        to,
+        keys,
+        missing,
+        new_file,
+        target_is_new_file,
+        other_secrets,
+        destroyed,
+        proof,
+    })
 }
 
 impl KeyringMigration {
@@ -229,6 +243,7 @@ impl KeyringMigration {
         let others = self.other_secrets.iter();
         notes
             .extend(others.map(|secret| format!("the secret {secret} beside the keys of {from} is no key, and stays")));
+        notes.extend(self.destroyed.iter().map(|key| format!("{key}, so it does not move")));
         match in_use::server_with(from) {
             Ok(Some(pid)) => notes.push(format!(
                 "the server with process id {pid} uses {from}: rotate no key until it uses {to}, or run this again \

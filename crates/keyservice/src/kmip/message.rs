@@ -3,9 +3,14 @@
 //! Source: "Key Management Interoperability Protocol Specification Version 1.0" (OASIS), sections 4 (operations), 6 and
 //! 7 (messages), 9.1.3 (tags and enumerations); confirmed on PyKMIP.
 
+use std::collections::BTreeSet;
+
 use zeroize::Zeroizing;
 
-use super::ttlv::{Items, Tag, Writer};
+use super::{
+    KeyState, ObjectInfo,
+    ttlv::{Item, Items, Tag, Writer},
+};
 use crate::error::Fault;
 
 const ATTRIBUTE: Tag = Tag(0x0042_0008);
@@ -18,6 +23,8 @@ const KEY_FORMAT_TYPE: Tag = Tag(0x0042_0042);
 const KEY_MATERIAL: Tag = Tag(0x0042_0043);
 const KEY_VALUE: Tag = Tag(0x0042_0045);
 const KEY_WRAPPING_DATA: Tag = Tag(0x0042_0046);
+/// Only services of KMIP 1.3 and later report it.
+const LOCATED_ITEMS: Tag = Tag(0x0042_00D5);
 const NAME_VALUE: Tag = Tag(0x0042_0055);
 const OPERATION: Tag = Tag(0x0042_005C);
 const PROTOCOL_VERSION: Tag = Tag(0x0042_0069);
@@ -45,6 +52,7 @@ const OBJECT_TYPE_SYMMETRIC_KEY: u32 = 2;
 const NAME: &str = "Name";
 const OBJECT_GROUP: &str = "Object Group";
 const OBJECT_TYPE: &str = "Object Type";
+const STATE: &str = "State";
 
 /// The request for the identifiers of all symmetric keys, or of those in a group.
 pub(super) fn locate(group: Option<&str>) -> Zeroizing<Vec<u8>> {
@@ -67,9 +75,11 @@ pub(super) fn get(id: &str) -> Zeroizing<Vec<u8>> {
     request(GET, |payload| payload.text(UNIQUE_IDENTIFIER, id))
 }
 
-/// The request for the names of an object.
-pub(super) fn get_name(id: &str) -> Zeroizing<Vec<u8>> {
-    request(GET_ATTRIBUTES, |payload| payload.text(UNIQUE_IDENTIFIER, id).text(ATTRIBUTE_NAME, NAME))
+/// The request for the names and the state of an object.
+pub(super) fn get_info(id: &str) -> Zeroizing<Vec<u8>> {
+    request(GET_ATTRIBUTES, |payload| {
+        payload.text(UNIQUE_IDENTIFIER, id).text(ATTRIBUTE_NAME, NAME).text(ATTRIBUTE_NAME, STATE)
+    })
 }
 
 fn request(operation: u32, payload: impl FnOnce(Writer) -> Writer) -> Zeroizing<Vec<u8>> {
@@ -84,22 +94,30 @@ fn request(operation: u32, payload: impl FnOnce(Writer) -> Writer) -> Zeroizing<
     Writer::default().structure(REQUEST_MESSAGE, message).into_bytes()
 }
 
-/// The identifiers in the answer to [`locate`].
+/// The identifiers in the answer to [`locate`], each once.
+///
+/// # Errors
+/// [`Fault::PartOfList`] if the service found more objects than it names.
 pub(crate) fn identifiers(value: &[u8]) -> Result<Vec<String>, Fault> {
     let Some(payload) = payload(value)? else { return Ok(Vec::new()) };
-    let mut ids = Vec::new();
+    let (mut ids, mut known, mut located) = (Vec::new(), BTreeSet::new(), None);
     for item in payload {
         let item = item?;
-        if item.tag == UNIQUE_IDENTIFIER {
-            ids.push(item.text()?.to_owned());
+        match item.tag {
+            UNIQUE_IDENTIFIER if known.insert(item.text()?) => ids.push(item.text()?.to_owned()),
+            LOCATED_ITEMS => located = Some(item.integer()?),
+            _ => {}
         }
     }
-    Ok(ids)
+    match located.and_then(|located| usize::try_from(located).ok()) {
+        Some(located) if located > ids.len() => Err(Fault::PartOfList { named: ids.len(), located }),
+        _ => Ok(ids),
+    }
 }
 
-/// The key in the answer to [`get`], borrowed from it.
-pub(crate) fn key(value: &[u8]) -> Result<&[u8], Fault> {
-    let payload = payload(value)?.ok_or(Fault::NotKmip)?;
+/// The key in the answer to [`get`] for the object `id`, borrowed from the answer.
+pub(crate) fn key<'a>(value: &'a [u8], id: &str) -> Result<&'a [u8], Fault> {
+    let payload = payload_about(value, id)?;
     let block = payload.required(SYMMETRIC_KEY)?.items()?.required(KEY_BLOCK)?.items()?;
     if block.find(KEY_WRAPPING_DATA)?.is_some() || block.required(KEY_FORMAT_TYPE)?.enumeration()? != RAW {
         return Err(Fault::NotARawKey);
@@ -107,21 +125,41 @@ pub(crate) fn key(value: &[u8]) -> Result<&[u8], Fault> {
     block.required(KEY_VALUE)?.items()?.required(KEY_MATERIAL)?.bytes()
 }
 
-/// The first name in the answer to [`get_name`]; `None` if the object has none.
-pub(crate) fn name(value: &[u8]) -> Result<Option<String>, Fault> {
-    let Some(payload) = payload(value)? else { return Ok(None) };
-    for item in payload {
+/// Name and state in the answer to [`get_info`] for the object `id`. Of several names, the first.
+pub(crate) fn info(value: &[u8], id: &str) -> Result<ObjectInfo, Fault> {
+    let mut info = ObjectInfo::default();
+    for item in payload_about(value, id)? {
         let item = item?;
         if item.tag != ATTRIBUTE {
             continue;
         }
         let attribute = item.items()?;
-        if attribute.required(ATTRIBUTE_NAME)?.text()? == NAME {
-            let value = attribute.required(ATTRIBUTE_VALUE)?.items()?;
-            return value.required(NAME_VALUE)?.text().map(|name| Some(name.to_owned()));
+        let value = attribute.required(ATTRIBUTE_VALUE)?;
+        match attribute.required(ATTRIBUTE_NAME)?.text()? {
+            NAME if info.name.is_none() => {
+                info.name = Some(value.items()?.required(NAME_VALUE)?.text()?.to_owned());
+            }
+            STATE => info.state = state(value)?,
+            _ => {}
         }
     }
-    Ok(None)
+    Ok(info)
+}
+
+/// Source: KMIP 1.0, section 9.1.3.2.17, "State Enumeration".
+fn state(value: Item<'_>) -> Result<KeyState, Fault> {
+    Ok(match value.enumeration()? {
+        4 => KeyState::Compromised,
+        5 | 6 => KeyState::Destroyed,
+        _ => KeyState::Usable,
+    })
+}
+
+/// The payload of a successful answer about the object `id`. A service that confuses its clients' requests would give
+/// another key under this name.
+fn payload_about<'a>(value: &'a [u8], id: &str) -> Result<Items<'a>, Fault> {
+    let payload = payload(value)?.ok_or(Fault::NotKmip)?;
+    if payload.required(UNIQUE_IDENTIFIER)?.text()? == id { Ok(payload) } else { Err(Fault::OtherObject) }
 }
 
 /// The payload of a successful answer. `value` is the value of the response message.
@@ -149,26 +187,80 @@ mod tests {
         item.into_bytes().to_vec()
     }
 
+    fn located(more: impl FnOnce(Writer) -> Writer) -> Vec<u8> {
+        response(SUCCESS, |item| {
+            item.structure(RESPONSE_PAYLOAD, |payload| {
+                let ids = payload.text(UNIQUE_IDENTIFIER, "1").text(UNIQUE_IDENTIFIER, "a-2");
+                more(ids.text(UNIQUE_IDENTIFIER, "1"))
+            })
+        })
+    }
+
     #[test]
-    fn identifiers_and_names_are_found() {
-        let located = response(SUCCESS, |item| {
-            item.structure(RESPONSE_PAYLOAD, |payload| {
-                payload.text(UNIQUE_IDENTIFIER, "1").text(UNIQUE_IDENTIFIER, "a-2")
-            })
-        });
-        assert_eq!(identifiers(&located).unwrap(), ["1", "a-2"]);
+    fn every_identifier_is_found_once() {
+        assert_eq!(identifiers(&located(|payload| payload)).unwrap(), ["1", "a-2"]);
         assert!(identifiers(&response(SUCCESS, |item| item)).unwrap().is_empty());
-        let named = response(SUCCESS, |item| {
+        assert_eq!(identifiers(&located(|payload| payload.integer(LOCATED_ITEMS, 2))).unwrap(), ["1", "a-2"]);
+        let part = identifiers(&located(|payload| payload.integer(LOCATED_ITEMS, 3)));
+        assert_eq!(part, Err(Fault::PartOfList { named: 2, located: 3 }));
+    }
+
+    /// The answer about the object "1", with a name and, if not 0, a state.
+    fn described(state: u32) -> Vec<u8> {
+        let name = |value: Writer| value.text(NAME_VALUE, "INNODBKey-u-1");
+        response(SUCCESS, |item| {
             item.structure(RESPONSE_PAYLOAD, |payload| {
-                payload.structure(ATTRIBUTE, |attribute| {
-                    let value = |value: Writer| value.text(NAME_VALUE, "INNODBKey-u-1");
-                    attribute.text(ATTRIBUTE_NAME, NAME).structure(ATTRIBUTE_VALUE, value)
-                })
+                let payload = payload.text(UNIQUE_IDENTIFIER, "1").structure(ATTRIBUTE, |attribute| {
+                    attribute.text(ATTRIBUTE_NAME, NAME).structure(ATTRIBUTE_VALUE, name)
+                });
+                match state {
+                    0 => payload,
+                    state => payload.structure(ATTRIBUTE, |attribute| {
+                        attribute.text(ATTRIBUTE_NAME, STATE).enumeration(ATTRIBUTE_VALUE, state)
+                    }),
+                }
             })
-        });
-        assert_eq!(name(&named).unwrap().as_deref(), Some("INNODBKey-u-1"));
-        assert_eq!(name(&located).unwrap(), None);
-        assert_eq!(key(&located), Err(Fault::NotKmip));
+        })
+    }
+
+    #[test]
+    fn the_state_of_a_key_is_known() {
+        let states = [
+            (0, KeyState::Usable),
+            (1, KeyState::Usable),
+            (2, KeyState::Usable),
+            (3, KeyState::Usable),
+            (4, KeyState::Compromised),
+            (5, KeyState::Destroyed),
+            (6, KeyState::Destroyed),
+        ];
+        for (number, state) in states {
+            let expected = ObjectInfo { name: Some("INNODBKey-u-1".to_owned()), state };
+            assert_eq!(info(&described(number), "1"), Ok(expected), "{number}");
+        }
+        assert_eq!(info(&located(|payload| payload), "1"), Ok(ObjectInfo::default()));
+    }
+
+    /// The answer with a raw key, for the object "1".
+    fn with_key(bytes: &[u8]) -> Vec<u8> {
+        let key = |block: Writer| {
+            let value = |value: Writer| value.bytes(KEY_MATERIAL, bytes);
+            block.enumeration(KEY_FORMAT_TYPE, RAW).structure(KEY_VALUE, value)
+        };
+        response(SUCCESS, |item| {
+            item.structure(RESPONSE_PAYLOAD, |payload| {
+                let payload = payload.text(UNIQUE_IDENTIFIER, "1");
+                payload.structure(SYMMETRIC_KEY, |object| object.structure(KEY_BLOCK, key))
+            })
+        })
+    }
+
+    #[test]
+    fn an_answer_about_another_object_is_refused() {
+        assert_eq!(key(&with_key(&[7; 32]), "1").unwrap(), [7; 32]);
+        assert_eq!(key(&with_key(&[7; 32]), "2"), Err(Fault::OtherObject));
+        assert_eq!(info(&described(2), "2"), Err(Fault::OtherObject));
+        assert_eq!(key(&located(|payload| payload), "1"), Err(Fault::NotKmip));
     }
 
     #[test]
@@ -178,5 +270,7 @@ mod tests {
         assert_eq!(identifiers(&refused), Err(expected.clone()));
         assert_eq!(expected.to_string(), "the service refuses it: no permission (reason 12)");
         assert_eq!(identifiers(b""), Err(Fault::NotKmip));
+        let silent = identifiers(&response(2, |item| item)).unwrap_err();
+        assert_eq!(silent.to_string(), "the service refuses it (reason 0)");
     }
 }

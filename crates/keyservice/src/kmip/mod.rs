@@ -9,7 +9,7 @@ use std::{
     net::{TcpStream, ToSocketAddrs},
     path::PathBuf,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pki::{Authorities, Identity};
@@ -38,14 +38,36 @@ pub struct KmipAccess {
     pub key: PathBuf,
     /// Certificates of the authorities to trust for the service's certificate.
     pub authorities: PathBuf,
-    /// Time limit of each read and write.
+    /// Time limit of the connection with its handshake, and of each request.
     pub timeout: Duration,
 }
 
 /// A connection to a KMIP service.
 pub struct Kmip {
-    stream: StreamOwned<ClientConnection, TcpStream>,
+    stream: StreamOwned<ClientConnection, LimitedSocket>,
     address: String,
+    timeout: Duration,
+}
+
+/// What a service knows about an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectInfo {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its state.
+    pub state: KeyState,
+}
+
+/// What the state of a key means for whoever decrypts with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyState {
+    /// Not active yet, active, or deactivated: a deactivated key may still decrypt. Also if the service reports none.
+    #[default]
+    Usable,
+    /// Others may know the key. It may still decrypt.
+    Compromised,
+    /// The service no longer has the key.
+    Destroyed,
 }
 
 impl fmt::Debug for Kmip {
@@ -55,13 +77,16 @@ impl fmt::Debug for Kmip {
 }
 
 /// A symmetric key, inside the answer that contains it; wiped on drop.
-pub struct KmipKey(Zeroizing<Vec<u8>>);
+pub struct KmipKey {
+    answer: Zeroizing<Vec<u8>>,
+    id: String,
+}
 
 impl KmipKey {
     /// The key. The caller wipes copies.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        message::key(&self.0).unwrap_or_default()
+        message::key(&self.answer, &self.id).unwrap_or_default()
     }
 }
 
@@ -82,13 +107,13 @@ impl Kmip {
         let host = ServerName::try_from(access.host.clone())
             .map_err(|_| Error::Address { address: address.clone(), reason: "names no host" })?;
         let failed = |fault| Error::Request { address: address.clone(), fault };
-        let mut socket = connected(access).map_err(|error| failed(unreachable_fault(&error)))?;
+        let mut socket = LimitedSocket::connect(access).map_err(|error| failed(unreachable_fault(&error)))?;
         let tls = |error: rustls::Error| failed(Fault::Protocol(format!("TLS: {error}")));
         let mut connection = ClientConnection::new(Arc::new(config), host).map_err(tls)?;
         while connection.is_handshaking() {
             connection.complete_io(&mut socket).map_err(|error| failed(fault(&error)))?;
         }
-        Ok(Self { stream: StreamOwned::new(connection, socket), address })
+        Ok(Self { stream: StreamOwned::new(connection, socket), address, timeout: access.timeout })
     }
 
     /// Identifiers of all symmetric keys, or of those in an object group.
@@ -96,17 +121,17 @@ impl Kmip {
     /// # Errors
     /// [`Error::Request`].
     pub fn locate(&mut self, group: Option<&str>) -> Result<Vec<String>, Error> {
-        let answer = self.ask(&message::locate(group))?;
-        message::identifiers(&answer).map_err(|fault| self.failed(fault))
+        let answer = self.ask(&message::locate(group), None)?;
+        message::identifiers(&answer).map_err(|fault| self.failed(None, fault))
     }
 
-    /// The name of an object; `None` if it has none.
+    /// Name and state of an object.
     ///
     /// # Errors
     /// [`Error::Request`].
-    pub fn name(&mut self, id: &str) -> Result<Option<String>, Error> {
-        let answer = self.ask(&message::get_name(id))?;
-        message::name(&answer).map_err(|fault| self.failed(fault))
+    pub fn info(&mut self, id: &str) -> Result<ObjectInfo, Error> {
+        let answer = self.ask(&message::get_info(id), Some(id))?;
+        message::info(&answer, id).map_err(|fault| self.failed(Some(id), fault))
     }
 
     /// A symmetric key.
@@ -114,19 +139,25 @@ impl Kmip {
     /// # Errors
     /// [`Error::Request`]; [`Fault::NotARawKey`] if it is wrapped or in another format.
     pub fn key(&mut self, id: &str) -> Result<KmipKey, Error> {
-        let answer = self.ask(&message::get(id))?;
-        message::key(&answer).map_err(|fault| self.failed(fault))?;
-        Ok(KmipKey(answer))
+        let answer = self.ask(&message::get(id), Some(id))?;
+        message::key(&answer, id).map_err(|fault| self.failed(Some(id), fault))?;
+        Ok(KmipKey { answer, id: id.to_owned() })
     }
 
-    fn failed(&self, fault: Fault) -> Error {
-        Error::Request { address: self.address.clone(), fault }
+    /// The error of a request about this object, or about none.
+    fn failed(&self, id: Option<&str>, fault: Fault) -> Error {
+        let address = match id {
+            Some(id) => format!("{} object {}", self.address, id.escape_debug()),
+            None => self.address.clone(),
+        };
+        Error::Request { address, fault }
     }
 
-    /// Sends a request and reads the value of the response message.
-    fn ask(&mut self, request: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    /// Sends a request about this object, or about none, and reads the value of the response message.
+    fn ask(&mut self, request: &[u8], id: Option<&str>) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.stream.sock.limit(self.timeout);
         let answer = self.exchange(request);
-        answer.map_err(|fault| self.failed(fault))
+        answer.map_err(|fault| self.failed(id, fault))
     }
 
     fn exchange(&mut self, request: &[u8]) -> Result<Zeroizing<Vec<u8>>, Fault> {
@@ -156,28 +187,70 @@ fn config(access: &KmipAccess) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|error| Error::Request {
-        address: server_address(access),
+        address: format!("kmip://{}", server_address(access)),
         fault: Fault::Protocol(format!("TLS: {error}")),
     })?;
     let trusting = config.dangerous().with_custom_certificate_verifier(verifier);
     Ok(trusting.with_client_cert_resolver(identity.resolver()))
 }
 
-/// Tries every address of the host.
-fn connected(access: &KmipAccess) -> io::Result<TcpStream> {
-    let mut last = io::Error::other("its name is not known");
-    for address in (access.host.as_str(), access.port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, access.timeout) {
-            Ok(socket) => {
-                socket.set_read_timeout(Some(access.timeout))?;
-                socket.set_write_timeout(Some(access.timeout))?;
-                socket.set_nodelay(true)?;
-                return Ok(socket);
+/// A socket on which all reads and writes together end at a deadline. A limit of each read alone would let a service
+/// that sends one byte after the other hold its client for ever.
+struct LimitedSocket {
+    socket: TcpStream,
+    /// `None` if it is too far in the future.
+    deadline: Option<Instant>,
+}
+
+impl LimitedSocket {
+    /// Tries every address of the host. What follows has the rest of the time.
+    fn connect(access: &KmipAccess) -> io::Result<Self> {
+        let deadline = Instant::now().checked_add(access.timeout);
+        let mut last = io::Error::other("its name is not known");
+        for address in (access.host.as_str(), access.port).to_socket_addrs()? {
+            let left = left(deadline)?.unwrap_or(access.timeout);
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(socket) => {
+                    socket.set_nodelay(true)?;
+                    return Ok(Self { socket, deadline });
+                }
+                Err(error) => last = error,
             }
-            Err(error) => last = error,
         }
+        Err(last)
     }
-    Err(last)
+
+    /// Lets what follows take this long.
+    fn limit(&mut self, timeout: Duration) {
+        self.deadline = Instant::now().checked_add(timeout);
+    }
+}
+
+impl Read for LimitedSocket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_read_timeout(left(self.deadline)?)?;
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for LimitedSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.set_write_timeout(left(self.deadline)?)?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+/// The time until the deadline; an error if it has passed.
+fn left(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    match left {
+        Some(Duration::ZERO) => Err(io::ErrorKind::TimedOut.into()),
+        left => Ok(left),
+    }
 }
 
 fn unreachable_fault(error: &io::Error) -> Fault {

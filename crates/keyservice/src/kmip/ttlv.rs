@@ -110,6 +110,11 @@ impl<'a> Item<'a> {
         bytes.try_into().map(u32::from_be_bytes).map_err(|_| Fault::NotKmip)
     }
 
+    pub(crate) fn integer(self) -> Result<i32, Fault> {
+        let bytes = self.of_kind(kind::INTEGER)?;
+        bytes.try_into().map(i32::from_be_bytes).map_err(|_| Fault::NotKmip)
+    }
+
     pub(crate) fn text(self) -> Result<&'a str, Fault> {
         str::from_utf8(self.of_kind(kind::TEXT)?).map_err(|_| Fault::NotKmip)
     }
@@ -150,6 +155,12 @@ impl Writer {
         self
     }
 
+    #[cfg(test)]
+    pub(crate) fn bytes(mut self, tag: Tag, value: &[u8]) -> Self {
+        self.item(tag, kind::BYTES, value);
+        self
+    }
+
     pub(crate) fn into_bytes(self) -> Zeroizing<Vec<u8>> {
         self.0
     }
@@ -186,6 +197,7 @@ mod tests {
         assert_eq!(structure.as_slice(), expected);
         let inner = Items::new(&structure).required(Tag(0x0042_0020)).unwrap().items().unwrap();
         assert_eq!(inner.required(Tag(0x0042_0004)).unwrap().enumeration(), Ok(254));
+        assert_eq!(inner.required(Tag(0x0042_0005)).unwrap().integer(), Ok(255));
         assert_eq!(inner.required(Tag(0x0042_0005)).unwrap().text(), Err(Fault::NotKmip), "another type");
         assert!(inner.find(Tag(0x0042_0006)).unwrap().is_none());
     }

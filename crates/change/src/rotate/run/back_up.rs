@@ -39,15 +39,20 @@ impl Run<'_, '_> {
         let fingerprints = || data_keys::of_all(seen.tablespaces().filter(current).map(|file| file.path.as_path()));
         let data_keys = if self.request.data_keys { fingerprints() } else { Fingerprints::new() };
         let uuid = &self.target.server_uuid;
-        let begun = self.resumed.clone().unwrap_or_else(|| Unfinished {
+        let mut begun = self.resumed.clone().unwrap_or_else(|| Unfinished {
             file: self.copies.file.clone(),
             started: Timestamp::now(),
             master_key: copy.newest(KeyKind::Master, uuid),
             binlog_key: copy.newest(KeyKind::BinaryLog, uuid),
             backups: Vec::new(),
             data_keys,
-            key_version: self.request.mariadb_new_version.and_then(|id| copy.newest_version(id)),
+            key_id: None,
+            key_version: None,
         });
+        // Also if the interrupted run was to write a version of another key.
+        if let Some(id) = self.request.mariadb_new_version.filter(|id| begun.key_id != Some(*id)) {
+            (begun.key_id, begun.key_version) = (Some(id), copy.newest_version(id));
+        }
         self.ledger.register.unfinished = Some(begun);
     }
 

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use register::Unfinished;
+
 use super::{Run, StepResult};
 use crate::{
     Outcome,
@@ -23,9 +25,10 @@ impl Run<'_, '_> {
         let path = self.target.store.path().to_owned();
         let Some((before, _)) = &self.before else { return Ok(Outcome::Done) };
         let older = before.newest_version(key_id);
-        let begun = self.resumed.as_ref().and_then(|run| Some((run.started, run.key_version?)));
-        if let Some((started, _)) = begun.filter(|(_, version)| older > Some(*version)) {
-            let version = older.unwrap_or_default();
+        if let Some((run, version)) =
+            self.resumed.as_ref().zip(older).filter(|(run, version)| has_written(run, key_id, *version))
+        {
+            let started = run.started;
             let reason = format!("the interrupted run of {started} has written version {version} of key {key_id}");
             return Ok(Outcome::Skipped { reason });
         }
@@ -70,5 +73,33 @@ impl Run<'_, '_> {
              = {key_id} AND ENCRYPTION_SCHEME <> 0"
         );
         Ok(self.session.value(&sql)?.and_then(|version| version.parse().ok()))
+    }
+}
+
+/// Whether an interrupted run was to write a version of this key, and `newest` is newer than the one that it found.
+fn has_written(run: &Unfinished, key_id: u32, newest: u32) -> bool {
+    run.key_id == Some(key_id) && run.key_version.is_some_and(|then| newest > then)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_run_has_written_a_version_of_its_own_key_only() {
+        let run = |key_id| Unfinished {
+            file: "keys.age".into(),
+            started: jiff::Timestamp::UNIX_EPOCH,
+            master_key: None,
+            binlog_key: None,
+            backups: Vec::new(),
+            data_keys: std::collections::BTreeMap::new(),
+            key_id,
+            key_version: Some(1),
+        };
+        assert!(has_written(&run(Some(1)), 1, 2));
+        assert!(!has_written(&run(Some(1)), 1, 1), "it was interrupted before that");
+        assert!(!has_written(&run(Some(1)), 2, 3), "a version of another key");
+        assert!(!has_written(&run(None), 1, 2), "the record does not say of which key");
     }
 }

@@ -11,7 +11,8 @@ use crate::{
         copy::{KeyKind, KeyringCopy},
         data_keys,
         proof::{ExpectedKeys, FileScan},
-        rotation_target, tables,
+        rotation_target,
+        tables::{self, Work},
     },
 };
 
@@ -85,6 +86,11 @@ impl Run<'_, '_> {
 
     fn wanted(&mut self, copy: &KeyringCopy) -> Result<ExpectedKeys, Error> {
         let encrypted = tables::called_encrypted(&mut self.session, self.target.datadir())?;
+        if let Some(id) = self.request.mariadb_new_version {
+            // Tables that were created before the server encrypted with the new version.
+            let now = Work::for_mariadb_version(&mut self.session, self.target.datadir(), id)?;
+            self.work.files.extend(now.files);
+        }
         let newest = |kind, needs: bool| copy.newest(kind, &self.target.server_uuid).filter(|_| needs);
         Ok(ExpectedKeys {
             encrypted,
