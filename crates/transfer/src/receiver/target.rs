@@ -84,7 +84,16 @@ impl TargetFile {
         let wanted = bytes > SMALL_BYTES && !DIRECT_IO_UNSUPPORTED.load(Ordering::Relaxed);
         let direct = if wanted { Staging::open_file_directly(parents, &entry.path).ok() } else { None };
         let [used, kept] = [Cell::new(false), Cell::new(false)];
-        Ok(Self { file, direct, bytes, used, sparse: Cell::new(true), kept, room: Cell::new(None), allocated: Cell::default() })
+        Ok(Self {
+            file,
+            direct,
+            bytes,
+            used,
+            sparse: Cell::new(true),
+            kept,
+            room: Cell::new(None),
+            allocated: Cell::default(),
+        })
     }
 
     /// Allocates space for `bytes()` from `from` on, all of which will be written; nothing if `from` is in the part that
