@@ -236,8 +236,13 @@ fn a_store_that_replaces_objects_is_refused() {
 /// again, or ends with one error, and the next run completes.
 #[test]
 fn network_errors_during_runs_lose_no_backup() {
-    const FAULTS: [Fault; 4] =
-        [Fault::Answer(500, "InternalError"), Fault::LostBefore, Fault::LostAfter, Fault::Answer(503, "SlowDown")];
+    const FAULTS: [Fault; 5] = [
+        Fault::Answer(500, "InternalError"),
+        Fault::LostBefore,
+        Fault::LostAfter,
+        Fault::Truncated,
+        Fault::Answer(503, "SlowDown"),
+    ];
     let Some(s3) = s3_server(false) else { return };
     let Some((mut server, keyring)) = stopped_mysql() else { return };
     s3.create_bucket("backups", false).expect("a bucket");

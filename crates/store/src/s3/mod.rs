@@ -196,8 +196,7 @@ impl S3 {
             query.extend(options);
             query.extend(next.as_deref().map(|next| ("continuation-token", next)));
             let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: action::LIST_BUCKET };
-            let page = self.client.call(&call, None).and_then(|reply| {
-                let text = reply.text(MAX_PAGE_BYTES)?;
+            let page = self.client.text(&call, MAX_PAGE_BYTES).and_then(|text| {
                 xml::page(&text).ok_or_else(|| S3Fault::Answer("it is not a list of objects".to_owned()))
             });
             let mut page = page.map_err(|fault| self.failed(fault))?;

@@ -80,11 +80,6 @@ impl Reply {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
-
-    /// Reads the whole body.
-    pub(super) fn text(mut self, most_bytes: u64) -> Result<Vec<u8>, S3Fault> {
-        read(&mut self.body, most_bytes).map_err(|error| S3Fault::Answer(error.to_string()))
-    }
 }
 
 impl Client {
@@ -150,6 +145,27 @@ impl Client {
                 return Err(after(fault, attempts));
             }
             sleep(pause);
+        }
+    }
+
+    /// Makes a request without a body, and reads the whole body of the reply; once more if the connection was lost
+    /// before its end.
+    pub(super) fn text(&self, call: &Call<'_>, most_bytes: u64) -> Result<Vec<u8>, S3Fault> {
+        let (began, mut attempts) = (Instant::now(), 0_u32);
+        loop {
+            let mut reply = self.call(call, None)?;
+            attempts = attempts.saturating_add(1);
+            let pause = pause(attempts, None);
+            match read(&mut reply.body, most_bytes) {
+                Ok(text) => return Ok(text),
+                Err(ureq::Error::BodyExceedsLimit(_)) => {
+                    return Err(S3Fault::Answer(format!("it is longer than {most_bytes} bytes")));
+                }
+                Err(error) if began.elapsed().saturating_add(pause) > self.give_up => {
+                    return Err(S3Fault::Answer(error.to_string()));
+                }
+                Err(_) => sleep(pause),
+            }
         }
     }
 
