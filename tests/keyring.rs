@@ -230,7 +230,7 @@ fn a_server_that_does_not_run_is_set_up_by_its_option_file() {
     fs::write(&nothing, "[mysqld]\n").expect("written");
     end(offline(&nothing, &["--yes"])).refused(1, "does not report its data directory", "");
     fs::write(&nothing, "[mysqld]\ndatadir=/proc\n").expect("written");
-    end(offline(&nothing, &["--yes", "--plugin-dir", "/tmp"])).refused(1, "is no data directory", "--datadir");
+    end(offline(&nothing, &["--yes", "--plugin-dir", "/tmp"])).refused(1, "is not a data directory", "--datadir");
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn keys_move_from_a_file_into_a_vault_and_back() {
     let mine_there = format!("two/db/{}", BASE64.encode(b"4_mine4_me@%"));
     site.vault(&["kv", "delete", &mine_there]);
     let back = server.dir().join("back");
-    let withdrawn = format!("keys of it are withdrawn: mine of me@% ({mine_there}) is deleted at ");
+    let withdrawn = format!("has withdrawn keys: mine of me@% ({mine_there}) is deleted at ");
     migrate(&vault, &back, &server, &["--yes"]).refused(1, &withdrawn, "vault kv undelete");
     assert!(!back.exists());
     site.vault(&["kv", "undelete", "-versions=1", &mine_there]);

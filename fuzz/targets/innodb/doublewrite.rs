@@ -42,7 +42,7 @@ fuzz_target!(|input: &[u8]| {
         page_bytes: page_bytes as usize >> (control >> 3 & 3),
         encrypted: is_set(control, 6),
         key: is_set(control, 5).then(|| KEY.clone()),
-        opened_from: Lsn(1 << 20),
+        decrypted_from: Lsn(1 << 20),
     };
     let mut file = bytes.to_vec();
     if is_set(control, 7)
