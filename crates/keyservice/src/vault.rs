@@ -214,13 +214,7 @@ impl Vault {
     pub fn max_versions(&self, engine: &Engine, name: &str) -> Result<Option<u32>, Error> {
         let of_secret = self.limit_of_versions(&engine.about(name))?;
         let of_engine = self.limit_of_versions(&engine.settings())?;
-        Ok(match (of_secret, of_engine) {
-            (None | Some(0), None) => None,
-            limits => match limits.0.max(limits.1) {
-                Some(0) => Some(DEFAULT_MAX_VERSIONS),
-                limit => limit,
-            },
-        })
+        Ok(least_kept(of_secret, of_engine))
     }
 
     /// `max_versions` at a path: 0 if it is not set there, `None` if the token may not read it.
@@ -229,7 +223,8 @@ impl Vault {
         let reply = self.ask(&address, MAX_LIST_BYTES)?;
         match self.fault(&reply) {
             None => max_versions(&reply.body).map(Some),
-            Some(Fault::Forbidden) => Ok(None),
+            // A token without the default policy may not even ask whether it is known.
+            Some(Fault::Forbidden | Fault::TokenUnknown) => Ok(None),
             Some(fault) => Err(fault),
         }
         .map_err(|fault| Error::Request { address, fault })
@@ -343,5 +338,16 @@ fn status_fault(reply: &Reply) -> Fault {
         503 => Fault::NotAvailable,
         code @ 300..400 => Fault::Redirect(code),
         code => Fault::Status(code),
+    }
+}
+
+/// How many versions an engine keeps at least, by what is set for the secret and for the engine: 0 if nothing is set,
+/// `None` if that is not known.
+fn least_kept(of_secret: Option<u32>, of_engine: Option<u32>) -> Option<u32> {
+    match (of_secret, of_engine) {
+        (Some(0), Some(0)) => Some(DEFAULT_MAX_VERSIONS),
+        // What is unknown may be smaller than the default.
+        (None | Some(0), None | Some(0)) => None,
+        _ => of_secret.max(of_engine),
     }
 }

@@ -14,6 +14,7 @@ use crate::cli::Cli;
 
 fn main() -> ExitCode {
     process::forbid_core_dumps();
+    process::raise_descriptors();
     if let Some(arguments) = as_state_transfer() {
         return cli::sst::run(arguments).into();
     }

@@ -20,6 +20,14 @@ pub(crate) fn forbid_core_dumps() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }
 
+/// Raises the limit of open descriptors as far as it goes: a tunnel needs two for each session, and backup and restore one
+/// for each tablespace.
+pub(crate) fn raise_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 /// Forbids core dumps, and reading by other processes of this user, because keys will be in memory. The limit of
 /// [`forbid_core_dumps`] is not enough: a dump handler of the system may ignore it.
 pub(crate) fn forbid_dumps() {

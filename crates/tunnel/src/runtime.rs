@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Builder;
 
 use crate::error::Error;
@@ -13,7 +12,6 @@ use crate::error::Error;
 /// # Errors
 /// [`Error::Threads`], and errors of `end`.
 pub fn run<E: From<Error>>(threads: Option<usize>, end: impl Future<Output = Result<(), E>>) -> Result<(), E> {
-    raise_descriptors();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(|| (cores() / 2).max(1));
     let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
@@ -22,12 +20,6 @@ pub fn run<E: From<Error>>(threads: Option<usize>, end: impl Future<Output = Res
     // Shutdown must not wait for a name resolution in progress.
     runtime.shutdown_background();
     Ok(())
-}
-
-/// Raises the limit of open descriptors: each session needs two.
-fn raise_descriptors() {
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 #[cfg(test)]

@@ -131,7 +131,11 @@ impl Removal<'_> {
             let number = link.receipt.number;
             if self.delete(&names::receipt(&host.host, number), 0)? == Deletion::Locked {
                 let locked = self.repository.receipt(&host.host, number)?;
-                of_locked.extend(locked.iter().flat_map(|locked| locked.receipt.objects()).map(|(object, _)| object));
+                let Some(locked) = locked.filter(|locked| locked.sha256 == link.sha256) else {
+                    let reason = "it is locked, and has changed since it was read".to_owned();
+                    return Err(Error::Untrusted { object: names::receipt(&host.host, number), reason });
+                };
+                of_locked.extend(locked.receipt.objects().map(|(object, _)| object));
                 continue;
             }
             // The signature stays: its name shows a host with an old state that the number was in use.

@@ -78,6 +78,7 @@ impl Activity {
         let rate = |of: fn(&Counters) -> f64| ((of(&after) - of(&before)) / seconds).max(0.0);
         let optional = |of: fn(&Counters) -> Option<f64>| Some(((of(&after)? - of(&before)?) / seconds).max(0.0));
         let statements = (after.statements - before.statements) / seconds;
+        let counts_undo = after.undo_pages() > before.undo_pages();
         Ok(Self {
             seconds,
             statements: statements.max(0.0),
@@ -87,8 +88,8 @@ impl Activity {
             client_bytes: rate(|counters| counters.client_bytes),
             pages_read: rate(|counters| counters.pages_read),
             pages_written: rate(|counters| counters.pages_written),
-            undo_pages_read: optional(|counters| counters.undo_pages_read).filter(|_| after.counts_undo()),
-            undo_pages_written: optional(|counters| counters.undo_pages_written).filter(|_| after.counts_undo()),
+            undo_pages_read: optional(|counters| counters.undo_pages_read).filter(|_| counts_undo),
+            undo_pages_written: optional(|counters| counters.undo_pages_written).filter(|_| counts_undo),
             redo_bytes: rate(|counters| counters.redo_bytes),
             binlog_bytes: after.binlogs.growth_since(&before.binlogs).map(|bytes| bytes / seconds),
             server_processors: optional(|counters| counters.server_seconds),
@@ -138,9 +139,9 @@ impl Counters {
         })
     }
 
-    /// Counters that an administrator has not enabled stay at zero.
-    fn counts_undo(&self) -> bool {
-        [self.undo_pages_read, self.undo_pages_written].into_iter().flatten().any(|pages| pages > 0.0)
+    /// Counters that are not enabled do not change.
+    fn undo_pages(&self) -> f64 {
+        [self.undo_pages_read, self.undo_pages_written].into_iter().flatten().sum()
     }
 }
 

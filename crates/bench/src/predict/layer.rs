@@ -70,12 +70,11 @@ impl Effect {
     ///
     /// The lower limits count only what clients wait for, in relation to the time that they wait for the server. The
     /// upper limits hold if processors are the limit: everything is counted, in relation to the processor time that the
-    /// server uses.
+    /// server uses. If that is unknown, so are latency and throughput: sessions that run may wait for locks or a disk.
     pub(super) fn added(operations: &[Cost], activity: &Activity) -> Self {
         let total = sum(operations.iter());
         let waited = sum(operations.iter().filter(|cost| cost.is_waited_for));
-        let Some(used) = activity.server_processors.or(Some(activity.running_sessions)).filter(|used| *used > 0.0)
-        else {
+        let Some(used) = activity.server_processors.filter(|used| *used > 0.0) else {
             return Self { processors: total, ..Self::default() };
         };
         let bound = (total.high / used).max(share(waited.high, activity.running_sessions));
@@ -86,9 +85,7 @@ impl Effect {
         };
         Self {
             processors: total,
-            server_cpu_percent: activity
-                .server_processors
-                .map(|used| total.map(|seconds| share(seconds, used) * 100.0)),
+            server_cpu_percent: Some(total.map(|seconds| share(seconds, used) * 100.0)),
             latency_seconds: (activity.statements > 0.0).then(|| statement(slower)),
             throughput_loss_percent: Some(slower.map(|share| share / (1.0 + share) * 100.0)),
         }
@@ -199,8 +196,7 @@ impl Basis<'_> {
         let cipher = &self.calibration.aes256;
         // MariaDB encrypts each event by itself.
         let byte = if self.flavor.is_mysql_like() { cipher.stream } else { cipher.block_encrypt };
-        let state = if bytes > 0.0 { self.protection.binlog } else { State::Absent };
-        Some(self.layer(BINARY_LOGS, state, vec![log("MiB of binary log", bytes, byte)]))
+        Some(self.layer(BINARY_LOGS, self.protection.binlog, vec![log("MiB of binary log", bytes, byte)]))
     }
 
     fn connections(&self) -> Option<LayerPrediction> {
@@ -367,9 +363,10 @@ pub(super) mod tests {
     fn without_the_processor_time_of_the_server_only_part_is_known() {
         let remote = Activity { server_processors: None, ..activity() };
         let effect = layers(&remote, &protection(State::Clear), Flavor::MySql)[0].effect;
-        assert!(effect.server_cpu_percent.is_none() && effect.throughput_loss_percent.is_some());
-        let idle = Activity { running_sessions: 0.0, ..remote };
-        let effect = layers(&idle, &protection(State::Clear), Flavor::MySql)[0].effect;
-        assert!(effect.processors.high > 0.0 && effect.throughput_loss_percent.is_none());
+        assert!(effect.processors.high > 0.0);
+        assert_eq!(
+            (effect.server_cpu_percent, effect.throughput_loss_percent, effect.latency_seconds),
+            (None, None, None)
+        );
     }
 }

@@ -116,12 +116,14 @@ pub(crate) fn predict(
     watch: &dyn Fn(&str),
 ) -> Result<Prediction, server::Error> {
     let environment = Environment::now(&identity.datadir);
-    let (endpoint, process) = (connection.target().endpoint.to_string(), connection.peer_pid());
+    // With socket activation the socket belongs to the service manager, and a proxy has one of its own.
+    let process = connection.peer_pid().filter(|pid| is_server(*pid));
+    let endpoint = connection.target().endpoint.to_string();
     let account = connection.query("SELECT CURRENT_USER()")?;
     let Ok(account) = account.scalar().unwrap_or_default().parse::<Account>();
     let mut observer = Observer::new(connection, &identity.version, account.quoted_as_text());
-    let activity = Activity::observe(&mut observer, process, span, watch)?;
     let protection = Protection::read(&mut observer)?;
+    let activity = Activity::observe(&mut observer, process, span, watch)?;
     let unseen = observer.into_unseen();
     let basis =
         Basis { flavor: identity.flavor(), activity: &activity, protection: &protection, calibration: &calibration };
@@ -143,6 +145,12 @@ pub(crate) fn predict(
     })
 }
 
+/// Whether this process of this host is a server. Source: `proc_pid_comm(5)`.
+fn is_server(pid: u32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    server::PROGRAMS.iter().any(|program| name.starts_with(program))
+}
+
 /// All operations that the server does not perform yet.
 fn everything(layers: &[LayerPrediction], activity: &Activity) -> Effect {
     let missing = layers.iter().filter(|layer| layer.state.is_missing());
@@ -155,8 +163,8 @@ fn notes(activity: &Activity, protection: &Protection) -> Vec<String> {
         vec!["temporary files and tables are not counted: servers do not say how much they write".to_owned()];
     if activity.server_processors.is_none() {
         notes.push(
-            "the server's processor time is unknown: connect through its socket, on its host, to see it; the costs are \
-             those of this machine's processor"
+            "the server's processor time is unknown, and with it the effect on latency and throughput: connect through \
+             its socket, on its host, to see them; the costs are those of this machine's processor"
                 .to_owned(),
         );
     }

@@ -7,7 +7,7 @@ use server::{
         encryption::{self, Encrypts},
         innodb::DICTIONARY_SPACE,
         statement::show_variables,
-        variable::INNODB_PAGE_SIZE,
+        variable::{INNODB_PAGE_SIZE, LOG_BIN},
     },
 };
 
@@ -79,13 +79,14 @@ impl State {
 impl Protection {
     pub(super) fn read(observer: &mut Observer<'_>) -> Result<Self, Error> {
         let wanted = [Encrypts::Redo, Encrypts::BinaryLogs, Encrypts::Undo].map(encryption::switches).concat();
-        let wanted: Vec<&str> = wanted.into_iter().chain([INNODB_PAGE_SIZE]).collect();
+        let wanted: Vec<&str> = wanted.into_iter().chain([INNODB_PAGE_SIZE, LOG_BIN]).collect();
         let variables = observer.ask(&show_variables(&wanted))?;
         let switch = |what, can| switch(&variables, what, observer.version().can(can));
-        let (redo, binlog) = (
-            switch(Encrypts::Redo, Capability::EncryptRedo),
-            switch(Encrypts::BinaryLogs, Capability::EncryptBinaryLogs),
-        );
+        let redo = switch(Encrypts::Redo, Capability::EncryptRedo);
+        let binlog = match variables.of_name(LOG_BIN) {
+            Some("OFF" | "0") => State::Absent,
+            _ => switch(Encrypts::BinaryLogs, Capability::EncryptBinaryLogs),
+        };
         let undo = match observer.version().flavor.is_mysql_like() {
             true => switch(Encrypts::Undo, Capability::EncryptUndo),
             false => State::Absent,
@@ -120,10 +121,14 @@ fn tables(observer: &mut Observer<'_>) -> Result<State, Error> {
         let schema = text("name").split('/').next().unwrap_or_default();
         matches!(text("type"), "Single" | "General") && ![DICTIONARY_SPACE, "sys"].contains(&schema)
     };
-    let is_encrypted = |row: &usize| rows.value(*row, "encrypted") == Some("Y");
-    let (encrypted, clear): (Vec<usize>, Vec<usize>) =
-        (0..rows.rows.len()).filter(of_users).partition(|row| is_encrypted(row));
-    Ok(State::of(encrypted.len(), clear.len()))
+    // MariaDB does not know of tables that have not been opened since its start.
+    let states: Vec<Option<&str>> =
+        (0..rows.rows.len()).filter(of_users).map(|row| rows.value(row, "encrypted")).collect();
+    let (encrypted, clear): (Vec<&str>, Vec<&str>) = states.iter().flatten().partition(|state| **state == "Y");
+    Ok(match State::of(encrypted.len(), clear.len()) {
+        State::Absent if !states.is_empty() => State::Unknown,
+        state => state,
+    })
 }
 
 /// Connections of other clients. MariaDB has no list of them unless `performance_schema` is enabled.

@@ -205,13 +205,12 @@ struct LimitedSocket {
 impl LimitedSocket {
     /// Tries every address of the host. What follows has the rest of the time.
     fn connect(access: &KmipAccess) -> io::Result<Self> {
-        let deadline = Instant::now().checked_add(access.timeout);
         let mut last = io::Error::other("its name is not known");
         for address in (access.host.as_str(), access.port).to_socket_addrs()? {
-            let left = left(deadline)?.unwrap_or(access.timeout);
-            match TcpStream::connect_timeout(&address, left) {
+            match TcpStream::connect_timeout(&address, access.timeout) {
                 Ok(socket) => {
                     socket.set_nodelay(true)?;
+                    let deadline = Instant::now().checked_add(access.timeout);
                     return Ok(Self { socket, deadline });
                 }
                 Err(error) => last = error,

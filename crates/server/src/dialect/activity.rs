@@ -1,7 +1,7 @@
 //! Counters that tell how much work a running server does.
 //!
 //! Every version of both families has these status variables, and everybody may read them. Sources: the manuals,
-//! "Server Status Variables"; seen on MySQL 5.7.22 and 9.7.4, MariaDB 10.11.19.
+//! "Server Status Variables"; seen on MySQL 9.7.4, MariaDB 10.11.19.
 
 use super::statement::show_status_of;
 

@@ -151,6 +151,8 @@ impl Archiver<'_> {
         self.state.archive.drop_partial_transactions();
         if self.state.archive.spool.len() < before {
             self.spool.keep_only(&self.state.archive.spool)?;
+            // The saved state must not name a list that gets other parts now.
+            self.state.save()?;
             (self.note)(&Note::Spooled(&self.spooled()));
         }
         Ok(())

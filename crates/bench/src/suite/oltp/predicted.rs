@@ -46,17 +46,18 @@ impl Predicted {
         Ok(Self { prediction, transactions })
     }
 
-    /// Adds notes on the arms of the last experiment.
+    /// Adds notes on the arms of all experiments.
     pub(super) fn compare(&self, collected: &mut Collected) {
-        let Some(experiment) = collected.experiments.last_mut() else { return };
         let expected = |ratio: &RatioRecord| {
             let expectation = EXPECTATIONS.iter().find(|one| one.arm == ratio.of && one.to == ratio.to)?;
             let loss = self.prediction.effect(expectation.layers).throughput_loss_percent?;
             let operations = self.prediction.operations(expectation.layers);
             Some([compared(ratio, loss), where_time_goes(expectation.arm, &operations, self.transactions)])
         };
-        let notes: Vec<String> = experiment.ratios.iter().filter_map(expected).flatten().collect();
-        experiment.notes.extend(notes);
+        for experiment in &mut collected.experiments {
+            let notes: Vec<String> = experiment.ratios.iter().filter_map(expected).flatten().collect();
+            experiment.notes.extend(notes);
+        }
     }
 }
 
