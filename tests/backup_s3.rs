@@ -175,7 +175,7 @@ fn a_host_with_an_old_state_makes_no_backup_until_it_may_read() {
     backups.backup(&["run"]).is(1).says("backup 2 exists");
     // It does not look for a number that is free.
     for _ in 0..3 {
-        backups.backup(&["run"]).is(1).says("older than the repository").says("allowed to list and read");
+        backups.backup(&["run"]).is(1).says("the state of db1 is outdated").says("allowed to list and read");
     }
     let now: Vec<_> = receipts().map(|path| (path.clone(), fs::read(path).expect("a receipt"))).collect();
     assert!(now == before, "no receipt was written or replaced");
@@ -193,7 +193,7 @@ fn a_host_with_an_old_state_makes_no_backup_until_it_may_read() {
     assert_eq!(as_keeper(&["prune", "--yes"]).is(0).number("/pruned/objects"), 0);
     roll_back();
     backups.backup(&["run"]).is(1).says("backup 2 exists");
-    backups.backup(&["run"]).is(1).says("older than the repository");
+    backups.backup(&["run"]).is(1).says("the state of db1 is outdated");
     assert_eq!(as_keeper(&check).is(0).json["chain"], checked["chain"]);
 
     // If the host may read the bucket, it makes a full backup after the newest one.

@@ -141,6 +141,12 @@ pub enum Error {
         /// The object group that was asked for.
         group: Option<String>,
     },
+    /// A copy of the service's keys would lack some.
+    #[error("{entries} of the service's keys cannot be read, so a copy of them would not be complete")]
+    Incomplete {
+        /// Number of these keys.
+        entries: usize,
+    },
     /// Keys were to be added to a KMIP service.
     #[error("keys can only be read from a KMIP service")]
     KmipIsReadOnly,
@@ -262,6 +268,10 @@ impl Error {
                  [sealant]",
             ),
             Self::NoKeysInKmip { .. } => Some("check object_group, and which client the service lets read the keys"),
+            Self::Incomplete { .. } => Some(
+                "they are damaged, wrapped by another key, or not in raw form: remove them from the service if no server \
+                 needs them",
+            ),
             Self::KmipIsReadOnly => Some("register them with the server's own mysql_migrate_keyring"),
             Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
             Self::Vanished { .. } => Some("try again"),

@@ -127,7 +127,13 @@ impl KeyringCopy {
     fn fetch(store: &KeyStore, configuration: &[u8]) -> Result<Self, keyring::Error> {
         let path = store.path();
         match store {
-            KeyStore::MySql(_) => Self::from_mysql(path, MysqlKeyring::open(configuration)?.as_component_file()?),
+            KeyStore::MySql(_) => {
+                let keyring = MysqlKeyring::open(configuration)?;
+                match keyring.damage().len() {
+                    0 => Self::from_mysql(path, keyring.as_component_file()?),
+                    entries => Err(keyring::Error::Incomplete { entries }),
+                }
+            }
             KeyStore::MariaDb { .. } => {
                 let keys = MariaDbKeys::open(configuration, None)?;
                 let bytes = keys.as_key_file();
