@@ -1,6 +1,6 @@
 //! A server's process on this host, as `/proc` shows it.
 //!
-//! Sources: `proc_pid_exe(5)`, `proc_pid_cmdline(5)`, `proc_pid_root(5)`, `proc_pid_comm(5)`.
+//! Sources: `proc_pid_exe(5)`, `proc_pid_cmdline(5)`, `proc_pid_root(5)`.
 
 use std::{
     fs, io,
@@ -64,13 +64,6 @@ impl RunningServer {
     }
 }
 
-/// Whether a process has the name of a server, which everybody may read. Scripts that start a server have longer names.
-pub(crate) fn is_named_like_server(pid: u32) -> bool {
-    let name = fs::read_to_string(directory(pid).join("comm")).unwrap_or_default();
-    let after = |server: &&str| name.trim_end().strip_prefix(*server);
-    PROGRAMS.iter().filter_map(after).any(|rest| rest.is_empty() || rest.starts_with("-debug"))
-}
-
 fn directory(pid: u32) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}"))
 }
@@ -82,7 +75,6 @@ mod tests {
     #[test]
     fn this_process_is_no_server() {
         assert!(RunningServer::examine(std::process::id()).unwrap().is_none());
-        assert!(!is_named_like_server(std::process::id()));
         assert!(RunningServer::examine(u32::MAX).is_err());
     }
 

@@ -1,11 +1,11 @@
 //! A server's program, `mysqld` or `mariadbd`: its version, its installation, and its error log.
 
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use crate::version::{ServerVersion, VersionHints};
+use crate::version::{PROGRAMS, ServerVersion, VersionHints};
 
 /// Directories of an installation, derived from the path of its program. A package unpacked to another path than it was
 /// built for needs options that name them.
@@ -122,17 +122,31 @@ pub fn first_error(log: &str) -> Option<&str> {
     log.lines().find(|line| line.contains("ERROR")).map(str::trim)
 }
 
+/// Whether a process of this host has the name of a server, which everybody may read. Scripts that start a server have
+/// longer names. Source: `proc_pid_comm(5)`.
+#[must_use]
+pub fn is_named_like_server(pid: u32) -> bool {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let after = |server: &&str| name.trim_end().strip_prefix(*server);
+    PROGRAMS.iter().filter_map(after).any(|rest| rest.is_empty() || rest.starts_with("-debug"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn this_process_is_not_named_like_a_server() {
+        assert!(!is_named_like_server(std::process::id()));
+    }
+
+    #[test]
     fn an_installation_lies_around_its_program() {
         let root = std::env::temp_dir().join(format!("sealant-installation-{}", std::process::id()));
         let (program, plugins) = (root.join("sbin/mysqld"), root.join("lib/mysql/plugin"));
-        std::fs::create_dir_all(&plugins).unwrap();
+        fs::create_dir_all(&plugins).unwrap();
         let found = Installation::around(&program);
-        std::fs::remove_dir_all(&root).unwrap();
+        fs::remove_dir_all(&root).unwrap();
         assert_eq!(found, Installation { base: root, messages: None, plugins: Some(plugins.clone()) });
         assert_eq!(found.options().last(), Some(&option("plugin-dir", &plugins)));
     }

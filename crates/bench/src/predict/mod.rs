@@ -117,7 +117,7 @@ pub(crate) fn predict(
 ) -> Result<Prediction, server::Error> {
     let environment = Environment::now(&identity.datadir);
     // With socket activation the socket belongs to the service manager, and a proxy has one of its own.
-    let process = connection.peer_pid().filter(|pid| is_server(*pid));
+    let process = connection.peer_pid().filter(|pid| server::program::is_named_like_server(*pid));
     let endpoint = connection.target().endpoint.to_string();
     let account = connection.query("SELECT CURRENT_USER()")?;
     let Ok(account) = account.scalar().unwrap_or_default().parse::<Account>();
@@ -143,12 +143,6 @@ pub(crate) fn predict(
         layers,
         unseen,
     })
-}
-
-/// Whether this process of this host is a server. Source: `proc_pid_comm(5)`.
-fn is_server(pid: u32) -> bool {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    server::PROGRAMS.iter().any(|program| name.starts_with(program))
 }
 
 /// All operations that the server does not perform yet.

@@ -17,13 +17,10 @@ use server::{
     option_file::{Entries, OptionFileArguments, usual_files},
     option_group,
     option_name::{with_underscores, without_loose},
-    program::Installation,
+    program::{Installation, is_named_like_server},
 };
 
-use crate::{
-    Error,
-    running_server::{RunningServer, is_named_like_server},
-};
+use crate::{Error, running_server::RunningServer};
 
 /// Process id of a running server that uses this keyring.
 ///

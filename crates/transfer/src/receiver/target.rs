@@ -62,9 +62,7 @@ pub struct TargetFile {
     /// Whether chunks in the same group as the current one are kept from an earlier transfer or list. They may have
     /// holes, so space is allocated for received data only.
     kept: Cell<bool>,
-    /// Number of the group of chunks for which space was allocated last.
-    room: Cell<Option<u64>>,
-    /// Start and end of the part whose space [`allocate`](Self::allocate) allocated last.
+    /// Start and end of the part whose space was allocated last.
     allocated: Cell<(u64, u64)>,
 }
 
@@ -84,16 +82,7 @@ impl TargetFile {
         let wanted = bytes > SMALL_BYTES && !DIRECT_IO_UNSUPPORTED.load(Ordering::Relaxed);
         let direct = if wanted { Staging::open_file_directly(parents, &entry.path).ok() } else { None };
         let [used, kept] = [Cell::new(false), Cell::new(false)];
-        Ok(Self {
-            file,
-            direct,
-            bytes,
-            used,
-            sparse: Cell::new(true),
-            kept,
-            room: Cell::new(None),
-            allocated: Cell::default(),
-        })
+        Ok(Self { file, direct, bytes, used, sparse: Cell::new(true), kept, allocated: Cell::default() })
     }
 
     /// Allocates space for `bytes()` from `from` on, all of which will be written; nothing if `from` is in the part that
@@ -159,6 +148,7 @@ impl TargetFile {
 
     fn write_parts(&self, offset: u64, segments: &[Segment], bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
         self.sparse.set(true);
+        self.allocated.take();
         if self.used.get() {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             if let Err(error) = fallocate(&self.file, flags, offset, bytes.len() as u64) {
@@ -180,13 +170,13 @@ impl TargetFile {
     pub fn write_at(&self, offset: u64, bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
         let Some(direct) = &self.direct else { return self.write_cached(bytes, offset) };
         let end = offset + bytes.len() as u64;
-        let complete_manifest = bytes.len().is_multiple_of(ALIGNMENT);
-        if !offset.is_multiple_of(ALIGNMENT as u64) || !(complete_manifest || end == self.bytes) {
+        let has_whole_blocks = bytes.len().is_multiple_of(ALIGNMENT);
+        if !offset.is_multiple_of(ALIGNMENT as u64) || !(has_whole_blocks || end == self.bytes) {
             return self.file.write_all_at(bytes, offset);
         }
         self.preallocate(offset, bytes.len() as u64);
         let aligned = bytes.as_ptr().align_offset(ALIGNMENT) == 0;
-        let written = if complete_manifest && aligned {
+        let written = if has_whole_blocks && aligned {
             direct.write_all_at(bytes, offset)
         } else {
             // The end of a file is written as a whole block, and the file is truncated to its
@@ -196,7 +186,7 @@ impl TargetFile {
             front.copy_from_slice(bytes);
             rest.fill(0);
             let written = direct.write_all_at(room, offset);
-            if complete_manifest { written } else { written.and_then(|()| self.file.set_len(self.bytes)) }
+            if has_whole_blocks { written } else { written.and_then(|()| self.file.set_len(self.bytes)) }
         };
         match written {
             // The disk has larger blocks, or the file system does not support direct writes.
@@ -231,14 +221,15 @@ impl TargetFile {
     /// parallel. Failure is ignored. Many chunks at once, because each call waits for the file
     /// system's journal (measured: one call per chunk takes half as long as the writes themselves).
     fn preallocate(&self, offset: u64, bytes: u64) {
-        let (number, (start, end)) = (offset / ROOM_BYTES, self.allocated.get());
+        let (start, end) = self.allocated.get();
         if start <= offset && offset.saturating_add(bytes) <= end {
             return;
         }
         if self.sparse.get() || self.kept.get() {
             let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, bytes);
-        } else if self.room.replace(Some(number)) != Some(number) {
-            let from = number * ROOM_BYTES;
+        } else {
+            let from = offset - offset % ROOM_BYTES;
+            self.allocated.set((from, from + ROOM_BYTES));
             let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, from, ROOM_BYTES.min(self.bytes - from));
             self.used.set(true);
         }

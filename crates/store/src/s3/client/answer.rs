@@ -155,6 +155,15 @@ pub(super) fn read(body: &mut Answer, most_bytes: u64) -> Result<Vec<u8>, ureq::
     body.with_config().limit(most_bytes).read_to_vec()
 }
 
+/// The failure to read the body of a reply.
+pub(super) fn cut_off(error: &ureq::Error) -> Failed {
+    let fault = S3Fault::Answer(describe(error));
+    match error {
+        ureq::Error::BodyExceedsLimit(_) => Failed::Final(fault),
+        _ => Failed::Transient { fault, may_have_acted: false, asked: None },
+    }
+}
+
 fn describe(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "no answer in time".to_owned(),

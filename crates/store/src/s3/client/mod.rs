@@ -16,7 +16,7 @@ use ureq::{
     http::{HeaderMap, Request},
 };
 
-use self::answer::{Attempt, Failed, read};
+use self::answer::{Attempt, Failed, cut_off, read};
 use super::{
     Address, S3Fault, Settings,
     backoff::{ConcurrencyLimit, pause},
@@ -119,15 +119,31 @@ impl Client {
 
     /// Makes a request, with retries.
     pub(super) fn call(&self, call: &Call<'_>, mut upload: Option<Upload<'_>>) -> Result<Reply, S3Fault> {
+        let (reply, is_repeated) = self.retry(|| self.attempt(call, upload.as_mut()))?;
+        Ok(Reply { is_repeated, ..reply })
+    }
+
+    /// Makes a request without a body, and reads the whole body of the reply, with retries.
+    pub(super) fn text(&self, call: &Call<'_>, most_bytes: u64) -> Result<Vec<u8>, S3Fault> {
+        let attempt = || {
+            let mut reply = self.attempt(call, None)?;
+            read(&mut reply.body, most_bytes).map_err(|error| cut_off(&error))
+        };
+        self.retry(attempt).map(|(text, _)| text)
+    }
+
+    /// Attempts something until it succeeds or fails for good. Also returns whether the answer to an earlier attempt was
+    /// lost, which may have taken effect.
+    fn retry<T>(&self, mut attempt: impl FnMut() -> Result<T, Failed>) -> Result<(T, bool), S3Fault> {
         let began = Instant::now();
         let (mut attempts, mut amended, mut garbled, mut is_repeated) = (0_u32, 0_u32, 0_u32, false);
         loop {
             attempts = attempts.saturating_add(1);
             let permit = self.concurrency.acquire();
-            let ended = self.attempt(call, upload.as_mut());
+            let ended = attempt();
             drop(permit);
             let (fault, asked) = match ended {
-                Ok(reply) => return Ok(Reply { is_repeated, ..reply }),
+                Ok(done) => return Ok((done, is_repeated)),
                 Err(Failed::Final(fault)) => return Err(fault),
                 Err(Failed::Corrected(fault)) if amended > 1 => return Err(fault),
                 Err(Failed::Corrected(_)) => {
@@ -145,27 +161,6 @@ impl Client {
                 return Err(after(fault, attempts));
             }
             sleep(pause);
-        }
-    }
-
-    /// Makes a request without a body, and reads the whole body of the reply; once more if the connection was lost
-    /// before its end.
-    pub(super) fn text(&self, call: &Call<'_>, most_bytes: u64) -> Result<Vec<u8>, S3Fault> {
-        let (began, mut attempts) = (Instant::now(), 0_u32);
-        loop {
-            let mut reply = self.call(call, None)?;
-            attempts = attempts.saturating_add(1);
-            let pause = pause(attempts, None);
-            match read(&mut reply.body, most_bytes) {
-                Ok(text) => return Ok(text),
-                Err(ureq::Error::BodyExceedsLimit(_)) => {
-                    return Err(S3Fault::Answer(format!("it is longer than {most_bytes} bytes")));
-                }
-                Err(error) if began.elapsed().saturating_add(pause) > self.give_up => {
-                    return Err(S3Fault::Answer(error.to_string()));
-                }
-                Err(_) => sleep(pause),
-            }
         }
     }
 
