@@ -13,8 +13,7 @@ use crate::support::chance::{Random, number};
 use crate::support::proof::{Proof, Statements};
 use crate::support::rotation::Rotating;
 
-/// A server under load beside other tests may need more than the usual minute to write page 0 of its files.
-const BOTH: [&str; 4] = ["--master-key", "--binlog-key", "--settle", "5m"];
+const BOTH: [&str; 2] = ["--master-key", "--binlog-key"];
 /// Enough tables that re-wrapping takes the server a while.
 const TABLES: u32 = 120;
 
