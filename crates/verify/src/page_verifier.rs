@@ -46,7 +46,7 @@ pub struct Tablespace<'a> {
 pub struct PageResults {
     part: Part,
     page_buffers: PageBuffers,
-    pages: Vec<u8>,
+    page: Vec<u8>,
 }
 
 impl<'a> PageVerifier<'a> {
@@ -124,10 +124,13 @@ impl Tablespace<'_> {
 
     /// Verifies whole pages; the first is page `first` of the file.
     pub fn verify(&self, first: u64, pages: &[u8], results: &mut PageResults) {
-        results.pages.clear();
-        results.pages.extend(pages);
-        let PageResults { part, page_buffers, pages } = results;
-        self.shared.verifier.verify_as_read(&self.shared.reader, first, pages, page_buffers, part);
+        let PageResults { part, page_buffers, page } = results;
+        // One page at a time: its copy stays in the processor's first cache.
+        for (number, original) in (first..).zip(pages.chunks_exact(self.page_bytes())) {
+            page.clear();
+            page.extend(original);
+            self.shared.verifier.verify_as_read(&self.shared.reader, number, page, page_buffers, part);
+        }
     }
 
     /// Counts pages that were verified in an earlier run and have not changed since.

@@ -34,6 +34,9 @@ impl Frame<'_> {
     }
 }
 
+/// Alignment of a frame's data, so that it can be written around the page cache without another copy.
+const ALIGNMENT: usize = 4096;
+
 /// Reads a pack; allocates memory for one frame.
 pub struct PackReader<R> {
     input: R,
@@ -59,7 +62,7 @@ impl<R: Read> PackReader<R> {
     /// # Errors
     /// [`Error::Io`] if memory cannot be allocated.
     pub fn new(input: R) -> Result<Self, Error> {
-        let data = Zeroizing::new(vec![0; MAX_FRAME_BYTES]);
+        let data = Zeroizing::new(vec![0; MAX_FRAME_BYTES.saturating_add(ALIGNMENT)]);
         Ok(Self { input, at: 0, zstd: Decompressor::new()?, packed: Vec::new(), data })
     }
 
@@ -88,12 +91,14 @@ impl<R: Read> PackReader<R> {
         let at = self.at;
         let bytes = HEADER_BYTES.saturating_add(length).saturating_add(packed_bytes);
         self.at = self.at.saturating_add(bytes as u64);
-        let unpacked = self.zstd.decompress_to_buffer(&self.packed, self.data.as_mut_slice());
+        let skip = self.data.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        let data = self.data.get_mut(skip..skip.saturating_add(MAX_FRAME_BYTES)).unwrap_or_default();
+        let unpacked = self.zstd.decompress_to_buffer(&self.packed, data);
         let unpacked = unpacked.map_err(|_| Error::Pack("a frame cannot be unpacked"))?;
         if unpacked as u64 != description.bytes() {
             return Err(Error::Pack("the length of a frame differs from its description"));
         }
-        let data = self.data.get_mut(..unpacked).unwrap_or_default();
+        let data = data.get_mut(..unpacked).unwrap_or_default();
         Ok(Some(Frame { at, description, data }))
     }
 
