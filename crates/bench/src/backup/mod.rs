@@ -26,6 +26,18 @@ pub(crate) trait BackupTool {
     /// Backs up `source` into the repository.
     fn back_up(&self, source: &Path, workspace: &Workspace) -> Result<(), Error>;
 
+    /// Prepares the repository for [`back_up_changes`](Self::back_up_changes) since `before`, an older copy of the
+    /// source; not measured.
+    fn back_up_base(&self, before: &Path, workspace: &Workspace) -> Result<(), Error> {
+        self.back_up(before, workspace)
+    }
+
+    /// Backs up what changed in `source` since `before`.
+    fn back_up_changes(&self, before: &Path, source: &Path, workspace: &Workspace) -> Result<(), Error> {
+        let _ = before;
+        self.back_up(source, workspace)
+    }
+
     /// Restores the newest backup into an empty directory.
     fn restore(&self, workspace: &Workspace, target: &Path) -> Result<(), Error>;
 

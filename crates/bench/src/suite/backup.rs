@@ -162,7 +162,7 @@ impl BackupSuite<'_> {
         match served {
             Some(served) => {
                 let tool = Box::new(MariaBackup { server: &served.server });
-                add(MARIABACKUP_PROGRAMS, contender("mariabackup-openssl", tool, false));
+                add(MARIABACKUP_PROGRAMS, contender("mariabackup-openssl", tool, true));
             }
             None => collected.missing.push(format!("mariabackup-openssl (needs {NEEDS_SERVER})")),
         }
@@ -202,8 +202,12 @@ impl<'b> Bench<'b> {
         let arm = |contender: &'b Contender<'b>| {
             Arm::self_timed(contender.name, move || {
                 contender.workspace.begin(&*contender.tool)?;
-                contender.back_up(before)?;
-                self.timed(contender, INCREMENTAL, self.tree.bytes(), || contender.back_up(self.tree))
+                let (tool, workspace) = (&contender.tool, &contender.workspace);
+                let failed = |error: Error| contender.failed(&error.to_string());
+                tool.back_up_base(before.root(), workspace).map_err(failed)?;
+                self.timed(contender, INCREMENTAL, self.tree.bytes(), || {
+                    tool.back_up_changes(before.root(), self.tree.root(), workspace).map_err(failed)
+                })
             })
         };
         Experiment::new(INCREMENTAL).arms(contenders.iter().copied().map(arm))
