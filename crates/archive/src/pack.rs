@@ -10,7 +10,7 @@ mod writer;
 pub use self::{
     description::{DecryptedUnits, Description, Extent},
     reader::{Frame, PackReader},
-    writer::{FrameAt, PackWriter, Packer},
+    writer::{Compression, FrameAt, PackWriter, Packer},
 };
 use codec::hash::CHUNK_BYTES;
 

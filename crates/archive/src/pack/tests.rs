@@ -33,7 +33,7 @@ fn frames() -> Vec<(Description, Vec<u8>)> {
 #[test]
 fn a_pack_reads_back() {
     let identity = Identity::generate().unwrap();
-    let mut packer = Packer::new(1).unwrap();
+    let mut packer = Packer::new(Compression::Fast).unwrap();
     let mut writer = PackWriter::new(Vec::new(), &[identity.recipient()]).unwrap();
     let at: Vec<FrameAt> = frames().iter().map(|(of, data)| writer.add(&mut packer, of, data).unwrap()).collect();
     assert_eq!(at[1].at, u64::from(at[0].bytes));
@@ -45,6 +45,27 @@ fn a_pack_reads_back() {
         assert_eq!((frame.at, frame.description, frame.data.to_vec()), (at.at, description, data));
     }
     assert!(reader.next_frame().unwrap().is_none());
+}
+
+#[test]
+fn digits_without_repetitions_compress_at_every_level() {
+    let digit = |state: &mut u32| {
+        *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        Some(b'0' + (*state >> 16) as u8 % 10)
+    };
+    let digits: Vec<u8> = std::iter::repeat_n((), MAX_FRAME_BYTES).scan(1, |state, ()| digit(state)).collect();
+    for compression in [Compression::Fast, Compression::Level(1), Compression::Level(3)] {
+        let (identity, mut packer) = (Identity::generate().unwrap(), Packer::new(compression).unwrap());
+        let mut writer = PackWriter::new(Vec::new(), &[identity.recipient()]).unwrap();
+        let description = description(b"t.ibd", &[(0, MAX_FRAME_BYTES as u64)], &digits);
+        let frame = writer.add(&mut packer, &description, &digits).unwrap();
+        // A digit takes 3.4 bits of Huffman's code.
+        assert!((frame.bytes as usize) < digits.len() / 2, "{compression:?}: {}", frame.bytes);
+        let packed = writer.finish().unwrap();
+        let mut reader = PackReader::decrypt(packed.as_slice(), &[identity]).unwrap();
+        let frame = reader.next_frame().unwrap().unwrap();
+        assert!(*frame.data == *digits && frame.data.as_ptr().align_offset(4096) == 0, "{compression:?}");
+    }
 }
 
 #[test]

@@ -1,13 +1,51 @@
 //! Writes packs.
 
-use std::{fmt, io::Write};
+use std::{
+    fmt,
+    io::{self, Write},
+};
 
 use agefile::{Encryptor, Recipient};
 use zeroize::Zeroizing;
-use zstd::bulk::Compressor;
+use zstd::{
+    bulk::Compressor,
+    zstd_safe::{CParameter, ParamSwitch},
+};
 
 use super::{Description, HEADER_BYTES, MAGIC, MAX_PACKED_BYTES};
 use crate::Error;
+
+/// How hard frames are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Fewer matches are searched than at zstd's level 1, which takes about a third longer. Pages of numbers get some
+    /// hundredths larger, those of text a tenth (docs/benchmarks.md).
+    Fast,
+    /// A level of zstd.
+    Level(i32),
+}
+
+/// Table of positions, as a power of two: 32 KiB, which fit the processor's first cache. Level 1 has 64 KiB.
+const HASH_LOG: u32 = 13;
+/// Enlarges the steps of the search from two bytes to four; at each, two positions are looked up.
+const TARGET_LENGTH: u32 = 3;
+
+impl Compression {
+    fn compressor(self) -> io::Result<Compressor<'static>> {
+        let Self::Level(level) = self else { return fast() };
+        Compressor::new(level)
+    }
+}
+
+/// Level 1 with larger steps. zstd's negative levels have them, too, but store literals as they are, while Huffman codes
+/// are most of what makes pages smaller.
+fn fast() -> io::Result<Compressor<'static>> {
+    let mut zstd = Compressor::new(1)?;
+    zstd.set_parameter(CParameter::HashLog(HASH_LOG))?;
+    zstd.set_parameter(CParameter::TargetLength(TARGET_LENGTH))?;
+    zstd.set_parameter(CParameter::LiteralCompressionMode(ParamSwitch::Enable))?;
+    Ok(zstd)
+}
 
 /// Compresses frames; reuses its context and buffer.
 pub struct Packer {
@@ -17,12 +55,12 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// `level` is the compression level of zstd.
+    /// Compresses every frame in the same way.
     ///
     /// # Errors
     /// [`Error::Io`] if memory cannot be allocated.
-    pub fn new(level: i32) -> Result<Self, Error> {
-        Ok(Self { zstd: Compressor::new(level)?, out: Zeroizing::new(vec![0; MAX_PACKED_BYTES]) })
+    pub fn new(compression: Compression) -> Result<Self, Error> {
+        Ok(Self { zstd: compression.compressor()?, out: Zeroizing::new(vec![0; MAX_PACKED_BYTES]) })
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use agefile::Recipient;
-use archive::sshsig::SigningKey;
+use archive::{pack::Compression, sshsig::SigningKey};
 use serde::Deserialize;
 use snapshot::{ProviderChoice, follow::Account};
 use verify::Keys;
@@ -39,8 +39,8 @@ pub struct Config {
     pub key_recipients: Vec<Recipient>,
     /// How encrypted pages are stored.
     pub pages: PageStorage,
-    /// Compression level of zstd.
-    pub level: i32,
+    /// How hard pages are compressed.
+    pub compression: Compression,
     /// The snapshot provider.
     pub provider: ProviderChoice,
     /// Maximum time that the server may be frozen for the snapshot.

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use agefile::Recipient;
-use archive::names::is_host;
+use archive::{names::is_host, pack::Compression};
 use codec::compression::{CompressionLevel, ZSTD_NAMES};
 use serde::{Deserialize, de::IgnoredAny};
 use snapshot::MAX_FREEZE;
@@ -20,8 +20,6 @@ const SEGMENT_EVERY: Duration = Duration::from_secs(10);
 const TAKEOVER_WAIT: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(86_400)];
 /// How much may wait on this host, by default, while the store cannot be reached.
 const SPOOL_BYTES: u64 = 1 << 30;
-/// Default level of zstd. Higher levels take longer and gain little on pages (measured).
-const LEVEL: i32 = 1;
 /// Maximum of most time settings.
 const MAX_TIME: Duration = Duration::from_secs(60);
 /// Maximum time for which calls of a store are retried.
@@ -130,7 +128,7 @@ impl Config {
             recipients,
             key_recipients,
             pages: sections.data.pages,
-            level: level(sections.data.compress.as_deref())?,
+            compression: compression(sections.data.compress.as_deref())?,
             provider,
             max_freeze: sections
                 .data
@@ -213,10 +211,11 @@ impl RepositorySection {
     }
 }
 
-fn level(text: Option<&str>) -> Result<i32, String> {
-    let Some(text) = text else { return Ok(LEVEL) };
+/// Higher levels than the default take longer, and gain little on pages (docs/benchmarks.md).
+fn compression(text: Option<&str>) -> Result<Compression, String> {
+    let Some(text) = text else { return Ok(Compression::Fast) };
     match text.parse() {
-        Ok(CompressionLevel::Zstd(level)) => Ok(level),
+        Ok(CompressionLevel::Zstd(level)) => Ok(Compression::Level(level)),
         _ => Err(format!("data.compress must be {ZSTD_NAMES}")),
     }
 }
@@ -256,12 +255,13 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
     fn what_is_not_said_has_defaults() {
         let config = Config::parse(TEXT).unwrap();
         assert!(matches!(&config.repository, Location::Directory(path) if path == Path::new("/backup/repo")));
-        assert_eq!((config.pages, config.level, config.streams), (PageStorage::Decrypted, 1, 4));
+        assert_eq!((config.pages, config.compression, config.streams), (PageStorage::Decrypted, Compression::Fast, 4));
         assert_eq!((config.provider, config.max_freeze), (ProviderChoice::Auto, MAX_FREEZE));
         assert_eq!(config.state, Path::new(STATE));
         let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
         let config = Config::parse(&more).unwrap();
-        assert_eq!((config.pages, config.level, config.max_freeze), (PageStorage::AsIs, 3, Duration::from_millis(250)));
+        assert_eq!((config.pages, config.compression), (PageStorage::AsIs, Compression::Level(3)));
+        assert_eq!(config.max_freeze, Duration::from_millis(250));
     }
 
     #[test]
@@ -276,8 +276,8 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
 
     #[test]
     fn zstd_alone_means_the_same_level_as_in_send() {
-        let level = |compress: &str| Config::parse(&format!("{TEXT}compress = \"{compress}\"\n")).unwrap().level;
-        assert_eq!(["zstd", "zstd:1", "zstd:19"].map(level), [3, 1, 19]);
+        let of = |compress: &str| Config::parse(&format!("{TEXT}compress = \"{compress}\"\n")).unwrap().compression;
+        assert_eq!(["zstd", "zstd:1", "zstd:19"].map(of), [3, 1, 19].map(Compression::Level));
     }
 
     #[test]

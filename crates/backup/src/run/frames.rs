@@ -51,7 +51,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             bytes: Vec::with_capacity(MAX_FRAME_BYTES),
             memory: DecryptBuffers::default(),
             marks: Vec::new(),
-            packer: Packer::new(run.inputs.config.level)?,
+            packer: Packer::new(run.inputs.config.compression)?,
             pack: None,
             parts: Vec::new(),
         })
