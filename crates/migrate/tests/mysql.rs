@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
+use std::{collections::HashSet, sync::atomic::Ordering, thread, time::Duration};
 
 use findings::Action;
 use migrate::{
@@ -77,9 +77,9 @@ fn goes_on(pair: &Pair) {
         let began = std::time::Instant::now();
         while copied() == 0 {
             assert!(began.elapsed() < Duration::from_secs(60), "the first process has copied nothing");
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
-        std::thread::sleep(Duration::from_millis(delay));
+        thread::sleep(Duration::from_millis(delay));
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success());
     }
@@ -230,7 +230,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     });
     let done = done.unwrap();
     // The writers continue, and are refused.
-    std::thread::sleep(Duration::from_millis(300));
+    thread::sleep(Duration::from_millis(300));
     let acknowledged = writers.stop();
     assert_eq!(steps, ["fenced", "drained", "verified", "switched"]);
     assert!(acknowledged.len() > 50, "{}", acknowledged.len());
@@ -314,7 +314,7 @@ fn a_cut_over_that_fails_gives_the_source_back() {
 
     settings.max_blocked = Duration::from_secs(1);
     let late = || {
-        std::thread::sleep(Duration::from_secs(3));
+        thread::sleep(Duration::from_secs(3));
         // The fence is lifted although the cut-over still waits.
         assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
     };
@@ -339,6 +339,82 @@ fn a_target_that_was_changed_ends_a_migration() {
     pair.target.sql("ALTER TABLE shop.wide DROP INDEX more; ALTER TABLE shop.pair ENCRYPTION = 'N'").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::Structure { differences } if differences[0].attribute == "encryption"), "{error}");
+}
+
+/// Writes that leave the rows equal are found too, whenever they happen; then the tables are compared again.
+#[test]
+fn foreign_writes_to_the_target_are_named() {
+    let Some(pair) = Pair::start(200) else { return };
+    pair.target.sql("GRANT REPLICATION SLAVE ON *.* TO mig@'%'").unwrap();
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let ends = |what: &str, error: Option<Error>| {
+        let named = matches!(&error, Some(Error::TargetWritten { table, .. }) if table == "shop.pair");
+        assert!(named, "{what}: {error:?}");
+    };
+    let elsewhere = "CREATE DATABASE other; CREATE TABLE other.t (a INT PRIMARY KEY); INSERT INTO other.t VALUES (1)";
+    pair.target.sql(elsewhere).unwrap();
+    assert_eq!(migrate::run(&settings, &mut |_| {}).unwrap().chunks, 0);
+    let change = "UPDATE shop.pair SET u = u + 1000000 LIMIT 1";
+    pair.target.sql(&format!("{change}; UPDATE shop.pair SET u = u - 1000000 WHERE u >= 1000000")).unwrap();
+    ends("between two runs", migrate::run(&settings, &mut |_| {}).err());
+    ends("the second transaction", migrate::cut_over(&settings, &mut |_| {}).err());
+    assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "0");
+    assert!(migrate::run(&settings, &mut |_| {}).unwrap().chunks > 0, "nothing was compared again");
+    pair.target.sql(&format!("SET binlog_transaction_compression = ON; {change}")).unwrap();
+    ends("compressed", migrate::verify(&settings, &mut |_| {}).err());
+    pair.target.sql("UPDATE shop.pair SET u = u - 1000000 WHERE u >= 1000000").unwrap();
+    ends("back", migrate::run(&settings, &mut |_| {}).err());
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+    let proof = migrate::proof(&settings.target).unwrap();
+    assert_eq!(proof.journal.iter().filter(|entry| entry.what == "foreign-write").count(), 4);
+}
+
+/// No batch, chunk or cut-over of the migration itself is taken for a foreign write, however large its transactions.
+#[test]
+fn own_writes_to_the_target_are_not_foreign() {
+    let Some(pair) = Pair::start(2000) else { return };
+    pair.target.sql("GRANT REPLICATION SLAVE ON *.* TO mig@'%'").unwrap();
+    let mut settings = pair.addresses().settings();
+    settings.batch.rows = 50;
+    let writers = Writers::start(&pair, 2, 2000);
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source.sql("UPDATE shop.pair SET v = CONCAT(v, '!'); FLUSH BINARY LOGS").unwrap();
+    pair.target.sql("FLUSH BINARY LOGS").unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    writers.stop();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+#[test]
+fn a_paused_migration_waits_until_it_is_resumed() {
+    let Some(pair) = Pair::start(200) else { return };
+    let mut settings = pair.addresses().settings();
+    assert!(matches!(migrate::pause(&settings.target), Err(Error::NotBegun)));
+    settings.until = Until::Forever;
+    let following = settings.clone();
+    let run = thread::spawn(move || migrate::run(&following, &mut |_| {}).unwrap_err());
+    while migrate::status(&settings.target).map_or(true, |status| status.phase != Phase::Copied) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    migrate::pause(&settings.target).unwrap();
+    let error = run.join().unwrap();
+    assert!(matches!(error, Error::Paused), "{error}");
+    let status = migrate::status(&settings.target).unwrap();
+    assert!(status.paused && !status.running);
+    for error in [migrate::run(&settings, &mut |_| {}).map(drop), migrate::cut_over(&settings, &mut |_| {}).map(drop)] {
+        assert!(matches!(error, Err(Error::Paused)), "{error:?}");
+    }
+    pair.source.sql("DELETE FROM shop.item WHERE id < 50").unwrap();
+    migrate::resume(&settings.target).unwrap();
+    assert!(matches!(migrate::resume(&settings.target), Err(Error::NotPaused)));
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+    assert!(matches!(migrate::pause(&settings.target), Err(Error::Switched)));
 }
 
 #[test]

@@ -253,6 +253,33 @@ pub enum Error {
         /// `server_uuid` of the server that answers now.
         found: String,
     },
+    /// Somebody else has changed a table of the migration at the target.
+    #[error(
+        "target: something else than this migration has changed {table}, in the transaction that ends at {position} of its log"
+    )]
+    TargetWritten {
+        /// `schema.table`, several with commas.
+        table: String,
+        /// File and position.
+        position: String,
+    },
+    /// The target's log cannot be read.
+    #[error("target: its log: {0}")]
+    TargetLog(#[source] binlog::Error),
+    /// The migration is paused.
+    #[error("target: the migration is paused")]
+    Paused,
+    /// The migration is not paused, so it cannot be resumed.
+    #[error("target: the migration is not paused")]
+    NotPaused,
+    /// The source's log was removed and begun anew.
+    #[error(
+        "source: its binary log was reset after this migration had read it: {file} is gone, or is another file now"
+    )]
+    LogReset {
+        /// The newest file that was read before.
+        file: String,
+    },
     /// A thread of the run ended because another one failed, or the caller stopped it.
     #[error("stopped before the end")]
     Stopped,
