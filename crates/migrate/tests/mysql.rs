@@ -341,6 +341,26 @@ fn a_target_that_was_changed_ends_a_migration() {
     assert!(matches!(&error, Error::Structure { differences } if differences[0].attribute == "encryption"), "{error}");
 }
 
+/// A trigger changes one value of one row; nothing warns of it.
+#[test]
+fn a_row_that_is_stored_otherwise_is_not_copied() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    let trigger = "CREATE TRIGGER shop.other BEFORE INSERT ON shop.pair FOR EACH ROW
+        SET NEW.v = IF(NEW.u = 77, CONCAT(NEW.v, '!'), NEW.v)";
+    pair.target.sql(trigger).unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    let key = pair.source.value("SELECT a FROM shop.pair WHERE u = 77").unwrap();
+    assert!(
+        matches!(&error, Error::ReadBack { table, key: found } if table == "shop.pair" && found.contains(&key)),
+        "{error}"
+    );
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.pair WHERE u = 77").unwrap(), "0");
+    pair.target.sql("DROP TRIGGER shop.other").unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
 /// Writes that leave the rows equal are found too, whenever they happen; then the tables are compared again.
 #[test]
 fn foreign_writes_to_the_target_are_named() {

@@ -63,6 +63,9 @@ impl Error {
                  or begin again after sealant migrate abort --drop-tables"
                     .into()
             }
+            Self::ReadBack { .. } => "look for a trigger, a rule or another program at the target that changes rows; the same command \
+                                      then copies the range again"
+                .into(),
             Self::Stopped => "the same command resumes".into(),
             Self::StillFenced { statements, .. } => format!(
                 "see with sealant migrate status whether the cut-over was done; if it was not, run on the source: \
@@ -100,7 +103,8 @@ impl Error {
             Self::Unverified { .. }
             | Self::Structure { .. }
             | Self::Divergence(_)
-            | Self::TargetWritten { .. } => true,
+            | Self::TargetWritten { .. }
+            | Self::ReadBack { .. } => true,
             Self::Server { error, .. } => matches!(
                 error,
                 server::Error::TlsNotOffered

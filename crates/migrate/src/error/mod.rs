@@ -126,6 +126,14 @@ pub enum Error {
         /// The server's error number of the first warning; 0 if there is no warning.
         code: u16,
     },
+    /// The target returned another row than it was sent.
+    #[error("target: {table} did not store the rows that were sent: the first that differs has the key {key}")]
+    ReadBack {
+        /// `schema.table`.
+        table: String,
+        /// The key, as literals.
+        key: String,
+    },
     /// A row from the source does not have the selected fields.
     #[error("{table}: the source sent a row with other fields than were asked for")]
     Fields {
