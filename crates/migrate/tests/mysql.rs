@@ -4,7 +4,12 @@
 
 mod support;
 
-use std::{collections::HashSet, sync::atomic::Ordering, thread, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use findings::Action;
 use migrate::{
@@ -123,6 +128,75 @@ fn rows_that_differ_are_named() {
     let wide: Vec<_> = found[5..].iter().map(|(table, _, kind)| (*table, *kind)).collect();
     assert_eq!(wide.len(), 2, "{found:?}");
     assert!(wide.contains(&("shop.wide", Missing)) && wide.contains(&("shop.wide", Extra)));
+}
+
+/// Changes of the target's rows by the remainder of their ids. None of them is visible to a casual look.
+const PLANTED: [(u32, &str); 11] = [
+    (1, "name = CONCAT('N', SUBSTR(name, 2))"),
+    (2, "d = d + d * 2.3e-16"),
+    (3, "note = NULL"),
+    (4, "name = CONCAT(name, ' ')"),
+    (6, "data = CONCAT(LEFT(data, 15), IF(RIGHT(data, 1) = x'00', x'01', x'00'))"),
+    (11, "f = f * 1E0 + f * 1.3e-7"),
+    (12, "doc = JSON_SET(doc, '$.k', id + 0.5e0)"),
+    (13, "at = at + INTERVAL 1 MICROSECOND"),
+    (14, "name = ''"),
+    (16, "c = CONCAT(c, 'x')"),
+    (17, "b = b ^ 1"),
+];
+/// Rows of which every twentieth has each of the differences above.
+const MANY: u32 = 18_000;
+
+/// While other tables are written to.
+#[test]
+#[ignore = "more than ten thousand differences: make soak"]
+fn every_one_of_many_differences_is_named_and_none_is_invented() {
+    use DivergenceKind::{Different, Extra, Missing};
+    let Some(pair) = Pair::start(MANY) else { return };
+    pair.source.sql("UPDATE shop.item SET name = NULL WHERE id % 20 = 14").unwrap();
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let mut expected = HashSet::new();
+    let mut plant = "SET sql_log_bin = 0; DELETE FROM shop.item WHERE id % 20 = 7; \
+        UPDATE shop.item a JOIN shop.item b ON a.id DIV 20 = b.id DIV 20 AND a.id % 20 IN (8, 9) AND b.id % 20 = 17 - a.id % 20 \
+        SET a.data = b.data; INSERT INTO shop.item (id) SELECT id + 1000000 FROM shop.pair JOIN shop.item ON id = u WHERE id % 40 = 0;"
+        .to_owned();
+    for (remainder, change) in PLANTED {
+        plant += &format!("UPDATE shop.item SET {change} WHERE id % 20 = {remainder};");
+    }
+    for id in 1..=MANY {
+        let is_changed = PLANTED.iter().any(|(remainder, _)| id % 20 == *remainder) || matches!(id % 20, 8 | 9);
+        expected.extend(is_changed.then(|| (id.to_string(), Different)));
+        expected.extend((id % 20 == 7).then(|| (id.to_string(), Missing)));
+        expected.extend((id % 40 == 0).then(|| ((id + 1_000_000).to_string(), Extra)));
+    }
+    pair.target.sql(&plant).unwrap();
+    assert!(expected.len() > 10_000, "{}", expected.len());
+    let stop = AtomicBool::new(false);
+    let error = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            (0..).take_while(|_| !stop.load(Ordering::Relaxed)).for_each(|number: u32| {
+                let row = number % MANY;
+                let sql = format!(
+                    "UPDATE shop.pair SET v = {number} WHERE u = {row}; INSERT INTO shop.ack VALUES ({number})"
+                );
+                pair.source.sql(&sql).unwrap();
+            });
+        });
+        let ended = migrate::verify(&settings, &mut |_| {});
+        stop.store(true, Ordering::Relaxed);
+        writer.join().unwrap();
+        ended.unwrap_err()
+    });
+    let Error::Divergence(found) = error else { panic!("{error}") };
+    let count = found.len();
+    let elsewhere: Vec<_> = found.iter().filter(|it| it.table != "shop.item").collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
+    let found: HashSet<_> = found.into_iter().map(|it| (it.key, it.kind)).collect();
+    assert_eq!(count, found.len(), "a row is named twice");
+    let not_named: Vec<_> = expected.difference(&found).take(10).collect();
+    let invented: Vec<_> = found.difference(&expected).take(10).collect();
+    assert!(not_named.is_empty() && invented.is_empty(), "not named: {not_named:?}; invented: {invented:?}");
 }
 
 #[test]
