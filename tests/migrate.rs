@@ -25,7 +25,7 @@ const SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE 
     TO mig@'%';";
 const TARGET_GRANTS: &str = r"CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
     GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\_sealant`.* TO mig@'%';
-    GRANT PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO mig@'%';";
+    GRANT PROCESS, SESSION_VARIABLES_ADMIN, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO mig@'%';";
 
 /// A source with tables and an empty target, with certificates of the same CA.
 pub(crate) struct Pair {

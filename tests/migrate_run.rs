@@ -134,6 +134,8 @@ fn a_migration_from_its_first_command_to_its_last() {
         ("report", &[]),
         ("finish", &["--discard-proof"]),
         ("abort", &["--yes"]),
+        ("pause", &[]),
+        ("resume", &[]),
     ] {
         ends(&pair, verb, more, 1, &["target: no migration was begun there", "sealant migrate run"]);
     }
@@ -331,6 +333,7 @@ fn an_interrupted_migration_goes_on_or_is_given_up() {
     let (code, said) = run.end();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("every row is equal"), "{said}");
+    a_pause(&pair);
 
     a_killed_cut_over(&pair);
     ends(&pair, "abort", &["--yes", "--drop-tables"], 0, &["the tables at the target are dropped"]);
@@ -343,6 +346,20 @@ fn an_interrupted_migration_goes_on_or_is_given_up() {
     pair.source.stop().expect("it stops");
     ends(&pair, "status", &[], 0, &["every row is copied"]);
     ends(&pair, "verify", &[], 1, &["source: 127.0.0.1", "refused"]);
+}
+
+/// A pause ends the process that runs, and none begins until the migration is resumed.
+fn a_pause(pair: &Pair) {
+    let mut run = Running::start(pair, "run", &["--until", "forever"]);
+    run.until_it_says("every row is copied");
+    ends(pair, "pause", &[], 0, &["the migration is paused: no process works on it", "keep its binary log"]);
+    let (code, said) = run.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("error: target: the migration is paused") && said.contains("migrate resume"), "{said}");
+    ends(pair, "run", &[], 1, &["the migration is paused", "sealant migrate resume"]);
+    ends(pair, "status", &[], 0, &["none runs: the migration is paused", "sealant migrate resume, then"]);
+    ends(pair, "resume", &[], 0, &["the migration may go on", "sealant migrate run"]);
+    ends(pair, "resume", &[], 1, &["the migration is not paused", "sealant migrate run"]);
 }
 
 /// The source is fenced after a kill, and every verb says so.
@@ -371,13 +388,15 @@ fn each_bad_input_is_one_error_of_every_verb() {
         ("--target", "mysql://mig@nowhere.invalid", "target: "),
         ("--target", "db2", "target: "),
     ];
-    let verbs: [(&str, &[&str]); 6] = [
+    let verbs: [(&str, &[&str]); 8] = [
         ("run", &["--yes"]),
         ("verify", &[]),
         ("cutover", &FENCE),
         ("status", &[]),
         ("finish", &["--discard-proof"]),
         ("abort", &["--yes"]),
+        ("pause", &[]),
+        ("resume", &[]),
     ];
     for (option, value, expected) in cases {
         for (verb, more) in verbs {

@@ -604,11 +604,17 @@ _sealant() {
             sealant__subcmd__help__subcmd__migrate,finish)
                 cmd="sealant__subcmd__help__subcmd__migrate__subcmd__finish"
                 ;;
+            sealant__subcmd__help__subcmd__migrate,pause)
+                cmd="sealant__subcmd__help__subcmd__migrate__subcmd__pause"
+                ;;
             sealant__subcmd__help__subcmd__migrate,plan)
                 cmd="sealant__subcmd__help__subcmd__migrate__subcmd__plan"
                 ;;
             sealant__subcmd__help__subcmd__migrate,report)
                 cmd="sealant__subcmd__help__subcmd__migrate__subcmd__report"
+                ;;
+            sealant__subcmd__help__subcmd__migrate,resume)
+                cmd="sealant__subcmd__help__subcmd__migrate__subcmd__resume"
                 ;;
             sealant__subcmd__help__subcmd__migrate,run)
                 cmd="sealant__subcmd__help__subcmd__migrate__subcmd__run"
@@ -877,11 +883,17 @@ _sealant() {
             sealant__subcmd__migrate,help)
                 cmd="sealant__subcmd__migrate__subcmd__help"
                 ;;
+            sealant__subcmd__migrate,pause)
+                cmd="sealant__subcmd__migrate__subcmd__pause"
+                ;;
             sealant__subcmd__migrate,plan)
                 cmd="sealant__subcmd__migrate__subcmd__plan"
                 ;;
             sealant__subcmd__migrate,report)
                 cmd="sealant__subcmd__migrate__subcmd__report"
+                ;;
+            sealant__subcmd__migrate,resume)
+                cmd="sealant__subcmd__migrate__subcmd__resume"
                 ;;
             sealant__subcmd__migrate,run)
                 cmd="sealant__subcmd__migrate__subcmd__run"
@@ -904,11 +916,17 @@ _sealant() {
             sealant__subcmd__migrate__subcmd__help,help)
                 cmd="sealant__subcmd__migrate__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__migrate__subcmd__help,pause)
+                cmd="sealant__subcmd__migrate__subcmd__help__subcmd__pause"
+                ;;
             sealant__subcmd__migrate__subcmd__help,plan)
                 cmd="sealant__subcmd__migrate__subcmd__help__subcmd__plan"
                 ;;
             sealant__subcmd__migrate__subcmd__help,report)
                 cmd="sealant__subcmd__migrate__subcmd__help__subcmd__report"
+                ;;
+            sealant__subcmd__migrate__subcmd__help,resume)
+                cmd="sealant__subcmd__migrate__subcmd__help__subcmd__resume"
                 ;;
             sealant__subcmd__migrate__subcmd__help,run)
                 cmd="sealant__subcmd__migrate__subcmd__help__subcmd__run"
@@ -4708,7 +4726,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__migrate)
-            opts="plan run status verify cutover report finish abort"
+            opts="plan run status pause resume verify cutover report finish abort"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4763,6 +4781,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__help__subcmd__migrate__subcmd__pause)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__help__subcmd__migrate__subcmd__plan)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -4778,6 +4810,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__migrate__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__migrate__subcmd__resume)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -6782,7 +6828,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate)
-            opts="-h --help plan run status verify cutover report finish abort help"
+            opts="-h --help plan run status pause resume verify cutover report finish abort help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7138,7 +7184,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__help)
-            opts="plan run status verify cutover report finish abort help"
+            opts="plan run status pause resume verify cutover report finish abort help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7207,6 +7253,20 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__migrate__subcmd__help__subcmd__pause)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__migrate__subcmd__help__subcmd__plan)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -7222,6 +7282,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__migrate__subcmd__help__subcmd__resume)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -7270,6 +7344,116 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__migrate__subcmd__pause)
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --defaults-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --schema)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --encrypt)
+                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --min-tls)
+                    COMPREPLY=($(compgen -W "1.3 1.2" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -7500,6 +7684,116 @@ _sealant() {
                     ;;
                 --proof)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__migrate__subcmd__resume)
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --defaults-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --schema)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --encrypt)
+                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --min-tls)
+                    COMPREPLY=($(compgen -W "1.3 1.2" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -24,7 +24,8 @@ use crate::{
     settings::Settings,
     shared::Shared,
     state,
-    stream::Follower,
+    stream::{Follower, replica_settings},
+    target_log::TargetLog,
     visibility::wait_until_visible,
 };
 
@@ -70,7 +71,7 @@ pub(crate) fn with_stream<T>(
     // Checked before the first row is sent to the target.
     definitions::check_encryption(settings)?;
     let run = match state::run(&mut target)? {
-        Some(run) => resumed(run, &mut source, &mut target, &tables, &source_uuid)?,
+        Some(run) => resumed(settings, run, &mut source, &mut target, &tables, &source_uuid)?,
         None if may_begin => begun(settings, &mut source, &mut target, &tables, &source_uuid)?,
         None => return Err(Error::NotBegun),
     };
@@ -79,8 +80,12 @@ pub(crate) fn with_stream<T>(
     let shared = read_state(&run, &mut source, &mut target, &tables)?;
     let doubles = whole_doubles(&mut source)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
+    let mut target_log = TargetLog::open(&settings.target, &shared, &tables, server_id())?;
     let result = thread::scope(|threads| {
         threads.spawn(|| shared.watched(|| follower.follow()));
+        if let Some(log) = &mut target_log {
+            threads.spawn(|| shared.watched(|| log.follow()));
+        }
         let (shared, tables) = (&shared, tables.as_slice());
         let (work, pace, beaten) = (Work::Follow, Pace::default(), Instant::now());
         let mut active = Active { settings, shared, tables, source, target, phase, work, pace, beaten };
@@ -159,6 +164,7 @@ fn begun(
 
 /// Checks that a migration can resume with this source.
 fn resumed(
+    settings: &Settings,
     run: state::Run,
     source: &mut Connection,
     target: &mut Connection,
@@ -169,12 +175,18 @@ fn resumed(
     if run.phase == Phase::Switched {
         return Err(Error::Switched);
     }
+    if run.paused {
+        return Err(Error::Paused);
+    }
     check_source(source, run.tracking)?;
     // Log positions are valid on one server only.
     if run.tracking == Tracking::Positions && run.source_uuid != source_uuid {
         return Err(Error::OtherServer { expected: run.source_uuid, found: source_uuid.to_owned() });
     }
     state::compare_tables(target, tables)?;
+    if let Some(known) = state::log_file(target)? {
+        known.check(&settings.source, &replica_settings(server_id()))?;
+    }
     let applied = state::position(target, tables)?;
     if !position::end(source, run.tracking)?.covers(&applied, run.tracking) {
         return Err(Error::OtherMigration { what: format!("its source, {}, is ahead of this one", run.source_uuid) });
@@ -206,6 +218,7 @@ fn read_state(
     let chunk_maps = loaded.into_iter().map(ChunkMap::resumed).collect();
     let start = state::position(target, tables)?;
     let shared = Shared::new(epoch, run, chunk_maps, watched, copied, start);
+    shared.lock().log_file = state::log_file(target)?;
     // The position was stored once its transactions were delivered. They may not be visible yet.
     let barrier = shared.lock().begun.barrier();
     wait_until_visible(source, &shared, tables, &barrier)?;
@@ -280,7 +293,7 @@ impl Active<'_> {
 
     /// Age, by the source's clock, of the newest change that was applied; zero if the target has every change.
     fn lag(&mut self) -> Result<Option<Duration>, Error> {
-        let end = position::end(&mut self.source, self.shared.tracking)?;
+        let end = self.shared.source_end(&mut self.source)?;
         let rows = self.source.query("SELECT UNIX_TIMESTAMP()").map_err(Error::at(Side::Source))?;
         let now: u64 = rows.scalar().and_then(|text| text.parse().ok()).unwrap_or(0);
         let state = self.shared.lock();
@@ -323,9 +336,27 @@ impl Active<'_> {
 
     /// Waits until the target has every transaction that the source has executed by now.
     pub(crate) fn catch_up(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
-        let end = position::end(&mut self.source, self.shared.tracking)?;
+        let end = self.shared.source_end(&mut self.source)?;
         while !self.shared.is_applied_within(&end, POLL)? {
             self.heartbeat(events)?;
+        }
+        self.check_log()
+    }
+
+    /// Checks that the source's log is still the one that the stream reads.
+    pub(crate) fn check_log(&self) -> Result<(), Error> {
+        self.shared.check_log(&self.settings.source, &replica_settings(server_id()))
+    }
+
+    /// Waits until the target's log was read up to its end: nothing else than this migration has written up to now.
+    pub(crate) fn only_we_write(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+        if self.shared.lock().target_log.is_none() {
+            return Ok(());
+        }
+        let end = position::log_end_at(&mut self.target, Side::Target)?;
+        while self.shared.lock().target_log.as_ref().is_some_and(|read| *read < end) {
+            self.heartbeat(events)?;
+            self.shared.sleep(POLL)?;
         }
         Ok(())
     }

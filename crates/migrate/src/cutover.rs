@@ -22,10 +22,11 @@ use crate::{
     definitions,
     fence::{Fence, SavedSettings, may_fence},
     link::{self, Server, same_server, variable},
-    position::{self, Position, Tracking},
+    position::{self, Position},
     proof,
     run::verify_changed,
     settings::Settings,
+    shared::Shared,
     state,
     verify::OnChange,
 };
@@ -176,14 +177,16 @@ fn clients(source: &mut Connection) -> Result<String, Error> {
 
 /// Applies and compares the remaining changes.
 fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<Position, Error> {
-    let end = still_end(source, active.shared.tracking)?;
+    let end = still_end(source, active.shared)?;
     active.wait_applied(&end)?;
+    active.check_log()?;
     state::set_step(&mut active.target, "drained", &[("source_end", &end.log.to_string())])?;
     step(active, "drained", "", events)?;
     verify_changed(active, OnChange::Split, events)?;
     if !active.unverified().is_empty() {
         return Err(Error::NotReady { what: "rows still change at the source".to_owned() });
     }
+    active.only_we_write(events)?;
     state::set_step(&mut active.target, "verified", &[])?;
     step(active, "verified", "", events)?;
     Ok(end)
@@ -193,7 +196,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
 fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
     let target_end = position::log_end(&mut active.target).map(|end| end.to_string()).unwrap_or_default();
     fence.keep()?;
-    unchanged(source, end, active.shared.tracking)?;
+    unchanged(source, end, active.shared)?;
     match state::set_switched(&mut active.target, &target_end) {
         Ok(()) => {}
         Err(error @ Error::Server { error: server::Error::Server { .. }, .. }) => return Err(error),
@@ -219,12 +222,12 @@ fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error>
 }
 
 /// Checks that nothing was written since the end of the log was read, and that nothing can be.
-fn unchanged(source: &mut Connection, end: &Position, tracking: Tracking) -> Result<(), Error> {
+fn unchanged(source: &mut Connection, end: &Position, shared: &Shared) -> Result<(), Error> {
     if variable(source, Side::Source, SUPER_READ_ONLY)? != "1" {
         return Err(Error::NotReady { what: "super_read_only was turned off at the source".to_owned() });
     }
-    let now = position::end(source, tracking)?;
-    if !(end.covers(&now, tracking) && now.covers(end, tracking)) {
+    let now = shared.source_end(source)?;
+    if !end.covers(&now, shared.tracking) {
         return Err(Error::NotReady { what: "transactions were executed at the fenced source".to_owned() });
     }
     Ok(())
@@ -240,7 +243,7 @@ fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> 
 }
 
 /// The end of the log once it has stopped growing: three readings in a row are equal.
-fn still_end(source: &mut Connection, tracking: Tracking) -> Result<Position, Error> {
+fn still_end(source: &mut Connection, shared: &Shared) -> Result<Position, Error> {
     let mut log = position::log_end(source)?;
     let mut equal = 1_u32;
     while equal < 3 {
@@ -249,7 +252,7 @@ fn still_end(source: &mut Connection, tracking: Tracking) -> Result<Position, Er
         equal = if next == log { equal.saturating_add(1) } else { 1 };
         log = next;
     }
-    Ok(Position { log, ..position::end(source, tracking)? })
+    Ok(Position { log, ..shared.source_end(source)? })
 }
 
 /// Sets AUTO_INCREMENT to the source's counters, which may be beyond the newest rows if those were deleted.
@@ -268,8 +271,7 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
         };
         let counter = counters.value(row, "c").and_then(|text| text.parse::<u64>().ok());
         if let (Some(moved), Some(counter)) = (active.tables.iter().find(named), counter) {
-            let sql = format!("ALTER TABLE {} AUTO_INCREMENT = {counter}", moved.quoted);
-            active.target.query(&sql).map_err(Error::at(Side::Target))?;
+            active.target.query(&moved.set_counter(counter)).map_err(Error::at(Side::Target))?;
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ pub struct Divergence {
 }
 
 /// How a row differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DivergenceKind {
     /// At the source only.
     Missing,

@@ -101,6 +101,11 @@ impl MovedTable {
         )
     }
 
+    /// The statement that sets AUTO_INCREMENT.
+    pub(crate) fn set_counter(&self, counter: impl std::fmt::Display) -> String {
+        format!("ALTER TABLE {} AUTO_INCREMENT = {counter}", self.quoted)
+    }
+
     /// The stored columns as a list for a statement.
     pub(crate) fn column_list(&self) -> String {
         self.stored().map(|column| quote::identifier(&column.name)).collect::<Vec<_>>().join(", ")

@@ -106,9 +106,14 @@ fn executed(source: &mut Connection) -> Result<GtidSet, Error> {
 
 /// The end of the source's log. Snapshots that began before this call see no transaction after it.
 pub(crate) fn log_end(source: &mut Connection) -> Result<LogPosition, Error> {
-    let version = source.greeting().server_version();
+    log_end_at(source, Side::Source)
+}
+
+/// The end of the log of either server.
+pub(crate) fn log_end_at(connection: &mut Connection, side: Side) -> Result<LogPosition, Error> {
+    let version = connection.greeting().server_version();
     let statement = version.as_ref().map_or(statement::SHOW_BINARY_LOG_STATUS, statement::binary_log_status);
-    let rows = source.query(statement).map_err(Error::at(Side::Source))?;
+    let rows = connection.query(statement).map_err(Error::at(side))?;
     let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
     match (rows.value(0, "File"), offset) {
         (Some(file), Some(offset)) => Ok(LogPosition { file: file.to_owned(), offset }),

@@ -81,6 +81,7 @@ fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verif
     if active.settings.until != Until::Copied {
         verified = verify_changed(active, OnChange::Split, events)?;
     }
+    active.only_we_write(events)?;
     if active.settings.until != Until::Forever {
         return Ok(verified);
     }
@@ -173,7 +174,9 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
         // Stored before comparing: a chunk in which this run finds a difference must not count as compared afterwards.
         state::unverify(&mut active.target)?;
         active.shared.update(|state| state.watched.clear());
-        verify_changed(active, OnChange::Split, events)
+        let verified = verify_changed(active, OnChange::Split, events)?;
+        active.only_we_write(events)?;
+        Ok(verified)
     })
 }
 

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use binlog::replica::Settings;
 use innodb::binlog::LogPosition;
 use server::Connection;
 
@@ -18,7 +19,8 @@ use crate::{
     chunk_map::{ChangeDecision, ChunkMap, Copied, State},
     key::Key,
     link::{self, same_server},
-    position::{Position, Tracking},
+    log_file::LogFile,
+    position::{self, Position, Tracking},
     state::Run,
 };
 
@@ -53,6 +55,12 @@ pub(crate) struct RunState {
     pub(crate) begun: Begun,
     /// Position up to which the stream has delivered the log.
     pub(crate) delivered: LogPosition,
+    /// The newest end of the source's log that was read from the source.
+    pub(crate) seen_end: Position,
+    /// The newest file of the source's log that was read.
+    pub(crate) log_file: Option<LogFile>,
+    /// How far the target's log was read; `None` if it is not read.
+    pub(crate) target_log: Option<LogPosition>,
     /// Transactions that the target has.
     pub(crate) applied: Position,
     /// Number of changed rows that were applied.
@@ -165,6 +173,9 @@ impl Shared {
             watched,
             begun: Begun::new(tracking, start.gtids.clone(), start.row.clone()),
             delivered: log.clone(),
+            seen_end: Position::default(),
+            log_file: None,
+            target_log: None,
             applied: Position { log, ..start },
             applied_rows: 0,
             applied_time: 0,
@@ -195,6 +206,33 @@ impl Shared {
     /// Without GTIDs, checks that this server is the one whose log positions are recorded.
     pub(crate) fn require_source(&self, source: &mut Connection) -> Result<(), Error> {
         if self.tracking == Tracking::Gtids { Ok(()) } else { same_server(source, &self.source_uuid) }
+    }
+
+    /// The end of the source's log. It never moves back, unless the log was reset.
+    ///
+    /// # Errors
+    /// [`Error::LogReset`].
+    pub(crate) fn source_end(&self, source: &mut Connection) -> Result<Position, Error> {
+        let before = self.lock().seen_end.clone();
+        let end = position::end(source, self.tracking)?;
+        if !end.covers(&before, self.tracking) {
+            let file = self.lock().log_file.as_ref().map_or_else(String::new, |known| known.file.clone());
+            return Err(Error::LogReset { file });
+        }
+        let mut state = self.lock();
+        if end.covers(&state.seen_end, self.tracking) {
+            state.seen_end.clone_from(&end);
+        }
+        Ok(end)
+    }
+
+    /// Checks that the source's log is still the one that was read.
+    ///
+    /// # Errors
+    /// [`Error::LogReset`].
+    pub(crate) fn check_log(&self, source: &Server, settings: &Settings) -> Result<(), Error> {
+        let known = self.lock().log_file.clone();
+        known.map_or(Ok(()), |known| known.check(source, settings))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, RunState> {

@@ -7,31 +7,37 @@ use std::collections::BTreeSet;
 
 use data_encoding::HEXLOWER;
 use innodb::binlog::LogPosition;
-use server::{Connection, Rows, error_code, quote};
+use server::{Connection, Rows, dialect::statement::SHOW_BINARY_LOGS, error_code, quote};
 
 use crate::{
     Error, STATE_SCHEMA, Side,
     chunk_map::{Chunk, Copied, State},
     journal,
     key::{Key, KeyColumns},
+    log_file::LogFile,
     moved_table::MovedTable,
     position::{ChangedRow, Position, Start, Tracking},
+    target_log,
 };
 
 /// Version of the layout of the tables below.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 7] = [
     "`_sealant`.`run` (id INT PRIMARY KEY, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
-     target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL)",
+     target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL)",
     "`_sealant`.`tbl` (number INT PRIMARY KEY, name VARCHAR(1100) NOT NULL, shape LONGTEXT NOT NULL)",
     "`_sealant`.`chunk` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, after_key LONGTEXT, upto_key LONGTEXT, \
      row_count BIGINT UNSIGNED NOT NULL, bytes BIGINT UNSIGNED NOT NULL, verified TINYINT NOT NULL, \
      touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
     "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
-     position BIGINT UNSIGNED NOT NULL, row_tbl INT, row_key LONGTEXT)",
+     position BIGINT UNSIGNED NOT NULL, row_tbl INT, row_key LONGTEXT, batches BIGINT UNSIGNED NOT NULL)",
+    "`_sealant`.`log_file` (id INT PRIMARY KEY, server_uuid VARCHAR(64) NOT NULL, file VARCHAR(512) NOT NULL, \
+     created INT UNSIGNED NOT NULL)",
+    "`_sealant`.`target_log` (id INT PRIMARY KEY, server_uuid VARCHAR(64) NOT NULL, file VARCHAR(512) NOT NULL, \
+     position BIGINT UNSIGNED NOT NULL)",
     // In a table of its own, because the row of `run` is updated each second.
     "`_sealant`.`epoch` (id INT PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL)",
 ];
@@ -78,6 +84,8 @@ pub(crate) struct Run {
     pub(crate) fence: String,
     /// The end of the source's log when it was fenced.
     pub(crate) source_end: String,
+    /// Whether no process may work on it.
+    pub(crate) paused: bool,
 }
 
 /// A loaded chunk, and whether it was compared since it last changed.
@@ -98,7 +106,7 @@ fn failed(error: server::Error) -> Error {
 /// # Errors
 /// [`Error::ForeignState`] if the schema contains tables of something else.
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
-    let sql = "SELECT format, source_uuid, tracking, old_until, phase, step, fence, source_end FROM `_sealant`.`run` WHERE id = 1";
+    let sql = "SELECT format, source_uuid, tracking, old_until, phase, step, fence, source_end, paused FROM `_sealant`.`run` WHERE id = 1";
     let rows = match target.query(sql) {
         Ok(rows) => rows,
         Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => {
@@ -120,7 +128,8 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let tracking = Tracking::parse(&text("tracking")).ok_or(Error::State { what: "tracking" })?;
     let old_until = text("old_until").parse().map_err(|_| Error::State { what: "old_until" })?;
     let (source_uuid, step, fence, source_end) = (text("source_uuid"), text("step"), text("fence"), text("source_end"));
-    Ok(Some(Run { source_uuid, tracking, old_until, phase, step, fence, source_end }))
+    let paused = text("paused") != "0";
+    Ok(Some(Run { source_uuid, tracking, old_until, phase, step, fence, source_end, paused }))
 }
 
 /// All tables of the state.
@@ -157,6 +166,8 @@ pub(crate) fn begin(
     start: &Start,
     encrypted: bool,
 ) -> Result<(), Error> {
+    // Read before the tables are found empty, so that no foreign write falls in between.
+    let target_log = target_log::start(target)?;
     moved.iter().try_for_each(|table| require_empty(target, table))?;
     let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
     let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
@@ -168,9 +179,10 @@ pub(crate) fn begin(
         statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
     }
     statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
-    statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(&start.position)));
+    statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {}, 0)", position_values(&start.position)));
+    statements.extend(target_log.iter().map(begin_target_log));
     statements.push(format!(
-        "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW())",
+        "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW(), 0)",
         quote::text(source_uuid),
         tracking.text(),
         quote::text(&start.old_until.to_string())
@@ -318,6 +330,51 @@ pub(crate) fn position(target: &mut Connection, tables: &[MovedTable]) -> Result
     Ok(Position { gtids, log: LogPosition { file, offset }, row })
 }
 
+/// The statement that stores where the target's log is read first.
+fn begin_target_log(start: &LogPosition) -> String {
+    let file = quote::text(&start.file);
+    format!("REPLACE INTO `_sealant`.`target_log` VALUES (1, @@server_uuid, {file}, {})", start.offset)
+}
+
+/// The target's `server_uuid`, and how far its log was read; `None` if this migration does not read it.
+pub(crate) fn target_log(target: &mut Connection) -> Result<Option<(String, LogPosition)>, Error> {
+    let sql = "SELECT server_uuid, file, position FROM `_sealant`.`target_log` WHERE id = 1";
+    let rows = target.query(sql).map_err(failed)?;
+    let (Some(uuid), Some(file)) = (rows.value(0, "server_uuid"), rows.value(0, "file")) else { return Ok(None) };
+    let offset = rows.value(0, "position").and_then(|text| text.parse().ok());
+    let offset = offset.ok_or(Error::State { what: "target log" })?;
+    Ok(Some((uuid.to_owned(), LogPosition { file: file.to_owned(), offset })))
+}
+
+/// The start of the target's oldest log file.
+pub(crate) fn oldest_log(target: &mut Connection) -> Result<LogPosition, Error> {
+    let rows = target.query(SHOW_BINARY_LOGS).map_err(failed)?;
+    Ok(LogPosition { file: rows.value(0, "Log_name").unwrap_or_default().to_owned(), offset: 0 })
+}
+
+/// Stores how far the target's log was read.
+pub(crate) fn store_target_log(target: &mut Connection, upto: &LogPosition) -> Result<(), Error> {
+    target.query(&target_log_upto(upto)).map(drop).map_err(failed)
+}
+
+fn target_log_upto(upto: &LogPosition) -> String {
+    let (file, offset) = (quote::text(&upto.file), upto.offset);
+    // The server may have another identity after a restart from a copy.
+    format!(
+        "UPDATE `_sealant`.`target_log` SET server_uuid = @@server_uuid, file = {file}, position = {offset} WHERE id = 1"
+    )
+}
+
+/// Stores that somebody else has changed these tables: their chunks do not count as compared any more.
+pub(crate) fn foreign_write(target: &mut Connection, tables: &BTreeSet<usize>, end: &LogPosition) -> Result<(), Error> {
+    let touched = tables
+        .iter()
+        .map(|table| format!("UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1 WHERE tbl = {table}"));
+    let all = std::iter::once("START TRANSACTION".to_owned()).chain(touched);
+    let all = all.chain([target_log_upto(end), "COMMIT".to_owned()]);
+    all.into_iter().try_for_each(|sql| target.query(&sql).map(drop).map_err(failed))
+}
+
 /// The stored position, as messages show it.
 pub(crate) fn position_text(target: &mut Connection, tracking: Tracking) -> Result<String, Error> {
     let rows = target.query("SELECT gtids, file, position FROM `_sealant`.`pos` WHERE id = 1").map_err(failed)?;
@@ -334,9 +391,31 @@ fn changed_row(table: &str, key: &str, tables: &[MovedTable]) -> Option<ChangedR
     Some(ChangedRow { table, key })
 }
 
+/// The newest file of the source's log that was read; `None` if no run has read any.
+pub(crate) fn log_file(target: &mut Connection) -> Result<Option<LogFile>, Error> {
+    let sql = "SELECT server_uuid, file, created FROM `_sealant`.`log_file` WHERE id = 1";
+    let rows = target.query(sql).map_err(failed)?;
+    let (Some(server_uuid), Some(file)) = (rows.value(0, "server_uuid"), rows.value(0, "file")) else {
+        return Ok(None);
+    };
+    let created = rows.value(0, "created").and_then(|text| text.parse().ok());
+    let created = created.ok_or(Error::State { what: "log file" })?;
+    Ok(Some(LogFile { server_uuid: server_uuid.to_owned(), file: file.to_owned(), created }))
+}
+
+/// The statement that stores the newest file of the source's log that was read.
+pub(crate) fn store_log_file(file: &LogFile) -> String {
+    let (server_uuid, name) = (quote::text(&file.server_uuid), quote::text(&file.file));
+    format!("REPLACE INTO `_sealant`.`log_file` VALUES (1, {server_uuid}, {name}, {})", file.created)
+}
+
 /// The statement that stores a position.
 pub(crate) fn store_position(position: &Position) -> String {
-    format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {})", position_values(position))
+    // The counter makes each batch change the row, so that the target's log shows that the batch is one of a migration.
+    format!(
+        "REPLACE INTO `_sealant`.`pos` SELECT 1, {}, batches + 1 FROM `_sealant`.`pos` WHERE id = 1",
+        position_values(position)
+    )
 }
 
 fn position_values(position: &Position) -> String {
@@ -371,9 +450,19 @@ pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<
     set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])
 }
 
+/// Stores whether the migration is paused.
+pub(crate) fn set_paused(target: &mut Connection, paused: bool) -> Result<(), Error> {
+    set(target, &format!("paused = {}", u8::from(paused)))
+}
+
 /// Stores the time, to show that the run is alive.
+///
+/// # Errors
+/// [`Error::Paused`] if another process has asked this one to end.
 pub(crate) fn heartbeat(target: &mut Connection) -> Result<(), Error> {
-    set(target, "heartbeat = NOW()")
+    set(target, "heartbeat = NOW()")?;
+    let rows = target.query("SELECT paused FROM `_sealant`.`run` WHERE id = 1").map_err(failed)?;
+    if rows.scalar() == Some("0") { Ok(()) } else { Err(Error::Paused) }
 }
 
 fn set(target: &mut Connection, assignments: &str) -> Result<(), Error> {

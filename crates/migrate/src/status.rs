@@ -15,6 +15,8 @@ pub struct Status {
     pub step: String,
     /// Whether the source is fenced, or may be fenced.
     pub fenced: bool,
+    /// Whether no process may work on it.
+    pub paused: bool,
     /// Whether a process is working on it now.
     pub running: bool,
     /// Time since a process last stored a heartbeat.
@@ -63,7 +65,7 @@ pub(crate) fn of_connection(target: &mut Connection, run: &state::Run) -> Result
     });
     let tables = named.collect();
     let fenced = !run.fence.is_empty() && run.phase != Phase::Switched;
-    Ok(Status { phase: run.phase, step: run.step.clone(), fenced, running, seen, position, tables })
+    Ok(Status { phase: run.phase, step: run.step.clone(), fenced, paused: run.paused, running, seen, position, tables })
 }
 
 fn sign_of_life(target: &mut Connection) -> Result<(bool, Duration), Error> {

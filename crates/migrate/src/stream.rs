@@ -10,13 +10,16 @@ use binlog::{
 };
 use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
+use server::dialect::variable::SERVER_UUID;
 
 use crate::{
-    Error,
+    Error, Side,
     apply::{batch, batch::ChangeBatch, write::Writer},
     key::Key,
     lexer::{Syntax, words},
-    link, logged_type,
+    link,
+    log_file::LogFile,
+    logged_type,
     moved_table::MovedTable,
     position::{Position, Tracking},
     settings::{BatchLimits, Settings},
@@ -31,9 +34,9 @@ const HEARTBEAT: Duration = Duration::from_millis(200);
 const RECONNECTS: u32 = 30;
 /// Pause between them.
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
-const LIMITS: Limits = Limits { event_bytes: 1 << 30, table_bytes: 64 << 20, window_log: 27 };
+pub(crate) const LIMITS: Limits = Limits { event_bytes: 1 << 30, table_bytes: 64 << 20, window_log: 27 };
 /// Interval at which the position is stored even if no change was applied.
-const STORE_POSITION: Duration = Duration::from_secs(1);
+pub(crate) const STORE_POSITION: Duration = Duration::from_secs(1);
 
 /// Follows the log and applies its changes, in a thread of its own.
 pub(crate) struct Follower<'m> {
@@ -46,6 +49,8 @@ pub(crate) struct Follower<'m> {
     server_id: u32,
     /// Where the newest event begins.
     at: LogPosition,
+    /// `server_uuid` of the server that sends the log.
+    server_uuid: String,
     /// How the source prints numbers of JSON.
     doubles: WholeDoubles,
     /// Commit time of the newest transaction.
@@ -78,6 +83,7 @@ impl<'m> Follower<'m> {
             batch: ChangeBatch::default(),
             server_id,
             at: LogPosition::default(),
+            server_uuid: String::new(),
             doubles,
             time: 0,
             xa: false,
@@ -112,14 +118,16 @@ impl<'m> Follower<'m> {
         }
     }
 
-    fn connect(&self) -> Result<Replica, Error> {
+    fn connect(&mut self) -> Result<Replica, Error> {
         let start = match self.shared.tracking {
             Tracking::Gtids => Start::MySql(self.shared.lock().applied.gtids.clone()),
             Tracking::Positions => Start::Position(self.shared.lock().applied.log.clone()),
         };
-        let settings = binlog::replica::Settings { server_id: self.server_id, heartbeat: HEARTBEAT, limits: LIMITS };
+        let settings = replica_settings(self.server_id);
+        self.shared.check_log(&self.settings.source, &settings)?;
         let mut connection = link::stream(&self.settings.source).map_err(Error::Stream)?;
         self.shared.require_source(&mut connection)?;
+        self.server_uuid = link::variable(&mut connection, Side::Source, SERVER_UUID)?;
         Replica::start(connection, &start, &settings).map_err(Error::Stream)
     }
 
@@ -142,6 +150,7 @@ impl<'m> Follower<'m> {
             return Err(gap(what, at));
         }
         match &event.body {
+            Body::FormatDescription(_) => self.log_file(event.header.timestamp)?,
             Body::Gtid(transaction) => {
                 if transaction.gtid.is_none() && self.shared.tracking == Tracking::Gtids {
                     return Err(Error::Anonymous { position: at.to_owned() });
@@ -170,6 +179,17 @@ impl<'m> Follower<'m> {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Notes which file the stream reads, and when it was created.
+    fn log_file(&mut self, created: u32) -> Result<(), Error> {
+        let file = LogFile { server_uuid: self.server_uuid.clone(), file: self.at.file.clone(), created };
+        if self.shared.lock().log_file.as_ref().is_some_and(|known| *known == file || file.is_older_than(known)) {
+            return Ok(());
+        }
+        self.writer.store_log_file(&file)?;
+        self.shared.update(|state| state.log_file = Some(file));
+        Ok(())
     }
 
     /// Handles the events of a compressed transaction one by one: together they can be larger than memory.
@@ -366,6 +386,11 @@ impl<'m> Follower<'m> {
         });
         Ok(())
     }
+}
+
+/// Settings of a replica's connection to the source.
+pub(crate) const fn replica_settings(server_id: u32) -> binlog::replica::Settings {
+    binlog::replica::Settings { server_id, heartbeat: HEARTBEAT, limits: LIMITS }
 }
 
 /// Why an event cannot be followed, no matter which table it concerns.

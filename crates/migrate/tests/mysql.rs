@@ -4,7 +4,12 @@
 
 mod support;
 
-use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use findings::Action;
 use migrate::{
@@ -77,9 +82,9 @@ fn goes_on(pair: &Pair) {
         let began = std::time::Instant::now();
         while copied() == 0 {
             assert!(began.elapsed() < Duration::from_secs(60), "the first process has copied nothing");
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
-        std::thread::sleep(Duration::from_millis(delay));
+        thread::sleep(Duration::from_millis(delay));
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success());
     }
@@ -123,6 +128,75 @@ fn rows_that_differ_are_named() {
     let wide: Vec<_> = found[5..].iter().map(|(table, _, kind)| (*table, *kind)).collect();
     assert_eq!(wide.len(), 2, "{found:?}");
     assert!(wide.contains(&("shop.wide", Missing)) && wide.contains(&("shop.wide", Extra)));
+}
+
+/// Changes of the target's rows by the remainder of their ids. None of them is visible to a casual look.
+const PLANTED: [(u32, &str); 11] = [
+    (1, "name = CONCAT('N', SUBSTR(name, 2))"),
+    (2, "d = d + d * 2.3e-16"),
+    (3, "note = NULL"),
+    (4, "name = CONCAT(name, ' ')"),
+    (6, "data = CONCAT(LEFT(data, 15), IF(RIGHT(data, 1) = x'00', x'01', x'00'))"),
+    (11, "f = f * 1E0 + f * 1.3e-7"),
+    (12, "doc = JSON_SET(doc, '$.k', id + 0.5e0)"),
+    (13, "at = at + INTERVAL 1 MICROSECOND"),
+    (14, "name = ''"),
+    (16, "c = CONCAT(c, 'x')"),
+    (17, "b = b ^ 1"),
+];
+/// Rows of which every twentieth has each of the differences above.
+const MANY: u32 = 18_000;
+
+/// While other tables are written to.
+#[test]
+#[ignore = "more than ten thousand differences: make soak"]
+fn every_one_of_many_differences_is_named_and_none_is_invented() {
+    use DivergenceKind::{Different, Extra, Missing};
+    let Some(pair) = Pair::start(MANY) else { return };
+    pair.source.sql("UPDATE shop.item SET name = NULL WHERE id % 20 = 14").unwrap();
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let mut expected = HashSet::new();
+    let mut plant = "SET sql_log_bin = 0; DELETE FROM shop.item WHERE id % 20 = 7; \
+        UPDATE shop.item a JOIN shop.item b ON a.id DIV 20 = b.id DIV 20 AND a.id % 20 IN (8, 9) AND b.id % 20 = 17 - a.id % 20 \
+        SET a.data = b.data; INSERT INTO shop.item (id) SELECT id + 1000000 FROM shop.pair JOIN shop.item ON id = u WHERE id % 40 = 0;"
+        .to_owned();
+    for (remainder, change) in PLANTED {
+        plant += &format!("UPDATE shop.item SET {change} WHERE id % 20 = {remainder};");
+    }
+    for id in 1..=MANY {
+        let is_changed = PLANTED.iter().any(|(remainder, _)| id % 20 == *remainder) || matches!(id % 20, 8 | 9);
+        expected.extend(is_changed.then(|| (id.to_string(), Different)));
+        expected.extend((id % 20 == 7).then(|| (id.to_string(), Missing)));
+        expected.extend((id % 40 == 0).then(|| ((id + 1_000_000).to_string(), Extra)));
+    }
+    pair.target.sql(&plant).unwrap();
+    assert!(expected.len() > 10_000, "{}", expected.len());
+    let stop = AtomicBool::new(false);
+    let error = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            (0..).take_while(|_| !stop.load(Ordering::Relaxed)).for_each(|number: u32| {
+                let row = number % MANY;
+                let sql = format!(
+                    "UPDATE shop.pair SET v = {number} WHERE u = {row}; INSERT INTO shop.ack VALUES ({number})"
+                );
+                pair.source.sql(&sql).unwrap();
+            });
+        });
+        let ended = migrate::verify(&settings, &mut |_| {});
+        stop.store(true, Ordering::Relaxed);
+        writer.join().unwrap();
+        ended.unwrap_err()
+    });
+    let Error::Divergence(found) = error else { panic!("{error}") };
+    let count = found.len();
+    let elsewhere: Vec<_> = found.iter().filter(|it| it.table != "shop.item").collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
+    let found: HashSet<_> = found.into_iter().map(|it| (it.key, it.kind)).collect();
+    assert_eq!(count, found.len(), "a row is named twice");
+    let not_named: Vec<_> = expected.difference(&found).take(10).collect();
+    let invented: Vec<_> = found.difference(&expected).take(10).collect();
+    assert!(not_named.is_empty() && invented.is_empty(), "not named: {not_named:?}; invented: {invented:?}");
 }
 
 #[test]
@@ -230,7 +304,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     });
     let done = done.unwrap();
     // The writers continue, and are refused.
-    std::thread::sleep(Duration::from_millis(300));
+    thread::sleep(Duration::from_millis(300));
     let acknowledged = writers.stop();
     assert_eq!(steps, ["fenced", "drained", "verified", "switched"]);
     assert!(acknowledged.len() > 50, "{}", acknowledged.len());
@@ -314,7 +388,7 @@ fn a_cut_over_that_fails_gives_the_source_back() {
 
     settings.max_blocked = Duration::from_secs(1);
     let late = || {
-        std::thread::sleep(Duration::from_secs(3));
+        thread::sleep(Duration::from_secs(3));
         // The fence is lifted although the cut-over still waits.
         assert_eq!(pair.source.value("SELECT @@super_read_only + @@read_only").unwrap(), "0");
     };
@@ -339,6 +413,102 @@ fn a_target_that_was_changed_ends_a_migration() {
     pair.target.sql("ALTER TABLE shop.wide DROP INDEX more; ALTER TABLE shop.pair ENCRYPTION = 'N'").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::Structure { differences } if differences[0].attribute == "encryption"), "{error}");
+}
+
+/// A trigger changes one value of one row; nothing warns of it.
+#[test]
+fn a_row_that_is_stored_otherwise_is_not_copied() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    let trigger = "CREATE TRIGGER shop.other BEFORE INSERT ON shop.pair FOR EACH ROW
+        SET NEW.v = IF(NEW.u = 77, CONCAT(NEW.v, '!'), NEW.v)";
+    pair.target.sql(trigger).unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    let key = pair.source.value("SELECT a FROM shop.pair WHERE u = 77").unwrap();
+    assert!(
+        matches!(&error, Error::ReadBack { table, key: found } if table == "shop.pair" && found.contains(&key)),
+        "{error}"
+    );
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.pair WHERE u = 77").unwrap(), "0");
+    pair.target.sql("DROP TRIGGER shop.other").unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+/// Writes that leave the rows equal are found too, whenever they happen; then the tables are compared again.
+#[test]
+fn foreign_writes_to_the_target_are_named() {
+    let Some(pair) = Pair::start(200) else { return };
+    pair.target.sql("GRANT REPLICATION SLAVE ON *.* TO mig@'%'").unwrap();
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let ends = |what: &str, error: Option<Error>| {
+        let named = matches!(&error, Some(Error::TargetWritten { table, .. }) if table == "shop.pair");
+        assert!(named, "{what}: {error:?}");
+    };
+    let elsewhere = "CREATE DATABASE other; CREATE TABLE other.t (a INT PRIMARY KEY); INSERT INTO other.t VALUES (1)";
+    pair.target.sql(elsewhere).unwrap();
+    assert_eq!(migrate::run(&settings, &mut |_| {}).unwrap().chunks, 0);
+    let change = "UPDATE shop.pair SET u = u + 1000000 LIMIT 1";
+    pair.target.sql(&format!("{change}; UPDATE shop.pair SET u = u - 1000000 WHERE u >= 1000000")).unwrap();
+    ends("between two runs", migrate::run(&settings, &mut |_| {}).err());
+    ends("the second transaction", migrate::cut_over(&settings, &mut |_| {}).err());
+    assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "0");
+    assert!(migrate::run(&settings, &mut |_| {}).unwrap().chunks > 0, "nothing was compared again");
+    pair.target.sql(&format!("SET binlog_transaction_compression = ON; {change}")).unwrap();
+    ends("compressed", migrate::verify(&settings, &mut |_| {}).err());
+    pair.target.sql("UPDATE shop.pair SET u = u - 1000000 WHERE u >= 1000000").unwrap();
+    ends("back", migrate::run(&settings, &mut |_| {}).err());
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+    let proof = migrate::proof(&settings.target).unwrap();
+    assert_eq!(proof.journal.iter().filter(|entry| entry.what == "foreign-write").count(), 4);
+}
+
+/// No batch, chunk or cut-over of the migration itself is taken for a foreign write, however large its transactions.
+#[test]
+fn own_writes_to_the_target_are_not_foreign() {
+    let Some(pair) = Pair::start(2000) else { return };
+    pair.target.sql("GRANT REPLICATION SLAVE ON *.* TO mig@'%'").unwrap();
+    let mut settings = pair.addresses().settings();
+    settings.batch.rows = 50;
+    let writers = Writers::start(&pair, 2, 2000);
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source.sql("UPDATE shop.pair SET v = CONCAT(v, '!'); FLUSH BINARY LOGS").unwrap();
+    pair.target.sql("FLUSH BINARY LOGS").unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    writers.stop();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+#[test]
+fn a_paused_migration_waits_until_it_is_resumed() {
+    let Some(pair) = Pair::start(200) else { return };
+    let mut settings = pair.addresses().settings();
+    assert!(matches!(migrate::pause(&settings.target), Err(Error::NotBegun)));
+    settings.until = Until::Forever;
+    let following = settings.clone();
+    let run = thread::spawn(move || migrate::run(&following, &mut |_| {}).unwrap_err());
+    while migrate::status(&settings.target).map_or(true, |status| status.phase != Phase::Copied) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    migrate::pause(&settings.target).unwrap();
+    let error = run.join().unwrap();
+    assert!(matches!(error, Error::Paused), "{error}");
+    let status = migrate::status(&settings.target).unwrap();
+    assert!(status.paused && !status.running);
+    for error in [migrate::run(&settings, &mut |_| {}).map(drop), migrate::cut_over(&settings, &mut |_| {}).map(drop)] {
+        assert!(matches!(error, Err(Error::Paused)), "{error:?}");
+    }
+    pair.source.sql("DELETE FROM shop.item WHERE id < 50").unwrap();
+    migrate::resume(&settings.target).unwrap();
+    assert!(matches!(migrate::resume(&settings.target), Err(Error::NotPaused)));
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+    assert!(matches!(migrate::pause(&settings.target), Err(Error::Switched)));
 }
 
 #[test]

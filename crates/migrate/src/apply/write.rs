@@ -3,7 +3,9 @@
 use server::Connection;
 
 use super::batch::{ChangeBatch, Images};
-use crate::{Error, Server, Side, collision, link, moved_table::MovedTable, position::Position, state};
+use crate::{
+    Error, Server, Side, collision, link, log_file::LogFile, moved_table::MovedTable, position::Position, state,
+};
 
 /// Length in bytes after which a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;
@@ -29,6 +31,17 @@ impl<'m> Writer<'m> {
     /// [`Error::Server`], [`Error::ApplyWarnings`]. Either the whole batch was applied or nothing.
     pub(crate) fn apply(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
         collision::repeat(self, |this| &mut this.target, |this| this.transaction(batch, position))
+    }
+
+    /// Stores which file of the source's log is read.
+    pub(crate) fn store_log_file(&mut self, file: &LogFile) -> Result<(), Error> {
+        let store = |this: &mut Self| {
+            this.send(b"START TRANSACTION")?;
+            state::require_epoch(&mut this.target, this.epoch)?;
+            this.send(state::store_log_file(file).as_bytes())?;
+            this.send(b"COMMIT").map(drop)
+        };
+        collision::repeat(self, |this| &mut this.target, store)
     }
 
     fn transaction(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {

@@ -1,8 +1,10 @@
 //! Loads a chunk into the target, and marks it as loaded in the same transaction.
 
+use std::ops::ControlFlow;
+
 use server::{Connection, Executed, error_code};
 
-use super::read::ChunkRows;
+use super::{read::ChunkRows, read_back::SentRows};
 use crate::{Error, Server, Side, chunk_map::Copied, collision, link, shared::Shared, state};
 
 /// Loads chunks over a connection to the target.
@@ -36,6 +38,7 @@ impl<'m> Loader<'m> {
             if loaded.affected_rows != content.rows || loaded.warnings != 0 {
                 self.replace(content, loaded)?;
             }
+            self.read_back(content)?;
         }
         let ChunkRows { table, chunk, rows, file } = content;
         self.query(&state::mark_loaded(table.number, chunk, *rows, file.len()))?;
@@ -68,6 +71,30 @@ impl<'m> Loader<'m> {
         }
         let code = self.first_warning()?;
         Err(refused(content, loaded, code))
+    }
+
+    /// Compares the stored rows with those that were sent, before they count as copied.
+    fn read_back(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
+        let ChunkRows { table, chunk, file, .. } = content;
+        let mut sent = SentRows::new(table, file);
+        let mut differs = None;
+        let select = table.select(chunk.after.as_ref(), chunk.upto.as_ref());
+        let whole = self.target.query_rows(select.as_bytes(), &mut |fields| {
+            if sent.is_next(fields) {
+                return ControlFlow::Continue(());
+            }
+            let key = table.key.of_fields(fields, &table.key_fields);
+            differs = Some(key.map_or_else(String::new, |key| table.key.literals(&key)));
+            ControlFlow::Break(())
+        });
+        whole.map_err(Error::at(Side::Target))?;
+        match differs {
+            None if sent.is_at_end() => Ok(()),
+            found => Err(Error::ReadBack {
+                table: table.shown.clone(),
+                key: found.unwrap_or_else(|| "a missing row".to_owned()),
+            }),
+        }
     }
 
     /// Sends the rows. `LOAD DATA LOCAL` turns duplicates and truncated values into warnings, even in strict mode.

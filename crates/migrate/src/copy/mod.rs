@@ -3,6 +3,7 @@
 pub(crate) mod jobs;
 pub(crate) mod load;
 pub(crate) mod read;
+mod read_back;
 
 use std::{
     sync::{

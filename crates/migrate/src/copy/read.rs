@@ -100,7 +100,7 @@ fn append_line(file: &mut Vec<u8>, fields: &[Option<&[u8]>]) {
     file.push(b'\n');
 }
 
-fn append_escaped(file: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn append_escaped(file: &mut Vec<u8>, bytes: &[u8]) {
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
         let (plain, special) = rest.split_at(at);

@@ -36,6 +36,15 @@ impl Error {
             Self::OtherServer { .. } => "without GTIDs a migration can resume only with the server that it was begun with: \
                                          bring that one back, or abort and begin again"
                 .into(),
+            Self::TargetWritten { .. } => "find out what writes there, and stop it; the same command then compares these \
+                                           tables again"
+                .into(),
+            Self::TargetLog(_) => "the same command compares every row again".into(),
+            Self::Paused => "sealant migrate resume lets it go on".into(),
+            Self::NotPaused => "sealant migrate run continues it".into(),
+            Self::LogReset { .. } => "changes may be lost with the old log, so the rows have to be copied again: \
+                                      sealant migrate abort --drop-tables, then begin again"
+                .into(),
             Self::MissingGrant { side, statement, .. } => format!("on the {side}: {statement}").into(),
             Self::NotCopied => "continue with sealant migrate run".into(),
             Self::NotSwitched => {
@@ -54,6 +63,9 @@ impl Error {
                  or begin again after sealant migrate abort --drop-tables"
                     .into()
             }
+            Self::ReadBack { .. } => "look for a trigger, a rule or another program at the target that changes rows; the same command \
+                                      then copies the range again"
+                .into(),
             Self::Stopped => "the same command resumes".into(),
             Self::StillFenced { statements, .. } => format!(
                 "see with sealant migrate status whether the cut-over was done; if it was not, run on the source: \
@@ -88,7 +100,11 @@ impl Error {
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
         match self {
-            Self::Unverified { .. } | Self::Structure { .. } | Self::Divergence(_) => true,
+            Self::Unverified { .. }
+            | Self::Structure { .. }
+            | Self::Divergence(_)
+            | Self::TargetWritten { .. }
+            | Self::ReadBack { .. } => true,
             Self::Server { error, .. } => matches!(
                 error,
                 server::Error::TlsNotOffered

@@ -126,6 +126,14 @@ pub enum Error {
         /// The server's error number of the first warning; 0 if there is no warning.
         code: u16,
     },
+    /// The target returned another row than it was sent.
+    #[error("target: {table} did not store the rows that were sent: the first that differs has the key {key}")]
+    ReadBack {
+        /// `schema.table`.
+        table: String,
+        /// The key, as literals.
+        key: String,
+    },
     /// A row from the source does not have the selected fields.
     #[error("{table}: the source sent a row with other fields than were asked for")]
     Fields {
@@ -252,6 +260,33 @@ pub enum Error {
         expected: String,
         /// `server_uuid` of the server that answers now.
         found: String,
+    },
+    /// Somebody else has changed a table of the migration at the target.
+    #[error(
+        "target: something else than this migration has changed {table}, in the transaction that ends at {position} of its log"
+    )]
+    TargetWritten {
+        /// `schema.table`, several with commas.
+        table: String,
+        /// File and position.
+        position: String,
+    },
+    /// The target's log cannot be read.
+    #[error("target: its log: {0}")]
+    TargetLog(#[source] binlog::Error),
+    /// The migration is paused.
+    #[error("target: the migration is paused")]
+    Paused,
+    /// The migration is not paused, so it cannot be resumed.
+    #[error("target: the migration is not paused")]
+    NotPaused,
+    /// The source's log was removed and begun anew.
+    #[error(
+        "source: its binary log was reset after this migration had read it: {file} is gone, or is another file now"
+    )]
+    LogReset {
+        /// The newest file that was read before.
+        file: String,
     },
     /// A thread of the run ended because another one failed, or the caller stopped it.
     #[error("stopped before the end")]

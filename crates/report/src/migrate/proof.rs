@@ -257,6 +257,7 @@ mod tests {
             phase: Phase::Switched,
             step: "switched".to_owned(),
             fenced: false,
+            paused: false,
             running: false,
             seen: Duration::ZERO,
             position: "binlog.000002:900".to_owned(),

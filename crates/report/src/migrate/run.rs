@@ -69,6 +69,19 @@ pub fn migrate_aborted(drop_tables: bool) -> Message {
     Message::info(format!("the migration is aborted; {tables}"))
 }
 
+/// Messages that a migration is paused, and how it goes on.
+#[must_use]
+pub fn migrate_paused() -> [Message; 2] {
+    let keep = "the source has to keep its binary log meanwhile; sealant migrate resume lets the migration go on";
+    [Message::info("the migration is paused: no process works on it"), Message::hint(keep)]
+}
+
+/// Messages that a migration is not paused any more, and what continues it.
+#[must_use]
+pub fn migrate_resumed() -> [Message; 2] {
+    [Message::info("the migration may go on"), Message::hint("sealant migrate run continues it")]
+}
+
 /// Message with the path at which the proof of a migration was saved.
 #[must_use]
 pub fn migrate_proof_saved(path: &Path) -> Message {
@@ -141,9 +154,10 @@ pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), 
     if status.fenced {
         paragraph(out, "source", "fenced: it is read-only (super_read_only)")?;
     }
-    let process = match status.running {
-        true => "runs now".to_owned(),
-        false => format!("none runs; the last sign of one is {} old", ago(status.seen)),
+    let process = match (status.running, status.paused) {
+        (true, _) => "runs now".to_owned(),
+        (false, true) => "none runs: the migration is paused".to_owned(),
+        (false, false) => format!("none runs; the last sign of one is {} old", ago(status.seen)),
     };
     paragraph(out, "process", &process)?;
     paragraph(out, "applied", &format!("transactions {}", status.position.replace(',', ", ")))?;
@@ -179,6 +193,7 @@ const fn next(status: &Status) -> &'static str {
             "sealant migrate report shows the proof; sealant migrate finish --proof FILE saves it and ends the migration"
         }
         _ if status.running => "",
+        _ if status.paused => "sealant migrate resume, then sealant migrate run",
         _ if status.fenced => "sealant migrate cutover resumes; sealant migrate abort gives the migration up",
         Phase::Copy => "sealant migrate run resumes",
         Phase::Copied | Phase::CutOver => "sealant migrate run, until the cut-over; sealant migrate cutover",
@@ -225,7 +240,7 @@ mod tests {
         let tables = vec![table(&long, true, 8), table("shop.b", false, 2)];
         let position = "f275dc0a-ea58-11f1-8af4-02fc00000001:1-7,".repeat(4);
         let seen = Duration::from_secs(4000);
-        let status = Status { phase, step: String::new(), fenced, running, seen, position, tables };
+        let status = Status { phase, step: String::new(), fenced, paused: false, running, seen, position, tables };
         let mut out = Vec::new();
         write_migrate_status(&status, &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -2,6 +2,7 @@
 
 mod cutover;
 mod finish;
+mod pause;
 mod plan;
 mod report;
 mod reporting;
@@ -35,6 +36,8 @@ enum Command {
     Plan(Box<plan::Plan>),
     Run(Box<run::Run>),
     Status(Box<status::Status>),
+    Pause(Box<pause::Pause>),
+    Resume(Box<pause::Resume>),
     Verify(Box<verify::Verify>),
     Cutover(Box<cutover::Cutover>),
     Report(Box<report::Report>),
@@ -53,6 +56,8 @@ impl Migrate {
             Command::Plan(verb) => verb.run(),
             Command::Run(verb) => verb.run(),
             Command::Status(verb) => verb.run(),
+            Command::Pause(verb) => verb.run(),
+            Command::Resume(verb) => verb.run(),
             Command::Verify(verb) => verb.run(),
             Command::Cutover(verb) => verb.run(),
             Command::Report(verb) => verb.run(),

@@ -32,6 +32,7 @@ mod tables_primary_key;
 mod tables_selected;
 mod target_empty;
 mod target_local_infile;
+mod target_log;
 mod target_max_allowed_packet;
 mod target_name_case;
 mod target_not_replica;
@@ -62,6 +63,7 @@ pub const CHECKS: &[Check] = &[
     target_empty::CHECK,
     target_state::CHECK,
     target_local_infile::CHECK,
+    target_log::CHECK,
     target_max_allowed_packet::CHECK,
     target_name_case::CHECK,
     target_page_size::CHECK,

@@ -10,6 +10,10 @@ pub(super) const CHECK: Check = Check {
     judge: Judge::Servers(judge),
 };
 
+/// What moves the data of any fork.
+const WHOLE: &str = "if both data directories can be reached, sealant send --live and sealant receive --rekey, or \
+                     sealant backup and sealant restore, move them as they are; upgrade the server there afterwards";
+
 fn judge(facts: &Facts) -> Vec<Finding> {
     let pair = format!("{} to {}", facts.source.identity.version, facts.target.identity.version);
     match facts.support() {
@@ -18,10 +22,11 @@ fn judge(facts: &Facts) -> Vec<Finding> {
             vec![Finding::block(pair, "an older series may not have what the tables use: not yet supported")]
         }
         Support::NotYet => {
-            vec![Finding::block(
-                pair,
-                "not yet supported: this version migrates from MySQL 5.7.22 or later to MySQL 8.0.16 or later",
-            )]
+            let evidence =
+                "not yet supported: this version migrates from MySQL 5.7.22 or later to MySQL 8.0.16 or later";
+            let finding = Finding::block(pair, evidence);
+            let [source, target] = facts.servers().map(|server| server.identity.version.flavor);
+            vec![if source == target { finding.advice(WHOLE) } else { finding }]
         }
     }
 }
@@ -46,6 +51,9 @@ mod tests {
         assert_eq!(found(&CHECK, &pair("8.0.36", "9.7.4", "")), []);
         let mariadb = pair("9.7.4", "10.11.19-MariaDB", "");
         finds(&CHECK, &mariadb, Effect::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
+        assert_eq!(judge(&mariadb)[0].remedy, None);
+        let both = judge(&pair("10.11.19-MariaDB", "11.8.9-MariaDB", ""));
+        assert!(format!("{:?}", both[0].remedy).contains("sealant send --live"), "{both:?}");
         assert_eq!(found(&CHECK, &pair("5.7.22", "8.0.33", "")), []);
         finds(&CHECK, &pair("5.7.21", "9.7.4", ""), Effect::Block, "not yet");
         finds(&CHECK, &pair("5.7.22", "5.7.44", ""), Effect::Block, "not yet");
