@@ -5,6 +5,7 @@ pub(crate) mod html;
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
 
@@ -20,6 +21,14 @@ pub use html::write_bench_html;
 #[must_use]
 pub fn bench_disk_hint(disk: &Path) -> Message {
     Message::hint(format!("{} holds random data now; overwrite it before it is used", disk.display()))
+}
+
+/// How long a measurement takes at least and at most.
+#[must_use]
+pub fn bench_duration([least, most]: [Duration; 2]) -> Message {
+    let [least, most] = [least, most].map(|time| time.as_secs().div_ceil(60).max(1));
+    let minutes = if least == most { count(most, "minute") } else { format!("{least} to {most} minutes") };
+    Message::info(format!("this takes about {minutes}; Ctrl-C ends it and reports the rounds completed until then"))
 }
 
 /// Writes the JSON for scripts, schema `sealant.bench/1`.

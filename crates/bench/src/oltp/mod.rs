@@ -7,6 +7,7 @@ mod keys;
 mod load;
 mod preset;
 mod tables;
+mod timing;
 mod usage;
 mod workload;
 
@@ -16,4 +17,5 @@ pub use load::Pace;
 pub(crate) use load::{Load, Wire};
 pub use preset::{Changes, Preset, Scale};
 pub use tables::TableSet;
+pub(crate) use timing::{observation_of, preparation};
 pub use workload::Workload;

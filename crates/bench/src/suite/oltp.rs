@@ -2,15 +2,20 @@
 
 mod limits;
 mod predicted;
+mod schedule;
 
 use std::{
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use pki::KeyType;
 
-use self::predicted::Predicted;
+use self::{
+    predicted::Predicted,
+    schedule::{Schedule, Step},
+};
 use super::{Collected, Outcome, Watch};
 use crate::{
     Arms, Environment, Error, Experiment, Pace, Scale, Security, ServerArm, Settings, Subject, TableSet,
@@ -50,18 +55,43 @@ pub struct OltpSuite<'a> {
 }
 
 impl OltpSuite<'_> {
-    /// Runs the measurement with the program that [`Self::check`] returned.
-    ///
-    /// # Errors
-    /// [`Error`]: a server could not be started or used, or it was interrupted.
-    pub fn run(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
-        let outcome = self.measure(program, watch);
-        // After the signal that ends this program, every error is only a consequence of it.
-        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { outcome }
+    /// How long the measurement takes at least, and at most if no step takes longer than planned.
+    #[must_use]
+    pub fn duration(&self) -> [Duration; 2] {
+        Schedule::new(self).total()
     }
 
-    fn measure(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
+    /// Runs the measurement with the program that [`Self::check`] returned. If a signal interrupts it, the completed
+    /// rounds are the outcome.
+    ///
+    /// # Errors
+    /// [`Error`]: a server could not be started or used, or it was interrupted before the first round was completed.
+    pub fn run(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let mut collected = Collected::default();
         let environment = Environment::now(self.directory);
+        let schedule = Schedule::new(self);
+        let watch = |text: &str| watch(&format!("{text}{}", schedule.eta()));
+        let measured = self.measure(program, &mut collected, &schedule, &watch);
+        // After the signal that ends this program, every error is only a consequence of it.
+        let interrupted = measured.is_err() && self.stopped.load(Ordering::Relaxed);
+        if !interrupted {
+            measured?;
+        } else if collected.experiments.is_empty() {
+            return Err(Error::Interrupted);
+        } else {
+            collected.notes.push("interrupted: what is not listed here was not measured".to_owned());
+        }
+        collected.notes.extend(self.method());
+        Ok(Outcome { interrupted, ..collected.finish(environment, Subject::default()) })
+    }
+
+    fn measure(
+        &self,
+        program: &Path,
+        collected: &mut Collected,
+        schedule: &Schedule,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
         let scratch = TemporaryDirectory::below(self.directory)?;
         self.check_room(&scratch)?;
         let (ca, authority) = authority(&scratch.path().join("certificates"))?;
@@ -77,28 +107,29 @@ impl OltpSuite<'_> {
             tables: self.scale.tables,
             stopped: self.stopped,
         };
-        let mut collected = Collected::default();
         watch("a server in the clear");
         let clear = BenchServer::start(&setup, ServerArm::Clear, "a")?;
-        self.equal_arms(&setup, &clear, &mut collected, watch)?;
+        collected.programs.push(clear.program());
+        self.equal_arms(&setup, &clear, collected, schedule, watch)?;
         let resolution = collected.resolution();
-        if self.at_rest(&setup, &clear, &mut collected, watch)? {
+        if self.at_rest(&setup, &clear, collected, schedule, watch)? {
             collected.resolve(resolution);
         }
         if !self.arms.wires.is_empty() {
-            self.on_the_wire(&clear, &ca, &mut collected, watch)?;
+            schedule.begin(Step::OnTheWire);
+            self.on_the_wire(&clear, &ca, collected, watch)?;
             collected.resolve(resolution);
         }
         // Last, since its load would be one that only this server had.
+        schedule.begin(Step::Prediction);
         watch("predicting the cost");
         let calibration = Calibration::measure(scratch.path());
         match calibration.and_then(|calibration| Predicted::of(&clear, self.load(), calibration)) {
-            Ok(predicted) => predicted.compare(&mut collected),
+            Ok(predicted) => predicted.compare(collected),
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => collected.notes.push(format!("the cost could not be predicted: {error}")),
         }
-        collected.programs.push(clear.program());
-        collected.notes.extend(self.method());
-        Ok(collected.finish(environment, Subject::default()))
+        Ok(())
     }
 
     /// Compares two servers with the same settings and data: their difference is the resolution.
@@ -107,12 +138,14 @@ impl OltpSuite<'_> {
         setup: &'p ServerSetup<'p>,
         clear: &BenchServer<'p>,
         collected: &mut Collected,
+        schedule: &Schedule,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         watch("a second server in the clear");
         let again = BenchServer::start(setup, ServerArm::Clear, "b")?;
         let arms = [(CLEAR_AGAIN, &again), (ServerArm::Clear.as_str(), clear)];
         let arms = arms.map(|(name, server)| server.arm(name, server.socket(), self.load()));
+        schedule.begin(Step::EqualArms);
         let experiment = self.experiment("two equal servers").arms(arms);
         collected.run(experiment, &self.settings, &pairs([CLEAR_AGAIN], ServerArm::Clear.as_str()), watch)?;
         again.end();
@@ -126,8 +159,10 @@ impl OltpSuite<'_> {
         setup: &'p ServerSetup<'p>,
         clear: &BenchServer<'p>,
         collected: &mut Collected,
+        schedule: &Schedule,
         watch: &Watch<'_>,
     ) -> Result<bool, Error> {
+        schedule.begin(Step::Servers);
         let mut others = Vec::new();
         for (arm, directory) in self.arms.servers.iter().skip(1).zip(["c", "d", "e"]) {
             watch(&format!("a server with {}", arm.as_str()));
@@ -144,6 +179,7 @@ impl OltpSuite<'_> {
         let servers = std::iter::once((ServerArm::Clear.as_str(), clear));
         let servers = servers.chain(others.iter().map(|(name, server)| (*name, server)));
         let arms = servers.map(|(name, server)| server.arm(name, server.socket(), self.load()));
+        schedule.begin(Step::AtRest);
         let experiment = self.experiment(AT_REST).arms(arms);
         let names = others.iter().map(|(name, _)| *name);
         collected.run(experiment, &self.settings, &pairs(names, ServerArm::Clear.as_str()), watch)?;
@@ -188,8 +224,9 @@ impl OltpSuite<'_> {
         }
     }
 
-    fn experiment<'e>(&self, what: &str) -> Experiment<'e> {
-        Experiment::new(format!("{}, {what}", self.scale.workload.as_str())).unit(Unit::Transactions)
+    fn experiment<'e>(&'e self, what: &str) -> Experiment<'e> {
+        let name = format!("{}, {what}", self.scale.workload.as_str());
+        Experiment::new(name).unit(Unit::Transactions).ended_by(self.stopped)
     }
 
     /// Notes on the method.

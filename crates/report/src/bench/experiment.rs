@@ -176,6 +176,7 @@ pub(crate) fn experiment_rounds(experiment: &ExperimentRecord) -> String {
         Stop::Narrow => "intervals narrow",
         Stop::Rounds => "as requested",
         Stop::Budget => "time over",
+        Stop::Interrupted => "interrupted",
     };
     format!("{rounds}, {stop}")
 }

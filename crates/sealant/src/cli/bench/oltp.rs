@@ -29,6 +29,8 @@ use crate::process::ended_by_signals;
 /// writes all changed pages and purges its undo logs, so that this disturbs no other run; its CPU time and its bytes
 /// are counted.
 ///
+/// The expected duration is said first. Ctrl-C ends the measurement early: the rounds completed until then are reported.
+///
 /// Only servers that this command starts are loaded; it connects to no other.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
@@ -89,7 +91,7 @@ const FAMILIES: &[Word<Programs>] =
     &[("mysql", &[MYSQL_PROGRAM], "`mysqld`"), ("mariadb", &[MARIADB_PROGRAM], "`mariadbd`")];
 
 const PRESETS: &[Word<Preset>] = &[
-    ("quick", Preset::Quick, "The tables of `webinar`, 5 s a run"),
+    ("quick", Preset::Quick, "The tables of `webinar`, 2 s a run"),
     (
         "webinar",
         Preset::Webinar,
@@ -113,7 +115,11 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
-    (Exit::Failed, "a server could not be started or used, there is too little disk or memory, or it was interrupted"),
+    (
+        Exit::Failed,
+        "a server could not be started or used, there is too little disk or memory, or it was interrupted; after an \
+         interruption the completed rounds are reported",
+    ),
 ];
 
 fn arm_names() -> PossibleValuesParser {
@@ -141,6 +147,7 @@ impl BenchOltp {
             stopped: &stopped,
         };
         let program = suite.check()?;
+        self.output.announce(suite.duration());
         self.output.measure(|watch| suite.run(&program, watch))
     }
 

@@ -1,15 +1,16 @@
 //! Output of a measurement: a table or JSON, a page with charts, every sample.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ::bench::suite::{Outcome, Watch};
 use ::bench::{Error, Record, Sample};
 use clap::Args;
-use report::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+use report::{bench_duration, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 
 use crate::exit::Exit;
 use crate::output::file;
-use crate::output::message::Failure;
+use crate::output::message::{Failure, say};
 use crate::output::progress::Quiet;
 use crate::output::render::Render;
 
@@ -35,13 +36,20 @@ impl Output {
         self.raw.iter().chain(&self.html).try_for_each(|path| file::check_writable(path))
     }
 
+    /// Says how long the measurement takes at least and at most.
+    pub(super) fn announce(&self, duration: [Duration; 2]) {
+        if !self.quiet.is_set() {
+            say(&[bench_duration(duration)]);
+        }
+    }
+
     /// Runs the measurement with a status line, and writes its results.
     pub(super) fn measure(&self, suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>) -> Result<Exit, Failure> {
         let status = self.quiet.status_line();
         let outcome = suite(&|text| status.show(text))?;
         status.clear();
         self.write(&outcome.record, &outcome.samples)?;
-        Ok(Exit::Clean)
+        if outcome.interrupted { Err(Error::Interrupted.into()) } else { Ok(Exit::Clean) }
     }
 
     /// Samples are written first: they cannot be obtained again.
