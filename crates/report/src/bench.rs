@@ -14,6 +14,7 @@ use crate::text::{count, visible};
 use crate::{Error, Message, json};
 use files::quantity::size;
 
+use experiment::sysbench_rows;
 pub(crate) use experiment::{difference, display, experiment, figure, scaled};
 pub use html::write_bench_html;
 
@@ -70,6 +71,15 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
         writeln!(out)?;
     }
     notes(&record.notes, "", out)
+}
+
+/// Like [`write_bench_table`], with the transactions also in the rows of sysbench's own report.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_bench_sysbench_table(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+    write_bench_table(record, out)?;
+    record.experiments.iter().try_for_each(|one| sysbench_rows(one, out))
 }
 
 pub(crate) fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
@@ -307,6 +317,12 @@ pub(crate) mod tests {
                 "two equal arms can differ by 1.5 % here",
             ] {
                 assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
+            }
+            let rows = collect(|out| write_bench_sysbench_table(&record, out)).unwrap();
+            let rows: Vec<String> =
+                rows.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+            for wanted in ["warm, in the rows of sysbench", "queries, a run 4", "latency 95th percentile, ms 4.00"] {
+                assert!(rows.iter().any(|line| line == wanted), "{wanted:?} is not in {rows:?}");
             }
             assert!(page.contains("<td>50.0</td><td>900</td><td>120</td><td>0.00</td><td>16.0</td><td>2.50</td>"));
         }

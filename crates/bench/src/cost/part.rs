@@ -148,7 +148,7 @@ impl Part {
         }
     }
 
-    fn oltp<'a>(self, suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> OltpSuite<'a> {
+    fn oltp<'a>(self, suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> OltpSuite<'a> {
         let preset = match self {
             Self::LargerThanMemory => Preset::LargerThanMemory,
             Self::Commits => Preset::Commits,
@@ -161,6 +161,7 @@ impl Part {
             scale.pool_bytes = (scale.tables.bytes() / 4).max(8 << 20);
         }
         OltpSuite {
+            program: &suite.program,
             server: Some(&server.program),
             families: suite.families,
             directory: suite.directory,

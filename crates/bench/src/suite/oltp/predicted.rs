@@ -24,10 +24,10 @@ struct Expectation {
 }
 
 const EXPECTATIONS: [Expectation; 3] = [
-    Expectation { arm: ServerArm::Tables.as_str(), to: ServerArm::Clear.as_str(), layers: &[predict::TABLES] },
+    Expectation { arm: ServerArm::TABLES.as_str(), to: ServerArm::CLEAR.as_str(), layers: &[predict::TABLES] },
     Expectation {
-        arm: ServerArm::Everything.as_str(),
-        to: ServerArm::Clear.as_str(),
+        arm: ServerArm::EVERYTHING.as_str(),
+        to: ServerArm::CLEAR.as_str(),
         layers: &[predict::TABLES, predict::UNDO, predict::REDO, predict::BINARY_LOGS],
     },
     Expectation { arm: WireArm::Tls.as_str(), to: WireArm::Tcp.as_str(), layers: &[predict::CONNECTIONS] },

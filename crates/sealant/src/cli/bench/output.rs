@@ -1,5 +1,6 @@
 //! Output of a measurement: a table or JSON, a page with charts, every sample.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ use crate::output::file;
 use crate::output::message::{Failure, say};
 use crate::output::progress::Quiet;
 use crate::output::render::Render;
+
+/// Writes a report as a table.
+pub(super) type Table = fn(&Record, &mut dyn Write) -> Result<(), report::Error>;
 
 /// Options for output.
 #[derive(Debug, Args)]
@@ -45,21 +49,30 @@ impl Output {
 
     /// Runs the measurement with a status line, and writes its results.
     pub(super) fn measure(&self, suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>) -> Result<Exit, Failure> {
+        self.measure_as(write_bench_table, suite)
+    }
+
+    /// Like [`Self::measure`], with another table.
+    pub(super) fn measure_as(
+        &self,
+        table: Table,
+        suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>,
+    ) -> Result<Exit, Failure> {
         let status = self.quiet.status_line();
         let outcome = suite(&|text| status.show(text))?;
         status.clear();
-        self.write(&outcome.record, &outcome.samples)?;
+        self.write(&outcome.record, &outcome.samples, table)?;
         if outcome.interrupted { Err(Error::Interrupted.into()) } else { Ok(Exit::Clean) }
     }
 
     /// Samples are written first: they cannot be obtained again.
-    fn write(&self, record: &Record, samples: &[Sample]) -> Result<(), Failure> {
+    fn write(&self, record: &Record, samples: &[Sample], table: Table) -> Result<(), Failure> {
         if let Some(path) = &self.raw {
             file::replace(path, &|out| Ok(write_bench_samples(&record.environment, samples, out)?))?;
         }
         if let Some(path) = &self.html {
             file::replace(path, &|out| Ok(write_bench_html(record, out)?))?;
         }
-        self.render.write_figures(record, write_bench_json, write_bench_table)
+        self.render.write_figures(record, write_bench_json, table)
     }
 }
