@@ -198,11 +198,11 @@ fn counters_that_are_reset_and_foreign_calibrations_are_noticed() {
     refused(&calibrated(report("Another 9000", -1e-6)), "record_seconds is -0.000001");
 
     let reset = thread::scope(|scope| {
-        let running = scope.spawn(|| predict(&server, "root", &["--for", "3s"]));
-        thread::sleep(Duration::from_millis(500));
-        for _ in 0..10 {
+        let running = scope.spawn(|| predict(&server, "root", &["--for", "5s"]));
+        // The counters grow in between, so that they are seen to fall.
+        while !running.is_finished() {
+            thread::sleep(Duration::from_millis(700));
             server.sql("FLUSH GLOBAL STATUS").unwrap();
-            thread::sleep(Duration::from_millis(200));
         }
         running.join().expect("it ends")
     });

@@ -27,7 +27,7 @@ pub const RUNNING_THREADS: &str = "Threads_running";
 
 /// The statement that counts the sessions that belong to no client and that [`RUNNING_THREADS`] counts all the time: the
 /// event scheduler, those that send binary logs to replicas, and on MariaDB the threads of a replica. Seen on MySQL
-/// 8.0.33, which does not count the threads of a replica, and on MariaDB 11.8.
+/// 5.7.22 and 8.0.33, which do not count the threads of a replica, and on MariaDB 11.8.
 ///
 /// Also returns the privilege that it needs, in the syntax of `GRANT`. MariaDB lists only sessions of the same user
 /// without it.
@@ -41,7 +41,8 @@ pub const fn background_sessions(flavor: Flavor) -> (&'static str, &'static str)
         ),
         Flavor::MySql | Flavor::Percona => (
             "SELECT COUNT(*) FROM performance_schema.threads \
-             WHERE PROCESSLIST_USER = 'event_scheduler' OR PROCESSLIST_COMMAND LIKE 'Binlog Dump%'",
+             WHERE NAME = 'thread/sql/event_scheduler' OR PROCESSLIST_USER = 'event_scheduler' \
+             OR PROCESSLIST_COMMAND LIKE 'Binlog Dump%'",
             "SELECT ON performance_schema.*",
         ),
     }
