@@ -645,6 +645,76 @@ fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
 }
 
 #[test]
+fn compressed_tables_rotations_and_the_tunnel_are_measured() {
+    let options = ["--rounds", "1", "--arms", "compressed+tde,tde-ctr,rotation,tunnel", "--workload"];
+    let Some(output) = oltp(Kind::MariaDb1011, "500ms", &[&options[..], &["oltp_point_select"]].concat()) else {
+        return;
+    };
+    let document = json(&output);
+    has_its_schema(&document, "bench-1");
+    let experiments = document["experiments"].as_array().unwrap();
+    let arms = |experiment: usize| names(&experiments[experiment]["arms"], "name");
+    assert_eq!(arms(1), ["clear", "tde", "compressed", "compressed+tde", "tde-ctr", "rotation"]);
+    assert_eq!(arms(2), ["socket", "tunnel"]);
+    let ratios = experiments[1]["ratios"].as_array().unwrap();
+    let pairs: Vec<_> = ratios.iter().map(|one| (one["of"].as_str().unwrap(), one["to"].as_str().unwrap())).collect();
+    for pair in [("compressed+tde", "compressed"), ("tde-ctr", "tde"), ("rotation", "tde")] {
+        assert!(pairs.contains(&pair), "{pair:?} is not in {pairs:?}");
+    }
+    for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
+        assert!(arm["amount"].as_u64().unwrap() > 0, "{arm}");
+    }
+    let notes = document["notes"].to_string();
+    for wanted in ["compressed+tde: ", " are stored of files of ", "rotation: all pages decrypted and encrypted again"]
+    {
+        assert!(notes.contains(wanted), "{wanted:?} is not in {notes}");
+    }
+}
+
+#[test]
+fn mysql_rotates_its_master_key_in_the_middle_and_has_no_counter_mode() {
+    let options = ["--rounds", "1", "--arms", "tde-ctr,rotation"];
+    let Some(output) = oltp(Kind::MySql97, "1s", &options) else { return };
+    let document = json(&output);
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("rotation: a rotation of the master key took "), "{notes}");
+    assert!(notes.contains("tde-ctr was left out: MySQL encrypts pages in CBC mode only"), "{notes}");
+    let experiment = &document["experiments"][1];
+    assert_eq!(names(&experiment["arms"], "name"), ["clear", "tde", "rotation"]);
+}
+
+#[test]
+fn an_interrupted_measurement_of_transactions_reports_its_rounds() {
+    let Some(binaries) = require(Kind::MariaDb1011) else { return };
+    let scratch = tempfile::tempdir().expect("a directory");
+    let mut command = sealant();
+    command
+        .args(["bench", "oltp", "--format", "json", "--tables", "1", "--rows", "500", "--span", "100ms", "--rounds"]);
+    command.args(["9999", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // Each run ends with a new binary log; the first two belong to preparations.
+    let number = || {
+        let servers = fs::read_dir(scratch.path()).ok()?.next()?.ok()?.path();
+        let logs = fs::read_to_string(servers.join("a/data/binlog.index")).ok()?;
+        logs.trim().rsplit('.').next()?.parse::<u32>().ok()
+    };
+    harness::wait_until("some rounds", harness::limit(60), || number().is_some_and(|number| number >= 7));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains("error: interrupted"), "{stderr}");
+    assert!(stderr.contains("sealant: this takes about"), "{stderr}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("the report");
+    has_its_schema(&document, "bench-1");
+    let experiments = document["experiments"].as_array().unwrap();
+    assert_eq!(experiments.len(), 1, "{document}");
+    assert_eq!(experiments[0]["stopped"], "interrupted");
+    assert!(experiments[0]["rounds"].as_u64().unwrap() >= 1, "{document}");
+    has_transactions(&experiments[0], &["clear again", "clear"]);
+    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
+}
+
+#[test]
 fn a_server_that_does_not_start_is_quoted_and_others_are_left_alone() {
     let Some(output) = oltp(Kind::MariaDb1011, "200ms", &["--server-option", "--innodb-no-such-option=1"]) else {
         return;

@@ -45,6 +45,9 @@ fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
     assert!(stderr.contains("interrupted"), "{stderr}");
     assert_eq!(entries(scratch.path()), ["sealant-cost"], "servers and their data are removed");
 
+    let kept = fs::read(saved.join("calibration.json")).expect("it is kept with the first part");
+    let calibration = serde_json::from_slice::<Value>(&kept).expect("JSON")["calibration"].clone();
+
     let [html, markdown, raw] = ["cost.html", "cost.md", "raw.jsonl"].map(|name| results.path().join(name));
     let files = ["--html", "--markdown", "--raw"].into_iter().zip([&html, &markdown, &raw]);
     let options: Vec<&str> = files.flat_map(|(option, path)| [option, path.to_str().unwrap()]).collect();
@@ -61,6 +64,7 @@ fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     has_its_schema(&report, "cost-1");
     has_its_schema(&report["parts"][0]["record"], "bench-1");
+    assert_eq!(report["calibration"], calibration, "it is measured once for all parts");
     let layers: Vec<&str> =
         report["layers"].as_array().unwrap().iter().map(|layer| layer["layer"].as_str().unwrap()).collect();
     assert_eq!(

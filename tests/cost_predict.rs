@@ -80,6 +80,10 @@ fn mysql_under_load_is_predicted_and_what_it_pays_already_is_told() {
     assert_eq!(idle.status.code(), Some(0), "{}", stderr(&idle));
     assert!(stderr(&idle).contains("the server was idle"), "{}", stderr(&idle));
 
+    // The event scheduler is a running session of the server itself.
+    assert_eq!(server.value("SELECT @@event_scheduler").unwrap(), "ON");
+    assert_eq!(document(&server, "root", 1, 0)["activity"]["running_sessions"], 0.0);
+
     let load = Load::start(&server);
     let found = document(&server, "root", 2, 0);
     assert_eq!(found["idle"], false);
@@ -155,6 +159,55 @@ fn mariadb_under_load_is_predicted() {
     }
     // Without performance_schema, MariaDB does not list connections.
     assert_eq!(layer(&found, "connections")["state"], "unknown");
+}
+
+/// A calibration of this machine's processor, with one other value.
+fn report(cpu: &str, record_seconds: f64) -> Value {
+    let aes = serde_json::json!({"page_decrypt": 1e-9, "page_encrypt": 1e-9, "block_encrypt": 1e-9, "stream": 1e-9});
+    serde_json::json!({
+        "schema": "sealant.cost/1", "server": "s", "layers": [], "advice": [], "parts": [],
+        "environment": {
+            "time": "2026-01-01T00:00:00Z", "version": "1", "compiler": "c", "optimised": true, "cpu": cpu,
+            "cpu_flags": [], "cores": 1, "virtual_machine": false, "emulated": false, "memory_bytes": null,
+            "kernel": null, "file_system": null, "load": null
+        },
+        "calibration": {
+            "aes128": aes, "aes256": aes, "record_seconds": record_seconds, "record_byte_seconds": 1e-9,
+            "handshakes": [{"key": "k", "server": 1e-4, "both": 2e-4}]
+        }
+    })
+}
+
+#[test]
+fn counters_that_are_reset_and_foreign_calibrations_are_noticed() {
+    // Older versions cannot set these counters to zero.
+    if require(Kind::MariaDb118).is_none() {
+        return;
+    }
+    let server = Server::builder(Kind::MariaDb118).start().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let calibrated = |report: Value| {
+        fs::write(file.path(), report.to_string()).unwrap();
+        predict(&server, "root", &["--for", "1s", "--calibration", file.path().to_str().unwrap()])
+    };
+    let refused = |output: &Output, message: &str| {
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(output));
+        assert!(stderr(output).contains(message), "{message:?} is not in {}", stderr(output));
+    };
+    refused(&calibrated(report("Another 9000", 1e-6)), "was measured on another machine (Another 9000)");
+    refused(&calibrated(report("Another 9000", -1e-6)), "record_seconds is -0.000001");
+
+    let reset = thread::scope(|scope| {
+        let running = scope.spawn(|| predict(&server, "root", &["--for", "5s"]));
+        // What sessions that have ended did is forgotten; those that are open keep their own counters.
+        while !running.is_finished() {
+            server.sql(&"SELECT 1;".repeat(50)).unwrap();
+            thread::sleep(Duration::from_millis(400));
+            server.sql("FLUSH GLOBAL STATUS").unwrap();
+        }
+        running.join().expect("it ends")
+    });
+    refused(&reset, "its counters were set to zero meanwhile");
 }
 
 #[test]

@@ -2253,7 +2253,7 @@ _sealant() {
                     return 0
                     ;;
                 --arms)
-                    COMPREPLY=($(compgen -W "clear tde tde+logs socket tcp tls" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "clear tde tde+logs compressed compressed+tde tde-ctr rotation socket tcp tls tunnel" -- "${cur}"))
                     return 0
                     ;;
                 --workload)

@@ -273,16 +273,21 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 mariadb\t'`mariadbd`'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l mysqld -d 'Server program to start [default: from PATH or /usr/sbin]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server-option -d 'Option for all servers, such as --innodb-doublewrite=OFF (repeatable)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l preset -d 'Settings to begin with, which the options below change' -r -f -a "quick\t'The tables of `webinar`, 5 s a run'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l preset -d 'Settings to begin with, which the options below change' -r -f -a "quick\t'The tables of `webinar`, 2 s a run'
 webinar\t'5 tables of 100,000 rows in memory, oltp_read_write of 2 clients, 60 s a run: the settings of a published comparison'
 larger-than-memory\t'Data of four times the buffer pool, all rows accessed equally often: pages are read, written and decrypted'
 commits\t'oltp_update_index of 4 clients: bound by commits'"
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l arms -d 'Arms to compare, separated by commas [default: all]' -r -f -a "clear\t''
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l arms -d 'Arms to compare, separated by commas [default: clear,tde,tde+logs,socket,tcp,tls]' -r -f -a "clear\t''
 tde\t''
 tde+logs\t''
+compressed\t''
+compressed+tde\t''
+tde-ctr\t''
+rotation\t''
 socket\t''
 tcp\t''
-tls\t''"
+tls\t''
+tunnel\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l workload -d 'Script of sysbench whose statements the clients run [default: that of --preset]' -r -f -a "oltp_read_write\t''
 oltp_read_only\t''
 oltp_write_only\t''

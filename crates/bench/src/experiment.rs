@@ -2,6 +2,7 @@
 
 use std::{
     num::NonZeroU32,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -113,12 +114,13 @@ pub struct Experiment<'a> {
     block_bytes: Option<u64>,
     arms: Vec<Arm<'a>>,
     prepare: Option<Prepare<'a>>,
+    stopped: Option<&'a AtomicBool>,
 }
 
 impl<'a> Experiment<'a> {
     /// An experiment without arms.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: Unit::Bytes, block_bytes: None, arms: Vec::new(), prepare: None }
+        Self { name: name.into(), unit: Unit::Bytes, block_bytes: None, arms: Vec::new(), prepare: None, stopped: None }
     }
 
     /// Sets a unit other than bytes.
@@ -154,10 +156,17 @@ impl<'a> Experiment<'a> {
         self
     }
 
+    /// Sets the flag that a signal sets to end the measurement. What then fails in a round is a consequence of the
+    /// signal, and the completed rounds are the result.
+    #[must_use]
+    pub fn ended_by(self, stopped: &'a AtomicBool) -> Self {
+        Self { stopped: Some(stopped), ..self }
+    }
+
     /// Runs all rounds, and returns every sample.
     ///
     /// # Errors
-    /// The first error of an arm.
+    /// The first error of an arm, unless it follows a signal and a round was completed before.
     pub fn run(mut self, settings: &Settings, progress: &dyn Fn(&Progress<'_>)) -> Result<Samples, Error> {
         let started = Instant::now();
         let mut samples = Samples {
@@ -174,14 +183,24 @@ impl<'a> Experiment<'a> {
             self.round(0, progress)?;
         }
         loop {
-            let round = self.round(samples.rounds, progress)?;
-            samples.samples.extend(round);
+            match self.round(samples.rounds, progress) {
+                Ok(round) => samples.samples.extend(round),
+                Err(_) if samples.rounds > 0 && self.is_stopped() => {
+                    samples.stop = Stop::Interrupted;
+                    return Ok(samples);
+                }
+                Err(error) => return Err(error),
+            }
             samples.rounds += 1;
             if let Some(stop) = settings.stop(&samples, started.elapsed()) {
                 samples.stop = stop;
                 return Ok(samples);
             }
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.is_some_and(|stopped| stopped.load(Ordering::Relaxed))
     }
 
     /// Runs every arm once: in even rounds from first to last, in odd rounds from last to first, so that an arm does
@@ -303,5 +322,24 @@ mod tests {
     fn the_first_error_ends_an_experiment() {
         let failing = Arm::new("a", || Err(Error::Work { arm: "a".to_owned(), reason: "no".to_owned() }));
         assert!(Experiment::new("e").arm(failing).run(&exactly(2), &|_| {}).is_err());
+    }
+
+    #[test]
+    fn the_rounds_before_a_signal_are_the_result() {
+        let measured = |rounds: u32| {
+            let (stopped, mut runs) = (AtomicBool::new(false), 0);
+            let arm = Arm::new("a", || {
+                runs += 1;
+                if runs <= rounds {
+                    return Ok(1);
+                }
+                stopped.store(true, Ordering::Relaxed);
+                Err(Error::Interrupted)
+            });
+            Experiment::new("e").arm(arm).ended_by(&stopped).run(&exactly(9), &|_| {})
+        };
+        let samples = measured(3).unwrap();
+        assert_eq!((samples.rounds, samples.stop, samples.all().len()), (3, Stop::Interrupted, 3));
+        assert!(matches!(measured(0), Err(Error::Interrupted)));
     }
 }

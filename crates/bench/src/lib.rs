@@ -40,7 +40,7 @@ pub use copy::{
 pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Experiment, Progress, Rounds, Settings, Work};
-pub use oltp::{Arms, Changes, Pace, Preset, Scale, ServerArm, TableSet, WireArm, Workload};
+pub use oltp::{Arms, Changes, Pace, Preset, Scale, ServerArm, TableFormat, TableSet, WireArm, Workload};
 pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};

@@ -158,4 +158,6 @@ pub enum Stop {
     Rounds,
     /// The time budget is used up; the intervals are wider than requested.
     Budget,
+    /// A signal ended it; the completed rounds count.
+    Interrupted,
 }

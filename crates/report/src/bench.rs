@@ -5,6 +5,7 @@ pub(crate) mod html;
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
 
@@ -13,6 +14,7 @@ use crate::text::{count, visible};
 use crate::{Error, Message, json};
 use files::quantity::size;
 
+use experiment::sysbench_rows;
 pub(crate) use experiment::{difference, display, experiment, figure, scaled};
 pub use html::write_bench_html;
 
@@ -20,6 +22,14 @@ pub use html::write_bench_html;
 #[must_use]
 pub fn bench_disk_hint(disk: &Path) -> Message {
     Message::hint(format!("{} holds random data now; overwrite it before it is used", disk.display()))
+}
+
+/// How long a measurement takes at least and at most.
+#[must_use]
+pub fn bench_duration([least, most]: [Duration; 2]) -> Message {
+    let [least, most] = [least, most].map(|time| time.as_secs().div_ceil(60).max(1));
+    let minutes = if least == most { count(most, "minute") } else { format!("{least} to {most} minutes") };
+    Message::info(format!("this takes about {minutes}; Ctrl-C ends it and reports the rounds completed until then"))
 }
 
 /// Writes the JSON for scripts, schema `sealant.bench/1`.
@@ -61,6 +71,15 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
         writeln!(out)?;
     }
     notes(&record.notes, "", out)
+}
+
+/// Like [`write_bench_table`], with the transactions also in the rows of sysbench's own report.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_bench_sysbench_table(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+    write_bench_table(record, out)?;
+    record.experiments.iter().try_for_each(|one| sysbench_rows(one, out))
 }
 
 pub(crate) fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
@@ -298,6 +317,12 @@ pub(crate) mod tests {
                 "two equal arms can differ by 1.5 % here",
             ] {
                 assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
+            }
+            let rows = collect(|out| write_bench_sysbench_table(&record, out)).unwrap();
+            let rows: Vec<String> =
+                rows.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+            for wanted in ["warm, in the rows of sysbench", "queries, a run 4", "latency 95th percentile, ms 4.00"] {
+                assert!(rows.iter().any(|line| line == wanted), "{wanted:?} is not in {rows:?}");
             }
             assert!(page.contains("<td>50.0</td><td>900</td><td>120</td><td>0.00</td><td>16.0</td><td>2.50</td>"));
         }

@@ -75,7 +75,10 @@ pub use backup::{
     restore_progress, restore_status, store_messages, write_backup_check_table, write_backup_list_table,
     write_json_line, write_key_check_table, write_manifest_table, write_receipt_table,
 };
-pub use bench::{bench_disk_hint, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+pub use bench::{
+    bench_disk_hint, bench_duration, write_bench_html, write_bench_json, write_bench_samples,
+    write_bench_sysbench_table, write_bench_table,
+};
 pub use binlogs::{
     binlog_messages, binlog_note, binlog_status, reach_messages, spool_unread_message, write_binlog_table,
     write_spool_metrics,

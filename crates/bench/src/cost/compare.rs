@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde::Serialize;
 
 use super::{COST_SCHEMA, CostRecord, Part};
-use crate::{Environment, Error, Interval, Unit, predict::Calibration};
+use crate::{Environment, Error, Interval, Unit, predict::ReportedCalibration};
 
 /// Name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "sealant.cost-compare/1";
@@ -108,10 +108,15 @@ impl CostRecord {
     ///
     /// # Errors
     /// [`Error::File`], [`Error::CostFile`].
-    pub fn read_calibration(path: &Path) -> Result<Calibration, Error> {
-        let reason = || "it has no calibration: an older version of this program wrote it".to_owned();
-        let calibration = Self::read(path)?.calibration;
-        calibration.ok_or_else(|| Error::CostFile { path: path.to_owned(), reason: reason() })
+    pub fn read_calibration(path: &Path) -> Result<ReportedCalibration, Error> {
+        let failed = |reason: String| Error::CostFile { path: path.to_owned(), reason };
+        let record = Self::read(path)?;
+        let missing = || failed("it has no calibration: an older version of this program wrote it".to_owned());
+        let calibration = record.calibration.ok_or_else(missing)?;
+        match calibration.fault() {
+            Some(fault) => Err(failed(format!("its calibration was not measured: {fault}"))),
+            None => Ok(ReportedCalibration { calibration, path: path.to_owned(), cpu: record.environment.cpu }),
+        }
     }
 
     /// Compares the figures that both reports have.

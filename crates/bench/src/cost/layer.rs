@@ -55,12 +55,12 @@ struct Comparison {
 }
 
 const TRANSACTIONS: [Comparison; 3] = [
-    Comparison { layer: "tables", experiment: AT_REST, of: ServerArm::Tables.as_str(), to: ServerArm::Clear.as_str() },
+    Comparison { layer: "tables", experiment: AT_REST, of: ServerArm::TABLES.as_str(), to: ServerArm::CLEAR.as_str() },
     Comparison {
         layer: "tables, logs, temporary files",
         experiment: AT_REST,
-        of: ServerArm::Everything.as_str(),
-        to: ServerArm::Clear.as_str(),
+        of: ServerArm::EVERYTHING.as_str(),
+        to: ServerArm::CLEAR.as_str(),
     },
     Comparison {
         layer: "open connections: TLS 1.3",

@@ -115,9 +115,11 @@ impl CostSuite<'_> {
     /// are kept.
     pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
-        watch("calibration");
-        let calibration = Calibration::measure(self.directory)?;
         let ReadySuite { server, mut saved } = ready;
+        let calibration = saved.calibration(|| {
+            watch("calibration");
+            Calibration::measure(self.directory)
+        })?;
         let resumed = saved.parts();
         let end = Instant::now() + self.time;
         let mut missing = self.missing(&saved);

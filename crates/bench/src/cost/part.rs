@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{CheckedServer, CostSuite};
 use crate::{
-    Arms, Changes, Environment, Error, Pace, Preset, Settings,
+    Arms, Changes, Environment, Error, Pace, Preset, Settings, TableSet,
     disk::CipherSet,
+    oltp,
     suite::{Outcome, Watch, disk::DiskSuite, oltp::OltpSuite, tls::TlsSuite},
 };
 
@@ -84,11 +85,12 @@ impl Part {
         }
     }
 
-    /// Time before the first run: servers are started, and tables are filled with about 40,000 rows per second.
+    /// Time before the first run.
     fn preparation(self, rows: u32) -> Duration {
-        let tables = Duration::from_millis(u64::from(rows.saturating_mul(TABLES) / 40));
         match self {
-            Self::InMemory | Self::LargerThanMemory | Self::Commits => (Duration::from_secs(5) + tables) * 4,
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => {
+                oltp::preparation(&TableSet { tables: TABLES, rows, uniform: false }) * 4
+            }
             Self::Connections => Duration::from_secs(5),
             Self::Disk => Duration::ZERO,
         }
@@ -146,7 +148,7 @@ impl Part {
         }
     }
 
-    fn oltp<'a>(self, suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> OltpSuite<'a> {
+    fn oltp<'a>(self, suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> OltpSuite<'a> {
         let preset = match self {
             Self::LargerThanMemory => Preset::LargerThanMemory,
             Self::Commits => Preset::Commits,
@@ -159,6 +161,7 @@ impl Part {
             scale.pool_bytes = (scale.tables.bytes() / 4).max(8 << 20);
         }
         OltpSuite {
+            program: &suite.program,
             server: Some(&server.program),
             families: suite.families,
             directory: suite.directory,

@@ -10,10 +10,12 @@ use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 
 use super::{Part, PartRecord};
-use crate::{Error, Record, Sample, suite::Outcome};
+use crate::{Error, Record, Sample, predict::Calibration, suite::Outcome};
 
 /// Directory of the results, below the directory of the measurement.
 const DIRECTORY: &str = "sealant-cost";
+/// Name of the file with the calibration.
+const CALIBRATION: &str = "calibration.json";
 
 /// Results of this run, and of an earlier run with the same program, server and data.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(super) struct Saved {
     directory: PathBuf,
     conditions: Conditions,
     results: Vec<(Part, Document)>,
+    /// The calibration of this run, until it is kept.
+    new_calibration: Option<Calibration>,
 }
 
 /// The conditions that results depend on. Results saved under other conditions are ignored.
@@ -30,6 +34,13 @@ struct Conditions {
     optimised: bool,
     server: String,
     rows: u32,
+}
+
+/// The calibration, measured once for all parts.
+#[derive(Debug, Serialize, Deserialize)]
+struct CalibrationDocument {
+    conditions: Conditions,
+    calibration: Calibration,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,7 +61,8 @@ impl Saved {
             server: server.to_owned(),
             rows,
         };
-        let mut saved = Self { directory: parent.join(DIRECTORY), conditions, results: Vec::new() };
+        let mut saved =
+            Self { directory: parent.join(DIRECTORY), conditions, results: Vec::new(), new_calibration: None };
         for part in parts {
             let document = fs::read(saved.path(*part)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
             let of_these = document.filter(|document: &Document| document.conditions == saved.conditions);
@@ -63,22 +75,46 @@ impl Saved {
         self.directory.join(format!("{part}.json"))
     }
 
+    /// The calibration of the run that is resumed; if there is none, `measure` measures it. It is kept with the first
+    /// part.
+    pub(super) fn calibration(
+        &mut self,
+        measure: impl FnOnce() -> Result<Calibration, Error>,
+    ) -> Result<Calibration, Error> {
+        let path = self.directory.join(CALIBRATION);
+        let document = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let earlier = document.filter(|document: &CalibrationDocument| document.conditions == self.conditions);
+        if let Some(earlier) = earlier.filter(|one| !self.results.is_empty() && one.calibration.fault().is_none()) {
+            return Ok(earlier.calibration);
+        }
+        let calibration = measure()?;
+        self.new_calibration = Some(calibration.clone());
+        Ok(calibration)
+    }
+
+    fn write(&self, path: &Path, document: &impl Serialize) -> Result<(), Error> {
+        match fs::create_dir(&self.directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(Error::file(&self.directory)(error)),
+            _ => {}
+        }
+        let bytes = serde_json::to_vec(document)
+            .map_err(|error| Error::CostFile { path: path.to_owned(), reason: error.to_string() })?;
+        write_atomic(path, &bytes, WriteOptions::PUBLIC.replacing(true)).map_err(Error::file(path))
+    }
+
     /// The parts that have a result.
     pub(super) fn parts(&self) -> Vec<Part> {
         self.results.iter().map(|(part, _)| *part).collect()
     }
 
     pub(super) fn keep(&mut self, part: Part, outcome: Outcome) -> Result<(), Error> {
-        match fs::create_dir(&self.directory) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(Error::file(&self.directory)(error)),
-            _ => {}
+        if let Some(calibration) = self.new_calibration.take() {
+            let document = CalibrationDocument { conditions: self.conditions.clone(), calibration };
+            self.write(&self.directory.join(CALIBRATION), &document)?;
         }
         let conditions = self.conditions.clone();
         let document = Document { conditions, record: outcome.record, samples: outcome.samples };
-        let path = self.path(part);
-        let bytes = serde_json::to_vec(&document)
-            .map_err(|error| Error::CostFile { path: path.clone(), reason: error.to_string() })?;
-        write_atomic(&path, &bytes, WriteOptions::PUBLIC.replacing(true)).map_err(Error::file(path))?;
+        self.write(&self.path(part), &document)?;
         self.results.push((part, document));
         Ok(())
     }
@@ -98,8 +134,9 @@ impl Saved {
 /// Removes the results of all parts below a directory.
 pub(super) fn remove(parent: &Path) -> Result<(), Error> {
     let directory = parent.join(DIRECTORY);
-    for part in Part::ALL {
-        let path = directory.join(format!("{part}.json"));
+    let files = Part::ALL.map(|part| format!("{part}.json")).into_iter().chain([CALIBRATION.to_owned()]);
+    for name in files {
+        let path = directory.join(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(path)(error)),
             _ => {}

@@ -18,6 +18,8 @@ impl Error {
             Self::OptionFile(error) | Self::Server { source: error, .. } => return error.hint(),
             Self::NoAccount => "give --server-user NAME",
             Self::CostFile { .. } => "give a file that `sealant cost --format json` wrote",
+            Self::OtherMachine { .. } => "leave out --calibration: this machine is measured then",
+            Self::CountersReset { .. } => "run it again, or observe for a shorter time with --for",
             Self::TooLittleTime { .. } => "give more --minutes, fewer --parts or fewer --rows",
             Self::NoFio => "install the package fio, or give --fio",
             Self::NoServer => "install one, or name its program",

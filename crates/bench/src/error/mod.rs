@@ -54,6 +54,22 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// The calibration of another machine is used for a server on this one.
+    #[error("{}: was measured on another machine ({cpu}) than the server's ({here})", path.display())]
+    OtherMachine {
+        /// Path of the report.
+        path: PathBuf,
+        /// The processor of the machine that wrote it.
+        cpu: String,
+        /// The processor of this machine.
+        here: String,
+    },
+    /// A server's counters were set to zero while it was observed.
+    #[error("{endpoint}: its counters were set to zero meanwhile, such as by FLUSH GLOBAL STATUS")]
+    CountersReset {
+        /// Address of the server.
+        endpoint: Endpoint,
+    },
     /// The time does not suffice for rounds that give an interval.
     #[error(
         "the time is too short for intervals: with {part} it takes at least {} min",

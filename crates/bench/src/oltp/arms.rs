@@ -2,15 +2,23 @@
 
 use server::dialect::encryption;
 
-/// What a server encrypts.
+use super::tables::TableFormat;
+
+/// A server, and what it encrypts and compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerArm {
-    /// Nothing.
-    Clear,
-    /// Tables, but neither logs nor temporary files.
-    Tables,
-    /// The tables, all logs and temporary files.
-    Everything,
+pub struct ServerArm {
+    name: &'static str,
+    /// Names of the arms that it is compared with.
+    compared_with: &'static [&'static str],
+    /// Whether it is measured if no arms are named.
+    is_default: bool,
+    pub(crate) tables: TableFormat,
+    /// Whether it also encrypts logs, temporary files and its own tables.
+    pub(crate) everything: bool,
+    /// Whether MariaDB's pages are encrypted by AES in CTR mode, not in CBC mode.
+    pub(crate) counter_mode: bool,
+    /// Whether keys are rotated in the middle of each run.
+    pub(crate) rotates: bool,
 }
 
 /// How clients connect.
@@ -22,6 +30,8 @@ pub enum WireArm {
     Tcp,
     /// By TCP with TLS 1.3.
     Tls,
+    /// By TCP through `sealant tunnel`, whose far end is on the server's socket.
+    Tunnel,
 }
 
 /// The arms of a measurement.
@@ -33,37 +43,100 @@ pub struct Arms {
     pub wires: Vec<WireArm>,
 }
 
+const CLEAR: &str = "clear";
+const TABLES: &str = "tde";
+const COMPRESSED: &str = "compressed";
+const CLEAR_TABLES: TableFormat = TableFormat { encrypted: false, compressed: false, by_default: false };
+
 impl ServerArm {
-    /// All arms.
-    pub const ALL: [Self; 3] = [Self::Clear, Self::Tables, Self::Everything];
+    /// Nothing is encrypted.
+    pub const CLEAR: Self = Self {
+        name: CLEAR,
+        compared_with: &[],
+        is_default: true,
+        tables: CLEAR_TABLES,
+        everything: false,
+        counter_mode: false,
+        rotates: false,
+    };
+    /// Tables are encrypted, but neither logs nor temporary files.
+    pub const TABLES: Self = Self {
+        name: TABLES,
+        compared_with: &[CLEAR],
+        tables: TableFormat { encrypted: true, ..CLEAR_TABLES },
+        ..Self::CLEAR
+    };
+    /// Tables, all logs and temporary files are encrypted.
+    pub const EVERYTHING: Self = Self { name: "tde+logs", everything: true, ..Self::TABLES };
+    const COMPRESSED: Self = Self {
+        name: COMPRESSED,
+        compared_with: &[CLEAR],
+        is_default: false,
+        tables: TableFormat { compressed: true, ..CLEAR_TABLES },
+        ..Self::CLEAR
+    };
+    const COMPRESSED_TABLES: Self = Self {
+        name: "compressed+tde",
+        compared_with: &[CLEAR, COMPRESSED],
+        tables: TableFormat { encrypted: true, compressed: true, ..CLEAR_TABLES },
+        ..Self::COMPRESSED
+    };
+    const COUNTER_MODE: Self = Self {
+        name: "tde-ctr",
+        compared_with: &[CLEAR, TABLES],
+        is_default: false,
+        counter_mode: true,
+        ..Self::TABLES
+    };
+    const ROTATION: Self = Self {
+        name: "rotation",
+        compared_with: &[TABLES],
+        is_default: false,
+        tables: TableFormat { encrypted: true, by_default: true, ..CLEAR_TABLES },
+        rotates: true,
+        ..Self::TABLES
+    };
+
+    /// All arms. An arm comes after those that it is compared with.
+    pub const ALL: [Self; 7] = [
+        Self::CLEAR,
+        Self::TABLES,
+        Self::EVERYTHING,
+        Self::COMPRESSED,
+        Self::COMPRESSED_TABLES,
+        Self::COUNTER_MODE,
+        Self::ROTATION,
+    ];
 
     /// Name in options and reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Clear => "clear",
-            Self::Tables => "tde",
-            Self::Everything => "tde+logs",
-        }
+        self.name
     }
 
-    pub(crate) const fn encrypts_tables(self) -> bool {
-        !matches!(self, Self::Clear)
+    /// Names of the arms that it is compared with.
+    pub(crate) const fn compared_with(self) -> &'static [&'static str] {
+        self.compared_with
+    }
+
+    /// Why this family of servers has no such setting.
+    pub(crate) const fn unsupported(self, mariadb: bool) -> Option<&'static str> {
+        match self.counter_mode && !mariadb {
+            true => Some("MySQL encrypts pages in CBC mode only"),
+            false => None,
+        }
     }
 
     /// Variables that this arm enables. A server has only some of them.
     pub(crate) fn switches(self) -> Vec<&'static str> {
-        match self {
-            // `Tables` encrypts tables by statements, not by variables.
-            Self::Clear | Self::Tables => Vec::new(),
-            Self::Everything => encryption::switches_of_everything().collect(),
-        }
+        // Tables are encrypted by statements, not by variables.
+        if self.everything { encryption::switches_of_everything().collect() } else { Vec::new() }
     }
 }
 
 impl WireArm {
     /// All arms.
-    pub const ALL: [Self; 3] = [Self::Socket, Self::Tcp, Self::Tls];
+    pub const ALL: [Self; 4] = [Self::Socket, Self::Tcp, Self::Tls, Self::Tunnel];
 
     /// Name in options and reports.
     #[must_use]
@@ -72,6 +145,23 @@ impl WireArm {
             Self::Socket => "socket",
             Self::Tcp => "tcp",
             Self::Tls => "tls",
+            Self::Tunnel => "tunnel",
+        }
+    }
+
+    /// Whether it is measured if no arms are named.
+    const fn is_default(self) -> bool {
+        !matches!(self, Self::Tunnel)
+    }
+
+    /// The arms that it is compared with, if they are measured. A comparison of the socket with TLS mixes the cost of
+    /// TLS with that of TCP.
+    pub(crate) const fn compared_with(self) -> &'static [Self] {
+        match self {
+            Self::Socket => &[],
+            Self::Tcp => &[Self::Socket],
+            Self::Tls => &[Self::Socket, Self::Tcp],
+            Self::Tunnel => &[Self::Socket, Self::Tcp, Self::Tls],
         }
     }
 }
@@ -82,15 +172,18 @@ impl Arms {
         ServerArm::ALL.map(ServerArm::as_str).into_iter().chain(WireArm::ALL.map(WireArm::as_str))
     }
 
-    /// The arms with these names, and the arms that they are compared with; all arms if there are no names.
+    /// The arms with these names, and the arms that they are compared with; the default arms if there are no names.
     #[must_use]
     pub fn named(names: &[String]) -> Self {
-        let wanted = |name: &str| names.is_empty() || names.iter().any(|one| one == name);
-        let mut servers: Vec<_> = ServerArm::ALL.into_iter().filter(|arm| wanted(arm.as_str())).collect();
-        let mut wires: Vec<_> = WireArm::ALL.into_iter().filter(|arm| wanted(arm.as_str())).collect();
-        if servers.first() != Some(&ServerArm::Clear) {
-            servers.insert(0, ServerArm::Clear);
-        }
+        let wanted = |name: &str, is_default: bool| match names {
+            [] => is_default,
+            names => names.iter().any(|one| one == name),
+        };
+        let chosen = ServerArm::ALL.into_iter().filter(|arm| wanted(arm.name, arm.is_default));
+        let mut needed = vec![CLEAR];
+        needed.extend(chosen.flat_map(|arm| arm.compared_with.iter().copied().chain([arm.name])));
+        let servers = ServerArm::ALL.into_iter().filter(|arm| needed.contains(&arm.name)).collect();
+        let mut wires: Vec<_> = WireArm::ALL.into_iter().filter(|arm| wanted(arm.as_str(), arm.is_default())).collect();
         if !wires.is_empty() && wires.first() != Some(&WireArm::Socket) {
             wires.insert(0, WireArm::Socket);
         }
@@ -102,21 +195,35 @@ impl Arms {
 mod tests {
     use super::*;
 
+    fn named(names: &[&str]) -> (Vec<&'static str>, Vec<&'static str>) {
+        let Arms { servers, wires } = Arms::named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        (servers.iter().map(|arm| arm.name).collect(), wires.iter().map(|arm| arm.as_str()).collect())
+    }
+
     #[test]
     fn the_baseline_of_an_arm_is_always_included() {
-        assert_eq!(Arms::named(&[]).servers.len() + Arms::named(&[]).wires.len(), Arms::all_names().count());
-        let tls = Arms::named(&["tls".to_owned()]);
-        assert_eq!((tls.servers, tls.wires), (vec![ServerArm::Clear], vec![WireArm::Socket, WireArm::Tls]));
-        let tde = Arms::named(&["tde".to_owned()]);
-        assert_eq!((tde.servers, tde.wires), (vec![ServerArm::Clear, ServerArm::Tables], Vec::new()));
+        assert_eq!(named(&[]), (vec!["clear", "tde", "tde+logs"], vec!["socket", "tcp", "tls"]));
+        assert_eq!(named(&["tls"]), (vec!["clear"], vec!["socket", "tls"]));
+        assert_eq!(named(&["tde"]), (vec!["clear", "tde"], vec![]));
+        assert_eq!(named(&["compressed+tde"]), (vec!["clear", "compressed", "compressed+tde"], vec![]));
+        assert_eq!(named(&["rotation", "tunnel"]), (vec!["clear", "tde", "rotation"], vec!["socket", "tunnel"]));
+    }
+
+    #[test]
+    fn an_arm_comes_after_those_that_it_is_compared_with() {
+        for (at, arm) in ServerArm::ALL.iter().enumerate() {
+            for other in arm.compared_with {
+                assert!(ServerArm::ALL[..at].iter().any(|one| one.name == *other), "{} {other}", arm.name);
+            }
+        }
     }
 
     #[test]
     fn everything_has_switches_of_every_family() {
-        let switches = ServerArm::Everything.switches();
+        let switches = ServerArm::EVERYTHING.switches();
         for name in ["innodb_redo_log_encrypt", "innodb_encrypt_log", "binlog_encryption", "encrypt_tmp_files"] {
             assert!(switches.contains(&name), "{name}");
         }
-        assert!(ServerArm::Tables.switches().is_empty());
+        assert!(ServerArm::TABLES.switches().is_empty());
     }
 }

@@ -3,22 +3,27 @@
 use std::{
     cell::{Cell, RefCell},
     fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use server::{
     Connection, Endpoint, Flavor, Identity, Options, Rows, Target, describe,
-    dialect::{self, statement},
+    dialect::{self, statement, variable},
 };
 
 use super::{
     arms::ServerArm,
     keys::encryption_setup,
-    load::{Load, Wire},
-    tables::TableSet,
+    load::{Done, Load, Wire},
+    rotation::{self, Dip},
+    tables::{TableFormat, TableSet},
     usage::Usage,
 };
 use crate::{
@@ -62,6 +67,8 @@ pub(crate) struct BenchServer<'a> {
     setup: &'a ServerSetup<'a>,
     administrator: RefCell<Connection>,
     identity: Identity,
+    /// Effects of the rotations in its runs.
+    dips: RefCell<Vec<Dip>>,
     daemon: TemporaryServer,
     directory: PathBuf,
 }
@@ -74,19 +81,25 @@ impl<'a> BenchServer<'a> {
         for path in [&directory, &directory.join("tmp")] {
             fs::create_dir(path).map_err(Error::file(path))?;
         }
-        let mut extra = encryption_setup(setup.server, setup.mariadb, &directory)?;
+        let mut extra = encryption_setup(setup.server, setup.mariadb, arm.counter_mode, &directory)?;
         extra.options.extend(setup.server_options(&directory));
         extra.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
         // MariaDB encrypts existing data, here the system tablespace, in the background.
-        let threads = u8::from(arm == ServerArm::Everything) * 2;
+        let threads = if arm.everything || arm.rotates { rotation::THREADS } else { 0 };
         extra.options.push(format!("--loose-innodb-encryption-threads={threads}"));
+        if arm.rotates {
+            let pages = rotation::PAGES_PER_SECOND;
+            extra.options.push(format!("--loose-innodb-encryption-rotation-iops={pages}"));
+            extra.options.push(format!("--loose-{}=ON", variable::MARIADB_TABLESPACES));
+        }
         let seed = Some(setup.directory.join("seed"));
         let extra = StartOptions { seed, administrator: true, ..extra };
         let daemon = TemporaryServer::start_with(setup.server, &directory, setup.authority, setup.pair, &extra)?;
-        let (administrator, identity) = connect(&daemon)?;
-        let server = Self { arm, setup, administrator: RefCell::new(administrator), identity, daemon, directory };
+        let (administrator, identity) = connect(&daemon.socket())?;
+        let administrator = RefCell::new(administrator);
+        let server = Self { arm, setup, administrator, identity, dips: RefCell::default(), daemon, directory };
         server.fill()?;
-        if arm == ServerArm::Everything && !setup.mariadb {
+        if arm.everything && !setup.mariadb {
             server.ask(statement::ENCRYPT_DICTIONARY)?;
         }
         server.prove()?;
@@ -107,7 +120,7 @@ impl<'a> BenchServer<'a> {
     }
 
     /// Variables of the arm that are enabled.
-    pub(crate) fn switched_on(&self) -> Result<Vec<&'static str>, Error> {
+    fn switched_on(&self) -> Result<Vec<&'static str>, Error> {
         Ok(self.switches()?.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect())
     }
 
@@ -118,9 +131,19 @@ impl<'a> BenchServer<'a> {
         Ok(self.arm.switches().into_iter().filter_map(state).collect())
     }
 
+    /// Its directory.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Path of its socket.
+    pub(crate) fn socket_path(&self) -> PathBuf {
+        self.daemon.socket()
+    }
+
     /// A connection through the socket.
     pub(crate) fn socket(&self) -> Wire {
-        Wire { address: Address::Socket(self.daemon.socket()), security: Security::Plain }
+        Wire { address: Address::Socket(self.socket_path()), security: Security::Plain }
     }
 
     /// A connection through TCP.
@@ -140,7 +163,7 @@ impl<'a> BenchServer<'a> {
 
     fn run(&self, wire: &Wire, load: &Load<'_>, seed: u64) -> Result<Work, Error> {
         let (before, syncs, machine) = (Usage::read(self.daemon.process())?, self.syncs()?, busy_seconds());
-        let done = load.run(wire, seed)?;
+        let done = if self.arm.rotates { self.run_with_rotation(wire, load, seed)? } else { load.run(wire, seed)? };
         let machine = (busy_seconds() - machine).max(0.0);
         self.settle()?;
         let used = Usage::read(self.daemon.process())?.since(&before);
@@ -164,6 +187,50 @@ impl<'a> BenchServer<'a> {
         };
         let amount = operations.by_client.iter().sum();
         Ok(Work { amount, seconds: Some(done.seconds), detail: Some(detail), operations: Some(operations) })
+    }
+
+    /// Runs a load, and rotates keys in its middle. The run ends when both are done.
+    fn run_with_rotation(&self, wire: &Wire, load: &Load<'_>, seed: u64) -> Result<Done, Error> {
+        let (socket, mariadb, start) = (self.daemon.socket(), self.setup.mariadb, load.span / 2);
+        let rotated = Mutex::new(Ok(Duration::ZERO));
+        let done = load.run_with(wire, seed, &|begin| {
+            thread::sleep(start.saturating_sub(begin.elapsed()));
+            let result = connect(&socket).and_then(|(mut connection, _)| {
+                rotation::rotate(&mut connection, mariadb).map_err(|error| self.setup.failed(&error.to_string()))
+            });
+            if let Ok(mut rotated) = rotated.lock() {
+                *rotated = result;
+            }
+        })?;
+        let took = rotated.into_inner().unwrap_or_else(|_| Err(self.failed("the rotation panicked")))?;
+        self.dips.borrow_mut().extend(Dip::measure(&done.slices, start, took));
+        Ok(done)
+    }
+
+    /// Notes on what this arm showed besides its figures.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let name = self.arm.as_str();
+        let mut notes = Vec::new();
+        if let Ok(switches) = self.switched_on()
+            && !switches.is_empty()
+        {
+            notes.push(format!("{name} switches on {}", switches.join(", ")));
+        }
+        notes.extend(Dip::note(&self.dips.borrow(), self.setup.mariadb));
+        if self.arm.tables.compressed {
+            notes.push(self.saved_by_compression());
+        }
+        notes
+    }
+
+    /// How much of the tables' files is stored.
+    fn saved_by_compression(&self) -> String {
+        let files = fs::read_dir(self.directory.join("data").join(OLTP_DATABASE)).into_iter().flatten().flatten();
+        let files = files.filter_map(|entry| entry.metadata().ok());
+        let (length, stored) = files
+            .fold((0, 0), |(length, stored), file| (length + file.len(), stored + file.blocks().saturating_mul(512)));
+        let [length, stored] = [length, stored].map(files::quantity::size);
+        format!("{}: {stored} are stored of files of {length}", self.arm.as_str())
     }
 
     /// Predicts what encryption costs this server, while a load runs. Also returns the operations per second of the load.
@@ -193,10 +260,10 @@ impl<'a> BenchServer<'a> {
     /// Creates the tables, several at a time.
     fn fill(&self) -> Result<(), Error> {
         let tables: Vec<u32> = (1..=self.setup.tables.tables).collect();
-        let (flavor, encrypted) = (self.identity.flavor(), self.arm.encrypts_tables());
+        let (flavor, format) = (self.identity.flavor(), self.arm.tables);
         let (socket, setup) = (self.daemon.socket(), self.setup);
         let workers = thread::available_parallelism().map_or(1, usize::from).min(tables.len()).max(1);
-        let fill = |of: &[u32]| fill(&socket, setup, of, flavor, encrypted);
+        let fill = |of: &[u32]| fill(&socket, setup, of, flavor, format);
         let filled: Vec<_> = thread::scope(|scope| {
             let workers = tables.chunks(tables.len().div_ceil(workers).max(1)).map(|of| scope.spawn(move || fill(of)));
             let workers: Vec<_> = workers.collect();
@@ -236,9 +303,9 @@ impl<'a> BenchServer<'a> {
             let (name, kind) = (text("name"), text("type"));
             let ours = name.starts_with(&format!("{OLTP_DATABASE}/"));
             let wanted = match self.arm {
-                ServerArm::Everything => ours || !matches!(kind, "Single" | "Temporary"),
+                arm if arm.everything => ours || !matches!(kind, "Single" | "Temporary"),
                 // InnoDB's own tablespaces are not checked: the server decides about them.
-                _ if ours => self.arm.encrypts_tables(),
+                _ if ours => self.arm.tables.encrypted,
                 _ => continue,
             };
             let is_system = kind == "System" && !self.setup.mariadb;
@@ -303,11 +370,15 @@ impl<'a> BenchServer<'a> {
     }
 
     fn failed(&self, reason: &str) -> Error {
-        Error::program(self.setup.server, reason)
+        self.setup.failed(reason)
     }
 }
 
 impl ServerSetup<'_> {
+    fn failed(&self, reason: &str) -> Error {
+        Error::program(self.server, reason)
+    }
+
     fn server_options(&self, directory: &Path) -> Vec<String> {
         let options = [
             format!("--tmpdir={}", directory.join("tmp").display()),
@@ -328,22 +399,22 @@ impl ServerSetup<'_> {
     }
 }
 
-fn connect(daemon: &TemporaryServer) -> Result<(Connection, Identity), Error> {
+fn connect(socket: &Path) -> Result<(Connection, Identity), Error> {
     let options = Options { changes: true, statement_timeout: SETTLE_LIMIT, ..Options::default() };
-    let target = Target { endpoint: Endpoint::Socket(daemon.socket()), user: ADMINISTRATOR.to_owned() };
+    let target = Target { endpoint: Endpoint::Socket(socket.to_owned()), user: ADMINISTRATOR.to_owned() };
     let connected = Connection::open(&target, &options).and_then(|mut connection| {
         let identity = describe(&mut connection)?;
         Ok((connection, identity))
     });
-    connected.map_err(|error| Error::Program { program: daemon.version().to_owned(), reason: error.to_string() })
+    connected.map_err(|source| Error::Server { endpoint: target.endpoint, source: Box::new(source) })
 }
 
-fn fill(socket: &Path, setup: &ServerSetup<'_>, of: &[u32], flavor: Flavor, encrypted: bool) -> Result<(), Error> {
+fn fill(socket: &Path, setup: &ServerSetup<'_>, of: &[u32], flavor: Flavor, format: TableFormat) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::Work { arm: "creating tables".to_owned(), reason: error.to_string() };
     let mut client = Client::open(&Address::Socket(socket.to_owned()), USER, &Security::Plain).map_err(failed)?;
     client.query(&format!("USE {OLTP_DATABASE}")).map_err(failed)?;
     for table in of {
-        for sql in setup.tables.statements(*table, flavor, encrypted) {
+        for sql in setup.tables.statements(*table, flavor, format) {
             if setup.stopped.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }

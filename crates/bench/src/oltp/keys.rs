@@ -14,7 +14,8 @@ use files::{WriteOptions, write_atomic};
 use keyring::component;
 use server::{
     dialect::key_store::{
-        KEYRING_PLUGIN_LIBRARY, MARIADB_PLUGIN, MARIADB_PLUGIN_LIBRARY, keyring_plugin_options, mariadb_plugin_options,
+        KEYRING_PLUGIN_LIBRARY, MARIADB_PLUGIN, MARIADB_PLUGIN_LIBRARY, keyring_plugin_options, mariadb_counter_mode,
+        mariadb_plugin_options,
     },
     program::{Installation, option},
 };
@@ -24,11 +25,18 @@ use crate::{Error, tls::StartOptions};
 /// Number of keys in a key file of MariaDB: for tables, and for temporary files.
 const KEYS: u32 = 2;
 
-/// Options and files for a server with encryption. `directory` must be private.
-pub(super) fn encryption_setup(server: &Path, mariadb: bool, directory: &Path) -> Result<StartOptions, Error> {
+/// Options and files for a server with encryption; `counter_mode` is for MariaDB. `directory` must be private.
+pub(super) fn encryption_setup(
+    server: &Path,
+    mariadb: bool,
+    counter_mode: bool,
+    directory: &Path,
+) -> Result<StartOptions, Error> {
     let plugins = Installation::around(server).plugins.unwrap_or_default();
     if mariadb {
-        mariadb_keys(server, &plugins, directory)
+        let mut setup = mariadb_keys(server, &plugins, directory)?;
+        setup.options.extend(counter_mode.then(mariadb_counter_mode));
+        Ok(setup)
     } else if plugins.join(component::LIBRARY).is_file() {
         component(server, &plugins, directory)
     } else if plugins.join(KEYRING_PLUGIN_LIBRARY).is_file() {

@@ -14,6 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 use server::error_code;
 
 use super::{
+    rotation::slice,
     tables::TableSet,
     workload::{Session, Workload},
 };
@@ -61,6 +62,8 @@ pub(super) struct Done {
     pub(super) statements: u64,
     pub(super) restarts: u64,
     pub(super) cpu_seconds: f64,
+    /// Operations completed in each slice of time.
+    pub(super) slices: Vec<u64>,
 }
 
 /// Results of one client.
@@ -70,7 +73,11 @@ struct ClientResult {
     operations: u64,
     statements: u64,
     restarts: u64,
+    slices: Vec<u64>,
 }
+
+/// Something that is done during a load, given the time at which the clients began.
+pub(super) type Meanwhile<'m> = &'m (dyn Fn(Instant) + Sync);
 
 /// Deadlock, lock wait timeout, row changed since the last read: sysbench repeats these operations, too.
 const RETRIED_ERRORS: [u16; 3] = [error_code::LOCK_DEADLOCK, error_code::LOCK_WAIT_TIMEOUT, error_code::CHECKREAD];
@@ -78,6 +85,11 @@ const RETRIED_ERRORS: [u16; 3] = [error_code::LOCK_DEADLOCK, error_code::LOCK_WA
 impl Load<'_> {
     /// Runs the load. Clients connect and prepare their statements before the measured time begins.
     pub(super) fn run(&self, wire: &Wire, seed: u64) -> Result<Done, Error> {
+        self.run_with(wire, seed, &|_| {})
+    }
+
+    /// Like [`Self::run`], while a further thread runs `meanwhile`.
+    pub(super) fn run_with(&self, wire: &Wire, seed: u64, meanwhile: Meanwhile<'_>) -> Result<Done, Error> {
         let sessions: Vec<Session> = (0..self.clients)
             .map(|client| self.connect(wire, seed, client))
             .collect::<io::Result<_>>()
@@ -88,8 +100,11 @@ impl Load<'_> {
                 sessions.into_iter().map(|session| scope.spawn(|| self.client(session, &barrier, &tickets))).collect();
             barrier.wait();
             let (begin, cpu) = (Instant::now(), process_seconds());
+            let beside = scope.spawn(move || meanwhile(begin));
             let clients: Vec<_> = clients.into_iter().map(thread::ScopedJoinHandle::join).collect();
-            (begin.elapsed().as_secs_f64(), process_seconds() - cpu, clients)
+            let (seconds, cpu) = (begin.elapsed().as_secs_f64(), process_seconds() - cpu);
+            let _ = beside.join();
+            (seconds, cpu, clients)
         });
         let (seconds, cpu_seconds, clients) = outcome;
         let mut done = Done { seconds, cpu_seconds, ..Done::default() };
@@ -100,6 +115,8 @@ impl Load<'_> {
             done.by_client.push(client.operations);
             done.statements += client.statements;
             done.restarts += client.restarts;
+            done.slices.resize(done.slices.len().max(client.slices.len()), 0);
+            done.slices.iter_mut().zip(client.slices).for_each(|(sum, one)| *sum += one);
         }
         if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(done) }
     }
@@ -129,6 +146,9 @@ impl Load<'_> {
             done.restarts += operate(&mut session)?;
             done.latencies.record(nanoseconds(due.elapsed()));
             done.operations += 1;
+            let slice = slice(begin.elapsed());
+            done.slices.resize(done.slices.len().max(slice + 1), 0);
+            done.slices[slice] += 1;
         }
         done.statements = session.sent;
         session.quit();

@@ -6,7 +6,9 @@ mod bench_server;
 mod keys;
 mod load;
 mod preset;
+mod rotation;
 mod tables;
+mod timing;
 mod usage;
 mod workload;
 
@@ -15,5 +17,6 @@ pub(crate) use bench_server::{BenchServer, REDO_BYTES, ServerSetup};
 pub use load::Pace;
 pub(crate) use load::{Load, Wire};
 pub use preset::{Changes, Preset, Scale};
-pub use tables::TableSet;
+pub use tables::{TableFormat, TableSet};
+pub(crate) use timing::{observation_of, preparation};
 pub use workload::Workload;

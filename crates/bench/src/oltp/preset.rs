@@ -7,7 +7,7 @@ use super::{TableSet, Workload};
 /// A named combination of data, clients and durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// The tables of [`Self::Webinar`], 5 s a run.
+    /// The tables of [`Self::Webinar`], 2 s a run.
     Quick,
     /// The settings of a published comparison: 5 tables of 100,000 rows in memory, 2 clients, 60 s a run.
     Webinar,
@@ -63,7 +63,7 @@ impl Preset {
             pool_bytes: 256 << 20,
         };
         match self {
-            Self::Quick => Scale { span: Duration::from_secs(5), ..webinar },
+            Self::Quick => Scale { span: Duration::from_secs(2), ..webinar },
             Self::Webinar => webinar,
             Self::LargerThanMemory => Scale {
                 tables: TableSet { rows: 400_000, uniform: true, ..webinar.tables },

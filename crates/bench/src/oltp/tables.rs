@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use server::{Flavor, dialect::encryption::table_option};
+use server::{
+    Flavor,
+    dialect::{encryption::table_option, innodb::page_compression},
+};
 
 use super::workload::{column_c, column_pad, row};
 use crate::stats::Random;
@@ -19,6 +22,17 @@ pub struct TableSet {
     pub uniform: bool,
 }
 
+/// How tables are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableFormat {
+    /// Whether they are encrypted.
+    pub encrypted: bool,
+    /// Whether their pages are compressed, and the rest of each page is a hole in the file.
+    pub compressed: bool,
+    /// Whether MariaDB encrypts them because of its default, which its background threads follow when it changes.
+    pub by_default: bool,
+}
+
 /// Rows of an `INSERT`.
 const BATCH: u32 = 500;
 /// Space for a row in a table and its index, including free space in pages.
@@ -32,12 +46,16 @@ impl TableSet {
     }
 
     /// Statements that create a table and fill it.
-    pub(super) fn statements(self, table: u32, flavor: Flavor, encrypted: bool) -> impl Iterator<Item = String> {
+    pub(super) fn statements(self, table: u32, flavor: Flavor, format: TableFormat) -> impl Iterator<Item = String> {
+        let encrypted = match format.by_default && flavor == Flavor::MariaDb {
+            true => "",
+            false => table_option(flavor, format.encrypted),
+        };
+        let compressed = if format.compressed { page_compression(flavor) } else { "" };
         let create = format!(
             "CREATE TABLE sbtest{table} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
              c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) \
-             ENGINE=InnoDB {}",
-            table_option(flavor, encrypted)
+             ENGINE=InnoDB {encrypted} {compressed}"
         );
         let mut random = Random(u64::from(table));
         let mut next = 1;
@@ -69,15 +87,16 @@ mod tests {
     #[test]
     fn every_row_is_inserted_once_and_the_same_each_time() {
         let set = TableSet { tables: 1, rows: 1_200, uniform: false };
-        let all: Vec<String> = set.statements(1, Flavor::MariaDb, true).collect();
+        let format = |encrypted, compressed| TableFormat { encrypted, compressed, by_default: false };
+        let all: Vec<String> = set.statements(1, Flavor::MariaDb, format(true, false)).collect();
         assert_eq!(all.len(), 1 + 3 + 1);
-        assert!(all[0].ends_with("ENCRYPTED=YES") && all[4].starts_with("CREATE INDEX"));
+        assert!(all[0].trim_end().ends_with("ENCRYPTED=YES") && all[4].starts_with("CREATE INDEX"));
         let rows: usize =
             all.iter().map(|sql| sql.matches("),(").count() + usize::from(sql.starts_with("INSERT"))).sum();
         assert_eq!(rows, 1_200);
         assert!(all[3].contains("(1200,") && !all[3].contains("(1201,"));
-        let clear: Vec<String> = set.statements(1, Flavor::MySql, false).collect();
+        let clear: Vec<String> = set.statements(1, Flavor::MySql, format(false, true)).collect();
         assert_eq!(all[1..], clear[1..]);
-        assert!(clear[0].ends_with("ENCRYPTION='N'"));
+        assert!(clear[0].ends_with("ENCRYPTION='N' COMPRESSION='zlib'"));
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
-use server::{Error, Rows, dialect::activity};
+use server::{Rows, dialect::activity};
 
 use super::observer::Observer;
 use crate::processor::{busy_seconds, process_seconds};
@@ -64,17 +64,25 @@ impl Activity {
         process: Option<u32>,
         span: Duration,
         watch: &dyn Fn(&str),
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Unobserved> {
         let (begin, before) = (Instant::now(), Counters::read(observer, process)?);
         let pause = (span / LOOKS).clamp(PAUSE[0], PAUSE[1]).min(span);
-        let (mut looks, mut running) = (0.0, 0.0);
+        let (mut looks, mut running, mut statements) = (0.0, 0.0, 0.0);
         while begin.elapsed() < span {
             thread::sleep(pause.min(span.saturating_sub(begin.elapsed())));
             watch(&format!("observing the server, {} of {} s", begin.elapsed().as_secs(), span.as_secs()));
-            running += observer.running_sessions()?;
+            let look = observer.look()?;
+            if look.statements < statements {
+                return Err(Unobserved::CountersReset);
+            }
+            statements = look.statements;
+            running += look.running;
             looks += 1.0;
         }
         let (seconds, after) = (begin.elapsed().as_secs_f64(), Counters::read(observer, process)?);
+        if after.is_reset_since(&before) {
+            return Err(Unobserved::CountersReset);
+        }
         let rate = |of: fn(&Counters) -> f64| ((of(&after) - of(&before)) / seconds).max(0.0);
         let optional = |of: fn(&Counters) -> Option<f64>| Some(((of(&after)? - of(&before)?) / seconds).max(0.0));
         let statements = (after.statements - before.statements) / seconds;
@@ -98,6 +106,21 @@ impl Activity {
     }
 }
 
+/// Why a server could not be observed.
+#[derive(Debug)]
+pub(super) enum Unobserved {
+    /// It does not answer.
+    Server(server::Error),
+    /// Its counters were set to zero meanwhile.
+    CountersReset,
+}
+
+impl From<server::Error> for Unobserved {
+    fn from(error: server::Error) -> Self {
+        Self::Server(error)
+    }
+}
+
 /// Totals at one point in time.
 #[derive(Debug, Default)]
 struct Counters {
@@ -117,7 +140,7 @@ struct Counters {
 }
 
 impl Counters {
-    fn read(observer: &mut Observer<'_>, process: Option<u32>) -> Result<Self, Error> {
+    fn read(observer: &mut Observer<'_>, process: Option<u32>) -> Result<Self, server::Error> {
         let binlogs = BinaryLogs::read(observer)?;
         let undo = observer.undo_pages()?.unwrap_or_default();
         let status = observer.ask(&activity::show_counters())?;
@@ -137,6 +160,12 @@ impl Counters {
             server_seconds: process.and_then(process_seconds),
             busy_seconds: busy_seconds(),
         })
+    }
+
+    /// Whether the server's counters were set to zero after `before`, as MariaDB's `FLUSH GLOBAL STATUS` does.
+    fn is_reset_since(&self, before: &Self) -> bool {
+        let shrank = |of: fn(&Self) -> f64| of(self) < of(before);
+        shrank(|counters| counters.connections) || shrank(|counters| counters.client_bytes)
     }
 
     /// Counters that are not enabled do not change.
@@ -160,7 +189,7 @@ enum BinaryLogs {
 }
 
 impl BinaryLogs {
-    fn read(observer: &mut Observer<'_>) -> Result<Self, Error> {
+    fn read(observer: &mut Observer<'_>) -> Result<Self, server::Error> {
         let Some(rows) = observer.query("binary_logs", "how much is written to binary logs")? else {
             return Ok(Self::Unknown);
         };
@@ -182,6 +211,13 @@ mod tests {
 
     fn logs(sizes: &[(&str, f64)]) -> BinaryLogs {
         BinaryLogs::Sizes(sizes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect())
+    }
+
+    #[test]
+    fn counters_that_were_reset_are_noticed() {
+        let at = |connections: f64, client_bytes: f64| Counters { connections, client_bytes, ..Counters::default() };
+        assert!(!at(5.0, 100.0).is_reset_since(&at(5.0, 100.0)));
+        assert!(at(6.0, 50.0).is_reset_since(&at(5.0, 100.0)) && at(1.0, 200.0).is_reset_since(&at(5.0, 100.0)));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What single operations of encryption cost on this machine: CPU time, measured with this program's own cryptography.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
+use files::proc::Processor;
 use innodb::crypt::aes::Aes;
 use pki::KeyType;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,36 @@ pub struct Calibration {
     pub record_seconds: f64,
     /// Each further byte of a record.
     pub record_byte_seconds: f64,
+}
+
+/// The calibration in a report of costs, and where it comes from.
+#[derive(Clone, Debug)]
+pub struct ReportedCalibration {
+    /// The calibration.
+    pub calibration: Calibration,
+    /// Path of the report.
+    pub path: PathBuf,
+    /// Model of the processor that it was measured on.
+    pub cpu: Option<String>,
+}
+
+impl ReportedCalibration {
+    /// Refuses a calibration of another machine for a server on this one.
+    pub(super) fn check_machine(&self) -> Result<(), Error> {
+        let here = Processor::this().model;
+        match (&self.cpu, here) {
+            (Some(cpu), Some(here)) if *cpu != here => {
+                Err(Error::OtherMachine { path: self.path.clone(), cpu: cpu.clone(), here })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A note that names the machine.
+    pub(super) fn source(&self) -> String {
+        let cpu = self.cpu.as_deref().unwrap_or("an unknown processor");
+        format!("costs of single operations are those of the machine that wrote the report: {cpu}")
+    }
 }
 
 /// CPU time of AES for each byte, in seconds.
@@ -68,6 +99,8 @@ const PAGE_BYTES: usize = 16 << 10;
 const CLEAR_BYTES: usize = 38;
 /// Size of a block of the redo log.
 const BLOCK_BYTES: usize = 512;
+/// No single operation takes longer on any machine.
+const LONGEST_SECONDS: f64 = 10.0;
 /// Sizes of a short record, and of the largest one.
 const RECORDS: [usize; 2] = [100, 16 << 10];
 
@@ -91,6 +124,34 @@ impl Calibration {
         let record_byte_seconds = (long - short).max(0.0) / bytes(RECORDS[1] - RECORDS[0]);
         let [aes128, aes256] = [aes(&[7; 16])?, aes(&[7; 32])?];
         Ok(Self { aes128, aes256, handshakes, record_seconds: short, record_byte_seconds })
+    }
+
+    /// What in these figures no machine can have measured.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let aes = |name: &str, cost: &AesCost| {
+            let AesCost { page_decrypt, page_encrypt, block_encrypt, stream } = *cost;
+            [
+                (format!("{name}.page_decrypt"), page_decrypt),
+                (format!("{name}.page_encrypt"), page_encrypt),
+                (format!("{name}.block_encrypt"), block_encrypt),
+                (format!("{name}.stream"), stream),
+            ]
+        };
+        let handshakes = self.handshakes.iter().enumerate().flat_map(|(at, cost)| {
+            [(format!("handshakes[{at}].server"), cost.server), (format!("handshakes[{at}].both"), cost.both)]
+        });
+        let records = [("record_seconds".to_owned(), self.record_seconds)];
+        let times = aes("aes128", &self.aes128).into_iter().chain(aes("aes256", &self.aes256));
+        let mut times = times.chain(handshakes).chain(records);
+        let is_time = |seconds: f64| seconds > 0.0 && seconds < LONGEST_SECONDS;
+        // The difference of two times may be zero.
+        if !(0.0..LONGEST_SECONDS).contains(&self.record_byte_seconds) {
+            return Some(format!("record_byte_seconds is {}", self.record_byte_seconds));
+        }
+        if self.handshakes.is_empty() {
+            return Some("it has no handshakes".to_owned());
+        }
+        times.find(|(_, seconds)| !is_time(*seconds)).map(|(name, seconds)| format!("{name} is {seconds}"))
     }
 }
 
@@ -178,6 +239,13 @@ mod tests {
             assert!((1e-12..1e-6).contains(&each), "{measured:?}");
         }
         assert!(measured.record_seconds > 0.0);
+        assert_eq!(measured.fault(), None);
+        let wrong = |seconds| Calibration { record_seconds: seconds, ..measured.clone() }.fault();
+        assert_eq!(wrong(-1.0), Some("record_seconds is -1".to_owned()));
+        for seconds in [f64::NAN, f64::INFINITY, 0.0] {
+            assert!(wrong(seconds).is_some(), "{seconds}");
+        }
+        assert!(Calibration { handshakes: Vec::new(), ..measured.clone() }.fault().is_some());
         let [ecdsa, rsa] = measured.handshakes.as_slice() else { panic!("{measured:?}") };
         assert!(ecdsa.server > 0.0 && ecdsa.server < ecdsa.both, "{measured:?}");
         assert!(rsa.server > ecdsa.server, "an RSA signature costs more than one of ECDSA: {measured:?}");

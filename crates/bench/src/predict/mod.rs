@@ -20,13 +20,13 @@ use server::{Account, Connection, Identity, Options, Target, describe};
 pub(crate) use self::layer::{BINARY_LOGS, CONNECTIONS, REDO, TABLES, UNDO};
 pub use self::{
     activity::Activity,
-    calibration::{AesCost, Calibration, HandshakeCost},
+    calibration::{AesCost, Calibration, HandshakeCost, ReportedCalibration},
     layer::{Cost, Effect, LayerPrediction},
     observer::Unseen,
     protection::{Protection, Sessions, State},
     range::Range,
 };
-use self::{layer::Basis, observer::Observer};
+use self::{activity::Unobserved, layer::Basis, observer::Observer};
 use crate::{Environment, Error};
 
 /// Name and version of the JSON document.
@@ -85,26 +85,42 @@ pub struct Predictor<'a> {
     pub options: &'a Options,
     /// How long to observe the server.
     pub span: Duration,
-    /// Cost of single operations from another report; by default they are measured.
-    pub calibration: Option<Calibration>,
+    /// Cost of single operations from a report; by default they are measured.
+    pub calibration: Option<ReportedCalibration>,
 }
 
 impl Predictor<'_> {
     /// Observes the server and predicts.
     ///
     /// # Errors
-    /// [`Error::Server`]: the server cannot be asked, or ended meanwhile.
+    /// [`Error::Server`]: the server cannot be asked, or ended meanwhile; [`Error::CountersReset`];
+    /// [`Error::OtherMachine`].
     pub fn run(self, watch: &dyn Fn(&str)) -> Result<Prediction, Error> {
         let failed = |source| Error::Server { endpoint: self.target.endpoint.clone(), source: Box::new(source) };
         let mut connection = Connection::open(self.target, self.options).map_err(failed)?;
         let identity = describe(&mut connection).map_err(failed)?;
-        watch("measuring what this machine's processor needs");
-        let calibrated_elsewhere = self.calibration.is_some();
-        let calibration = self.calibration.map_or_else(|| Calibration::measure(&std::env::temp_dir()), Ok)?;
-        let predicted = predict(&mut connection, &identity, calibration, self.span, watch).map_err(failed)?;
+        let Some(reported) = self.calibration else {
+            watch("measuring what this machine's processor needs");
+            let calibration = Calibration::measure(&std::env::temp_dir())?;
+            let predicted = predict(&mut connection, &identity, calibration, self.span, watch)?;
+            connection.close();
+            return Ok(predicted);
+        };
+        if server_process(&connection).is_some() {
+            reported.check_machine()?;
+        }
+        let from = reported.source();
+        let mut predicted = predict(&mut connection, &identity, reported.calibration, self.span, watch)?;
         connection.close();
-        Ok(Prediction { calibrated_elsewhere, ..predicted })
+        predicted.notes.push(from);
+        Ok(Prediction { calibrated_elsewhere: true, ..predicted })
     }
+}
+
+/// The process of a server on this machine. With socket activation the socket belongs to the service manager, and a
+/// proxy has one of its own.
+fn server_process(connection: &Connection) -> Option<u32> {
+    connection.peer_pid().filter(|pid| server::program::is_named_like_server(*pid))
 }
 
 /// Observes a server for a time, and predicts what encryption costs it.
@@ -114,16 +130,23 @@ pub(crate) fn predict(
     calibration: Calibration,
     span: Duration,
     watch: &dyn Fn(&str),
-) -> Result<Prediction, server::Error> {
-    let environment = Environment::now(&identity.datadir);
-    // With socket activation the socket belongs to the service manager, and a proxy has one of its own.
-    let process = connection.peer_pid().filter(|pid| server::program::is_named_like_server(*pid));
-    let endpoint = connection.target().endpoint.to_string();
-    let account = connection.query("SELECT CURRENT_USER()")?;
+) -> Result<Prediction, Error> {
+    let mut environment = Environment::now(&identity.datadir);
+    let process = server_process(connection);
+    if process.is_none() {
+        // The path is one of the server's host, which may be another machine.
+        environment.file_system = None;
+    }
+    let endpoint = connection.target().endpoint.clone();
+    let failed = |source| Error::Server { endpoint: endpoint.clone(), source: Box::new(source) };
+    let account = connection.query("SELECT CURRENT_USER()").map_err(failed)?;
     let Ok(account) = account.scalar().unwrap_or_default().parse::<Account>();
     let mut observer = Observer::new(connection, &identity.version, account.quoted_as_text());
-    let protection = Protection::read(&mut observer)?;
-    let activity = Activity::observe(&mut observer, process, span, watch)?;
+    let protection = Protection::read(&mut observer).map_err(failed)?;
+    let activity = Activity::observe(&mut observer, process, span, watch).map_err(|unobserved| match unobserved {
+        Unobserved::Server(source) => failed(source),
+        Unobserved::CountersReset => Error::CountersReset { endpoint: endpoint.clone() },
+    })?;
     let unseen = observer.into_unseen();
     let basis =
         Basis { flavor: identity.flavor(), activity: &activity, protection: &protection, calibration: &calibration };
@@ -132,7 +155,7 @@ pub(crate) fn predict(
         schema: PREDICTION_SCHEMA,
         environment,
         server: identity.version.to_string(),
-        endpoint,
+        endpoint: endpoint.to_string(),
         idle: activity.is_idle(),
         everything: everything(&layers, &activity),
         notes: notes(&activity, &protection),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use server::{
     Connection, Endpoint, Error, Rows, ServerVersion,
-    dialect::{self, activity, statement::show_status},
+    dialect::{self, activity},
     error_code,
 };
 
@@ -28,12 +28,22 @@ pub(super) struct Observer<'c> {
     unseen: Vec<Unseen>,
     /// Statements sent so far.
     asked: u32,
+    /// Whether sessions of the server itself can be told from those of clients.
+    sees_background: bool,
+}
+
+/// A look at the running sessions.
+pub(super) struct Look {
+    /// Number of sessions of other clients that execute a statement now.
+    pub(super) running: f64,
+    /// The server's count of statements, which only grows unless it is reset.
+    pub(super) statements: f64,
 }
 
 impl<'c> Observer<'c> {
     /// `account` is quoted as in statements.
     pub(super) fn new(connection: &'c mut Connection, version: &'c ServerVersion, account: String) -> Self {
-        Self { connection, version, account, unseen: Vec::new(), asked: 0 }
+        Self { connection, version, account, unseen: Vec::new(), asked: 0, sees_background: true }
     }
 
     /// What the account may not see.
@@ -65,12 +75,27 @@ impl<'c> Observer<'c> {
         self.connection.query(sql)
     }
 
-    /// Number of other sessions that execute a statement now.
-    pub(super) fn running_sessions(&mut self) -> Result<f64, Error> {
-        let rows = self.ask(&show_status(activity::RUNNING_THREADS))?;
-        let running: f64 = rows.of_name(activity::RUNNING_THREADS).and_then(|value| value.parse().ok()).unwrap_or(1.0);
+    /// Looks at the sessions that execute a statement now.
+    pub(super) fn look(&mut self) -> Result<Look, Error> {
+        let rows = self.ask(&activity::show_look())?;
+        let number = |name: &str| rows.of_name(name).and_then(|value| value.parse::<f64>().ok());
         // This session is counted, too.
-        Ok((running - 1.0).max(0.0))
+        let others = number(activity::RUNNING_THREADS).unwrap_or(1.0) - 1.0;
+        let statements = number(activity::STATEMENTS).unwrap_or_default();
+        let background = if others > 0.0 { self.background_sessions()? } else { 0.0 };
+        Ok(Look { running: (others - background).max(0.0), statements })
+    }
+
+    /// Number of running sessions that belong to no client; 0 if the account may not see them.
+    fn background_sessions(&mut self) -> Result<f64, Error> {
+        if !self.sees_background {
+            return Ok(0.0);
+        }
+        let (sql, needs) = activity::background_sessions(self.version.flavor);
+        let rows = self.ask(sql);
+        let rows = self.permitted(rows, needs, "which running sessions are the server's own")?;
+        self.sees_background = rows.is_some();
+        Ok(rows.as_ref().and_then(Rows::scalar).and_then(|value| value.parse().ok()).unwrap_or_default())
     }
 
     /// Counters of [`activity::UNDO_PAGES`]; `None` if the account may not see them.

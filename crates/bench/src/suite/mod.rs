@@ -28,6 +28,8 @@ pub struct Outcome {
     pub record: Record,
     /// The samples behind it.
     pub samples: Vec<Sample>,
+    /// Whether a signal ended the measurement; then these are the rounds that were completed before.
+    pub interrupted: bool,
 }
 
 /// Results so far.
@@ -77,7 +79,7 @@ impl Collected {
         let Self { samples, experiments, opinions, programs, missing, .. } = self;
         let record =
             Record { schema: SCHEMA.into(), environment, subject, programs, missing, experiments, opinions, notes };
-        Outcome { record, samples }
+        Outcome { record, samples, interrupted: false }
     }
 }
 

@@ -2,22 +2,27 @@
 
 mod limits;
 mod predicted;
+mod schedule;
 
 use std::{
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
 };
 
 use pki::KeyType;
 
-use self::predicted::Predicted;
+use self::{
+    predicted::Predicted,
+    schedule::{Schedule, Step},
+};
 use super::{Collected, Outcome, Watch};
 use crate::{
-    Arms, Environment, Error, Experiment, Pace, Scale, Security, ServerArm, Settings, Subject, TableSet,
-    TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
+    Address, Arms, Certificates, Environment, Error, Experiment, Pace, Proxy, Scale, Security, ServerArm, Settings,
+    Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
     oltp::{BenchServer, Load, ServerSetup, Wire},
     predict::Calibration,
-    tls::{authority, issue, version_of},
+    tls::{authority, issue, tunnel_pair, version_of},
 };
 
 /// Part of the names of experiments with encryption at rest.
@@ -26,9 +31,12 @@ pub(crate) const AT_REST: &str = "encrypted at rest";
 pub(crate) const ON_THE_WIRE: &str = "connections, open all the time";
 /// Name of the second of two equal servers.
 const CLEAR_AGAIN: &str = "clear again";
+
 /// Parameters of the measurement.
 #[derive(Debug)]
 pub struct OltpSuite<'a> {
+    /// This program, which is both ends of the tunnel.
+    pub program: &'a Path,
     /// The server program; by default the first of `families` that is found.
     pub server: Option<&'a Path>,
     /// Names of server programs.
@@ -50,22 +58,48 @@ pub struct OltpSuite<'a> {
 }
 
 impl OltpSuite<'_> {
-    /// Runs the measurement with the program that [`Self::check`] returned.
-    ///
-    /// # Errors
-    /// [`Error`]: a server could not be started or used, or it was interrupted.
-    pub fn run(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
-        let outcome = self.measure(program, watch);
-        // After the signal that ends this program, every error is only a consequence of it.
-        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { outcome }
+    /// How long the measurement takes at least, and at most if no step takes longer than planned.
+    #[must_use]
+    pub fn duration(&self) -> [Duration; 2] {
+        Schedule::new(self).total()
     }
 
-    fn measure(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
+    /// Runs the measurement with the program that [`Self::check`] returned. If a signal interrupts it, the completed
+    /// rounds are the outcome.
+    ///
+    /// # Errors
+    /// [`Error`]: a server could not be started or used, or it was interrupted before the first round was completed.
+    pub fn run(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let mut collected = Collected::default();
         let environment = Environment::now(self.directory);
+        let schedule = Schedule::new(self);
+        let watch = |text: &str| watch(&format!("{text}{}", schedule.eta()));
+        let measured = self.measure(program, &mut collected, &schedule, &watch);
+        // After the signal that ends this program, every error is only a consequence of it.
+        let interrupted = measured.is_err() && self.stopped.load(Ordering::Relaxed);
+        if !interrupted {
+            measured?;
+        } else if collected.experiments.is_empty() {
+            return Err(Error::Interrupted);
+        } else {
+            collected.notes.push("interrupted: what is not listed here was not measured".to_owned());
+        }
+        collected.notes.extend(self.method());
+        Ok(Outcome { interrupted, ..collected.finish(environment, Subject::default()) })
+    }
+
+    fn measure(
+        &self,
+        program: &Path,
+        collected: &mut Collected,
+        schedule: &Schedule,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
         let scratch = TemporaryDirectory::below(self.directory)?;
         self.check_room(&scratch)?;
         let (ca, authority) = authority(&scratch.path().join("certificates"))?;
         let pair = issue(&authority, "server", KeyType::EcdsaP256)?;
+        let near = issue(&authority, "near", KeyType::EcdsaP256)?;
         let setup = ServerSetup {
             server: program,
             directory: scratch.path(),
@@ -77,28 +111,29 @@ impl OltpSuite<'_> {
             tables: self.scale.tables,
             stopped: self.stopped,
         };
-        let mut collected = Collected::default();
         watch("a server in the clear");
-        let clear = BenchServer::start(&setup, ServerArm::Clear, "a")?;
-        self.equal_arms(&setup, &clear, &mut collected, watch)?;
+        let clear = BenchServer::start(&setup, ServerArm::CLEAR, "a")?;
+        collected.programs.push(clear.program());
+        self.equal_arms(&setup, &clear, collected, schedule, watch)?;
         let resolution = collected.resolution();
-        if self.at_rest(&setup, &clear, &mut collected, watch)? {
+        if self.at_rest(&setup, &clear, collected, schedule, watch)? {
             collected.resolve(resolution);
         }
         if !self.arms.wires.is_empty() {
-            self.on_the_wire(&clear, &ca, &mut collected, watch)?;
+            schedule.begin(Step::OnTheWire);
+            self.on_the_wire(&clear, &Certificates { ca: ca.clone(), far: pair.clone(), near }, collected, watch)?;
             collected.resolve(resolution);
         }
         // Last, since its load would be one that only this server had.
+        schedule.begin(Step::Prediction);
         watch("predicting the cost");
         let calibration = Calibration::measure(scratch.path());
         match calibration.and_then(|calibration| Predicted::of(&clear, self.load(), calibration)) {
-            Ok(predicted) => predicted.compare(&mut collected),
+            Ok(predicted) => predicted.compare(collected),
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => collected.notes.push(format!("the cost could not be predicted: {error}")),
         }
-        collected.programs.push(clear.program());
-        collected.notes.extend(self.method());
-        Ok(collected.finish(environment, Subject::default()))
+        Ok(())
     }
 
     /// Compares two servers with the same settings and data: their difference is the resolution.
@@ -107,14 +142,16 @@ impl OltpSuite<'_> {
         setup: &'p ServerSetup<'p>,
         clear: &BenchServer<'p>,
         collected: &mut Collected,
+        schedule: &Schedule,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         watch("a second server in the clear");
-        let again = BenchServer::start(setup, ServerArm::Clear, "b")?;
-        let arms = [(CLEAR_AGAIN, &again), (ServerArm::Clear.as_str(), clear)];
+        let again = BenchServer::start(setup, ServerArm::CLEAR, "b")?;
+        let arms = [(CLEAR_AGAIN, &again), (ServerArm::CLEAR.as_str(), clear)];
         let arms = arms.map(|(name, server)| server.arm(name, server.socket(), self.load()));
+        schedule.begin(Step::EqualArms);
         let experiment = self.experiment("two equal servers").arms(arms);
-        collected.run(experiment, &self.settings, &pairs([CLEAR_AGAIN], ServerArm::Clear.as_str()), watch)?;
+        collected.run(experiment, &self.settings, &pairs([CLEAR_AGAIN], ServerArm::CLEAR.as_str()), watch)?;
         again.end();
         Ok(())
     }
@@ -126,27 +163,32 @@ impl OltpSuite<'_> {
         setup: &'p ServerSetup<'p>,
         clear: &BenchServer<'p>,
         collected: &mut Collected,
+        schedule: &Schedule,
         watch: &Watch<'_>,
     ) -> Result<bool, Error> {
+        schedule.begin(Step::Servers);
         let mut others = Vec::new();
-        for (arm, directory) in self.arms.servers.iter().skip(1).zip(["c", "d", "e"]) {
-            watch(&format!("a server with {}", arm.as_str()));
-            let server = BenchServer::start(setup, *arm, directory)?;
-            let switches = server.switched_on()?;
-            if !switches.is_empty() {
-                collected.notes.push(format!("{} switches on {}", arm.as_str(), switches.join(", ")));
+        for (arm, directory) in self.arms.servers.iter().skip(1).zip('c'..) {
+            if let Some(reason) = arm.unsupported(setup.mariadb) {
+                collected.notes.push(format!("{} was left out: {reason}", arm.as_str()));
+                continue;
             }
-            others.push((arm.as_str(), server));
+            watch(&format!("a server with {}", arm.as_str()));
+            others.push((*arm, BenchServer::start(setup, *arm, &directory.to_string())?));
         }
         if others.is_empty() {
             return Ok(false);
         }
-        let servers = std::iter::once((ServerArm::Clear.as_str(), clear));
-        let servers = servers.chain(others.iter().map(|(name, server)| (*name, server)));
-        let arms = servers.map(|(name, server)| server.arm(name, server.socket(), self.load()));
+        let servers = std::iter::once((ServerArm::CLEAR, clear));
+        let servers = servers.chain(others.iter().map(|(arm, server)| (*arm, server)));
+        let arms = servers.map(|(arm, server)| server.arm(arm.as_str(), server.socket(), self.load()));
+        schedule.begin(Step::AtRest);
         let experiment = self.experiment(AT_REST).arms(arms);
-        let names = others.iter().map(|(name, _)| *name);
-        collected.run(experiment, &self.settings, &pairs(names, ServerArm::Clear.as_str()), watch)?;
+        let compared = others
+            .iter()
+            .flat_map(|(arm, _)| arm.compared_with().iter().map(|to| (arm.as_str().to_owned(), (*to).to_owned())));
+        collected.run(experiment, &self.settings, &compared.collect::<Vec<_>>(), watch)?;
+        collected.notes.extend(others.iter().flat_map(|(_, server)| server.notes()));
         others.into_iter().for_each(|(_, server)| server.end());
         Ok(true)
     }
@@ -154,27 +196,38 @@ impl OltpSuite<'_> {
     fn on_the_wire(
         &self,
         clear: &BenchServer<'_>,
-        ca: &Path,
+        certificates: &Certificates,
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let tls = TlsSettings::new(TlsVersion::Tls13, ca, false).map_err(|error| Error::Tls(error.to_string()))?;
-        let wire = |arm: &WireArm| -> Wire {
+        let tls = TlsSettings::new(TlsVersion::Tls13, &certificates.ca, false);
+        let tls = tls.map_err(|error| Error::Tls(error.to_string()))?;
+        let tunnel =
+            self.arms.wires.contains(&WireArm::Tunnel).then(|| self.tunnel(clear, certificates)).transpose()?;
+        let wire = |arm: &WireArm| -> Option<Wire> {
             match arm {
-                WireArm::Socket => clear.socket(),
-                WireArm::Tcp => clear.tcp(Security::Plain),
-                WireArm::Tls => clear.tcp(Security::Tls(tls.clone())),
+                WireArm::Socket => Some(clear.socket()),
+                WireArm::Tcp => Some(clear.tcp(Security::Plain)),
+                WireArm::Tls => Some(clear.tcp(Security::Tls(tls.clone()))),
+                WireArm::Tunnel => {
+                    Some(Wire { address: Address::Tcp(tunnel.as_ref()?.address), security: Security::Plain })
+                }
             }
         };
-        let arms = self.arms.wires.iter().map(|arm| clear.arm(arm.as_str(), wire(arm), self.load()));
-        let names = self.arms.wires.iter().skip(1).map(|arm| arm.as_str());
+        let wires = &self.arms.wires;
+        let arms = wires.iter().filter_map(|arm| Some(clear.arm(arm.as_str(), wire(arm)?, self.load())));
         let experiment = self.experiment(ON_THE_WIRE).arms(arms);
-        let mut compared = pairs(names, WireArm::Socket.as_str());
-        if [WireArm::Tcp, WireArm::Tls].iter().all(|arm| self.arms.wires.contains(arm)) {
-            // A comparison of the socket with TLS would mix the cost of TLS with that of TCP.
-            compared.extend(pairs([WireArm::Tls.as_str()], WireArm::Tcp.as_str()));
-        }
+        let compared = wires.iter().flat_map(|arm| {
+            let to = arm.compared_with().iter().filter(|to| wires.contains(to));
+            to.map(|to| (arm.as_str().to_owned(), to.as_str().to_owned()))
+        });
+        let compared: Vec<_> = compared.collect();
         collected.run(experiment, &self.settings, &compared, watch)
+    }
+
+    /// Both ends of a tunnel, the far end on the server's socket.
+    fn tunnel(&self, clear: &BenchServer<'_>, certificates: &Certificates) -> Result<Proxy, Error> {
+        tunnel_pair(self.program, clear.directory(), certificates, &clear.socket_path(), Duration::ZERO)
     }
 
     fn load(&self) -> Load<'_> {
@@ -188,8 +241,9 @@ impl OltpSuite<'_> {
         }
     }
 
-    fn experiment<'e>(&self, what: &str) -> Experiment<'e> {
-        Experiment::new(format!("{}, {what}", self.scale.workload.as_str())).unit(Unit::Transactions)
+    fn experiment<'e>(&'e self, what: &str) -> Experiment<'e> {
+        let name = format!("{}, {what}", self.scale.workload.as_str());
+        Experiment::new(name).unit(Unit::Transactions).ended_by(self.stopped)
     }
 
     /// Notes on the method.

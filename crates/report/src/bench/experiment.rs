@@ -145,6 +145,49 @@ pub(crate) fn operation_costs(operations: &OperationsRecord) -> [String; 6] {
     ]
 }
 
+/// The figures of an experiment with transactions in the rows of sysbench's own report, with a column for each arm;
+/// nothing for other experiments.
+pub(crate) fn sysbench_rows(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
+    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.operations.as_ref()?))).collect();
+    if arms.is_empty() {
+        return Ok(());
+    }
+    let width = SYSBENCH_ROWS.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
+    let column = |arm: &ArmRecord| columns(&visible(&arm.name)).max(NUMBER) + 2;
+    writeln!(out, "\n{}, in the rows of sysbench", visible(&experiment.name))?;
+    write!(out, "{}", pad("", width))?;
+    for (arm, _) in &arms {
+        write!(out, "{:>1$}", visible(&arm.name), column(arm))?;
+    }
+    writeln!(out)?;
+    for (name, figure) in SYSBENCH_ROWS {
+        write!(out, "{}", pad(name, width))?;
+        for (arm, operations) in &arms {
+            write!(out, "{:>1$}", figure(arm, operations, f64::from(experiment.rounds.max(1))), column(arm))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// A row: its name, and the figure of an arm, given the number of rounds.
+type SysbenchRow = (&'static str, fn(&ArmRecord, &OperationsRecord, f64) -> String);
+
+#[allow(clippy::cast_precision_loss, reason = "a number of statements")]
+const SYSBENCH_ROWS: [SysbenchRow; 9] = [
+    ("transactions, a run", |arm, _, _| format!("{:.0}", arm.rate.estimate * arm.seconds.estimate)),
+    ("queries, a run", |_, operations, rounds| format!("{:.0}", operations.statements as f64 / rounds)),
+    ("transactions/s (events/s)", |arm, _, _| format!("{:.2}", arm.rate.estimate)),
+    ("queries/s", |arm, operations, rounds| {
+        format!("{:.2}", operations.statements as f64 / rounds / arm.seconds.estimate.max(f64::MIN_POSITIVE))
+    }),
+    ("latency min, ms", |_, operations, _| format!("{:.2}", operations.latency.min_seconds * 1e3)),
+    ("latency avg, ms", |_, operations, _| format!("{:.2}", operations.latency.mean_seconds * 1e3)),
+    ("latency 95th percentile, ms", |_, operations, _| format!("{:.2}", operations.latency.p95_seconds * 1e3)),
+    ("latency max, ms", |_, operations, _| format!("{:.2}", operations.latency.max_seconds * 1e3)),
+    ("events of a thread, stddev in % of avg", |_, operations, _| format!("{:.2}", operations.unfairness_percent)),
+];
+
 /// The resolution: how much two equal arms differ.
 pub(crate) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
     let percent = experiment.resolution_percent?;
@@ -176,6 +219,7 @@ pub(crate) fn experiment_rounds(experiment: &ExperimentRecord) -> String {
         Stop::Narrow => "intervals narrow",
         Stop::Rounds => "as requested",
         Stop::Budget => "time over",
+        Stop::Interrupted => "interrupted",
     };
     format!("{rounds}, {stop}")
 }

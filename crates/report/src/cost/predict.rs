@@ -50,11 +50,7 @@ pub fn write_prediction_table(prediction: &Prediction, out: &mut dyn Write) -> R
         effect(everything, out)?;
     }
     writeln!(out)?;
-    notes(&prediction.notes, "", out)?;
-    if prediction.calibrated_elsewhere {
-        writeln!(out, "note: costs of single operations are those of the machine that wrote the report")?;
-    }
-    Ok(())
+    notes(&prediction.notes, "", out)
 }
 
 const EVERYTHING: &str = "together";

@@ -4,6 +4,7 @@
 //! "Server Status Variables"; seen on MySQL 9.7.4, MariaDB 10.11.19.
 
 use super::statement::show_status_of;
+use crate::version::Flavor;
 
 /// Statements of clients.
 pub const STATEMENTS: &str = "Questions";
@@ -21,8 +22,37 @@ pub const PAGES_READ: &str = "Innodb_pages_read";
 pub const PAGES_WRITTEN: &str = "Innodb_pages_written";
 /// Bytes that InnoDB has written to its redo log.
 pub const REDO_BYTES: &str = "Innodb_os_log_written";
-/// Sessions that are executing a statement; the one that asks is included.
+/// Sessions that are executing a statement; the one that asks is included, and so are [`background_sessions`].
 pub const RUNNING_THREADS: &str = "Threads_running";
+
+/// The statement that counts the sessions that belong to no client and that [`RUNNING_THREADS`] counts all the time: the
+/// event scheduler, those that send binary logs to replicas, and on MariaDB the threads of a replica. Seen on MySQL
+/// 5.7.22 and 8.0.33, which do not count the threads of a replica, and on MariaDB 11.8.
+///
+/// Also returns the privilege that it needs, in the syntax of `GRANT`. MariaDB lists only sessions of the same user
+/// without it.
+#[must_use]
+pub const fn background_sessions(flavor: Flavor) -> (&'static str, &'static str) {
+    match flavor {
+        Flavor::MariaDb => (
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+             WHERE USER IN ('event_scheduler', 'system user') OR COMMAND LIKE 'Binlog Dump%'",
+            "PROCESS ON *.*",
+        ),
+        Flavor::MySql | Flavor::Percona => (
+            "SELECT COUNT(*) FROM performance_schema.threads \
+             WHERE NAME = 'thread/sql/event_scheduler' OR PROCESSLIST_USER = 'event_scheduler' \
+             OR PROCESSLIST_COMMAND LIKE 'Binlog Dump%'",
+            "SELECT ON performance_schema.*",
+        ),
+    }
+}
+
+/// Statuses that each look at a running server reads.
+#[must_use]
+pub fn show_look() -> String {
+    show_status_of(&[RUNNING_THREADS, STATEMENTS])
+}
 
 /// Lists all counters of this module: `Variable_name`, `Value`.
 #[must_use]

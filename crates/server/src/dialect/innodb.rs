@@ -54,6 +54,25 @@ pub const MARIADB_UNFINISHED: &str = "SELECT COUNT(*) AS count, MIN(s.NAME) AS f
 pub const MARIADB_PAGES_READ: &str =
     "SELECT SUM(KEY_ROTATION_PAGE_NUMBER) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION";
 
+/// Tablespaces of a schema that MariaDB's background threads have still to encrypt, or to decrypt.
+#[must_use]
+pub fn mariadb_pending(schema: &str, encrypt: bool) -> String {
+    let pending = if encrypt { "=" } else { "<>" };
+    format!(
+        "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION WHERE NAME LIKE '{schema}/%' \
+         AND (MIN_KEY_VERSION {pending} 0 OR ROTATING_OR_FLUSHING = 1)"
+    )
+}
+
+/// The option of `CREATE TABLE` that compresses pages with zlib, and punches holes for the rest of each page.
+#[must_use]
+pub const fn page_compression(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MariaDb => "PAGE_COMPRESSED=1",
+        Flavor::MySql | Flavor::Percona => "COMPRESSION='zlib'",
+    }
+}
+
 /// Sets the number of MariaDB's encryption threads; 0 stops them.
 #[must_use]
 pub fn set_mariadb_threads(number: &str) -> String {

@@ -24,6 +24,8 @@ pub const PLUGIN_QUERY: &str = "plugins";
 pub const MARIADB_KEYS: &str = "file_key_management_filename";
 /// The password of MariaDB's key file or, with the prefix [`PASSWORD_FILE`], the path of a file with the password.
 pub const MARIADB_PASSWORD: &str = "file_key_management_filekey";
+/// Mode in which MariaDB encrypts with keys of the key file: `AES_CBC` or `AES_CTR`.
+const MARIADB_CIPHER: &str = "file_key_management_encryption_algorithm";
 /// The keyring of MySQL's plug-in `keyring_file`.
 pub const KEYRING_PLUGIN_FILE: &str = "keyring_file_data";
 /// The configuration of MySQL's plug-in `keyring_vault`.
@@ -84,6 +86,12 @@ pub fn mariadb_plugin_options(keys: &Path, password_file: Option<&Path>) -> Vec<
     let password = |path: &Path| format!("--{}={PASSWORD_FILE}{}", with_hyphens(MARIADB_PASSWORD), path.display());
     options.extend(password_file.map(password));
     options
+}
+
+/// The option by which MariaDB's plug-in for a key file lets pages be encrypted in CTR mode instead of CBC mode.
+#[must_use]
+pub fn mariadb_counter_mode() -> String {
+    format!("--{}=AES_CTR", with_hyphens(MARIADB_CIPHER))
 }
 
 /// Content of a file that a variable names.

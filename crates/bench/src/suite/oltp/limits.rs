@@ -112,6 +112,7 @@ mod tests {
 
     fn suite<'a>(directory: &'a Path, stopped: &'a AtomicBool) -> OltpSuite<'a> {
         OltpSuite {
+            program: Path::new("/bin/true"),
             server: None,
             families: &["sh"],
             directory,

@@ -1,18 +1,13 @@
 //! Compares what the counters of the server in clear text predict with what was measured, and says where the time goes.
 
-use std::time::Duration;
-
 use files::quantity::short_seconds;
 
 use crate::{
     Error, RatioRecord, Security, ServerArm, WireArm,
-    oltp::{BenchServer, Load},
+    oltp::{BenchServer, Load, observation_of},
     predict::{self, Calibration, Cost, Prediction, Range},
     suite::Collected,
 };
-
-/// Shortest and longest observation of the server.
-const SPAN: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(20)];
 
 /// A prediction for the load of a measurement.
 pub(super) struct Predicted {
@@ -29,10 +24,10 @@ struct Expectation {
 }
 
 const EXPECTATIONS: [Expectation; 3] = [
-    Expectation { arm: ServerArm::Tables.as_str(), to: ServerArm::Clear.as_str(), layers: &[predict::TABLES] },
+    Expectation { arm: ServerArm::TABLES.as_str(), to: ServerArm::CLEAR.as_str(), layers: &[predict::TABLES] },
     Expectation {
-        arm: ServerArm::Everything.as_str(),
-        to: ServerArm::Clear.as_str(),
+        arm: ServerArm::EVERYTHING.as_str(),
+        to: ServerArm::CLEAR.as_str(),
         layers: &[predict::TABLES, predict::UNDO, predict::REDO, predict::BINARY_LOGS],
     },
     Expectation { arm: WireArm::Tls.as_str(), to: WireArm::Tcp.as_str(), layers: &[predict::CONNECTIONS] },
@@ -41,7 +36,7 @@ const EXPECTATIONS: [Expectation; 3] = [
 impl Predicted {
     /// Observes the server while the load runs over TCP.
     pub(super) fn of(server: &BenchServer<'_>, load: Load<'_>, calibration: Calibration) -> Result<Self, Error> {
-        let load = Load { span: load.span.clamp(SPAN[0], SPAN[1]), ..load };
+        let load = Load { span: observation_of(load.span), ..load };
         let (prediction, transactions) = server.predict(&server.tcp(Security::Plain), &load, calibration)?;
         Ok(Self { prediction, transactions })
     }
