@@ -21,13 +21,14 @@ fn text(path: &Path) -> &str {
 }
 
 /// A server, its backups, and what a restore needs besides.
-struct Case {
+pub(crate) struct Case {
     builder: ServerBuilder,
-    server: Server,
+    pub(crate) server: Server,
     secrets: tempfile::TempDir,
-    backups: Backups,
-    keys: Vec<String>,
-    mysqld: PathBuf,
+    pub(crate) backups: Backups,
+    /// Options of a restore.
+    pub(crate) keys: Vec<String>,
+    pub(crate) mysqld: PathBuf,
 }
 
 const TABLES: &str = "CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY AUTO_INCREMENT, note VARCHAR(200)); \
@@ -46,7 +47,7 @@ impl Case {
         Self { builder, server, secrets, backups, keys, mysqld }
     }
 
-    fn mysql() -> Option<Self> {
+    pub(crate) fn mysql() -> Option<Self> {
         require(Kind::MySql97)?;
         let secrets = tempfile::tempdir().expect("a directory");
         let keyring = secrets.path().join("keyring");
@@ -60,7 +61,7 @@ impl Case {
         Some(Self::new(builder, secrets, &format!("keyring = {keyring:?}"), &["--keyring", text(&keyring)]))
     }
 
-    fn mariadb() -> Option<Self> {
+    pub(crate) fn mariadb() -> Option<Self> {
         require(Kind::MariaDb1011)?;
         let secrets = tempfile::tempdir().expect("a directory");
         let keys = secrets.path().join("keys");
@@ -98,7 +99,7 @@ impl Case {
     }
 
     /// A server on a restored directory.
-    fn start(&self, into: &Path) -> Server {
+    pub(crate) fn start(&self, into: &Path) -> Server {
         self.builder.clone().datadir_seed(into).start().expect("a server starts on it")
     }
 

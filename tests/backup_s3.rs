@@ -315,6 +315,57 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied.success());
 }
 
+/// A second `init`, by the same host or by others, joins the repository and changes nothing in it.
+#[test]
+fn a_second_init_joins_the_repository() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let (root, host) = (s3.root().expect("root"), s3.create_user("host").expect("a user"));
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    backups.backup(&["run"]).is(0);
+    let data = s3.path("data/backups");
+    let objects = || files_below(&data).into_iter().map(|path| (fs::read(&path).expect("an object"), path));
+    let before: Vec<_> = objects().collect();
+    let record = fs::read(data.join("mysql/sealant-repo.json")).expect("the repository");
+    let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
+    let id = format!("s3://backups/mysql (there already), id {}", record["id"].as_str().expect("an id"));
+    let init = |command: &mut Command| ended(command.arg("--unproven-recipient"));
+
+    let signers = backups.command(&["init", "--unproven-recipient"]).output().expect("it starts").stdout;
+    assert_eq!(signers, fs::read(backups.path("signers")).expect("signers"));
+    init(&mut backups.command(&["init"])).is(0).says(&id).says("signing.key (there already)");
+    assert!(objects().eq(before.iter().cloned()), "an object was changed or added");
+    backups.backup(&["run"]).is(0).says("continues from 1");
+
+    let other = |name: &str, user, more: &str| {
+        let path = backups.configure_user(name, &s3, user);
+        let text = fs::read_to_string(&path).expect("a configuration");
+        let text = text.replace("\"db1\"", &format!("{name:?}")).replace("signing.key", &format!("{name}.key"));
+        fs::write(&path, text.replace("[host]", &format!("{more}[host]"))).expect("written");
+        let verb = |verb: &'static str| {
+            let mut command = sealant();
+            command.args(["backup", verb, "--config"]).arg(&path);
+            command
+        };
+        (init(&mut verb("init")), verb("run"))
+    };
+    let (joined, mut run) = other("db2", &root, "");
+    joined.is(0).says(&id).says("db2.key (made)");
+    ended(&mut run).is(0).says("it is the first backup");
+    // One that may only put objects has to be told which repository it is.
+    s3.put_policy("backups", HOST_ONLY).expect("a policy");
+    other("db3", &host, "").0.is(1).says("may not read its id");
+    let (joined, mut run) = other("db3", &host, &format!("id = {}\n", record["id"]));
+    joined.is(0).says(&id);
+    ended(&mut run).is(0).says("it is the first backup");
+    let list = |host: &str| backups.backup(&["list", "--host", host]).is(0).json;
+    for (host, count) in [("db1", 2), ("db2", 1), ("db3", 1)] {
+        assert_eq!(list(host)["backups"].as_array().map(Vec::len), Some(count), "{host}");
+    }
+}
+
 /// Whoever looks at backups again reads no receipt again, and what was replaced in the bucket is still noticed.
 #[test]
 fn receipts_are_read_once_unless_they_were_replaced() {

@@ -3,15 +3,45 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::Duration;
 
-use harness::faulty::{Fault, FaultyStore};
+use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::s3::{S3Server, s3_server};
-use harness::{KeyringLocation, Kind, Server, ServerBuilder, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, limit, require, wait_until};
+use serde_json::Value;
 
 use crate::support::backup::{Backups, ended, files_below};
 use crate::support::disk::text;
+use crate::support::tmpfs::{self, Tmpfs};
+
+/// What the store does not do.
+#[derive(Clone, Debug)]
+enum Outage {
+    None,
+    /// It cannot be reached.
+    Whole,
+    /// Requests for these objects are lost.
+    Of(String),
+    /// It needs a second for each request.
+    Slow,
+}
+
+impl Outage {
+    fn fault(&self, seen: &Seen) -> Fault {
+        match self {
+            Self::None => Fault::None,
+            Self::Whole => Fault::LostBefore,
+            Self::Of(names) if seen.target.contains(names) => Fault::LostBefore,
+            Self::Of(_) => Fault::None,
+            Self::Slow => {
+                sleep(Duration::from_secs(1));
+                Fault::None
+            }
+        }
+    }
+}
 
 /// A server whose logs are archived in a bucket that can become unreachable.
 struct Case {
@@ -20,7 +50,7 @@ struct Case {
     keyring: PathBuf,
     _secrets: tempfile::TempDir,
     s3: S3Server,
-    is_down: Arc<AtomicBool>,
+    outage: Arc<Mutex<Outage>>,
     backups: Backups,
 }
 
@@ -35,9 +65,12 @@ impl Case {
         let server = builder.clone().start().expect("the server starts");
         server.sql("CREATE DATABASE shop; CREATE TABLE shop.orders (note VARCHAR(200) PRIMARY KEY)").expect("made");
         s3.create_bucket("backups", false).expect("a bucket");
-        let is_down = Arc::new(AtomicBool::new(false));
-        let down = Arc::clone(&is_down);
-        let fault = move |_: &_| if down.load(Ordering::Relaxed) { Fault::LostBefore } else { Fault::None };
+        let outage = Arc::new(Mutex::new(Outage::None));
+        let now = Arc::clone(&outage);
+        let fault = move |seen: &Seen| {
+            let now = now.lock().expect("not poisoned").clone();
+            now.fault(seen)
+        };
         let proxy = FaultyStore::start(s3.port(), fault).expect("a proxy");
         let lines = format!("socket = {:?}\nuser = \"root\"\nkeyring = {keyring:?}", server.socket());
         let root = s3.root().expect("root");
@@ -46,11 +79,15 @@ impl Case {
         backups.configure("[data]\n", "[binlogs]\nsegment_every = \"1s\"\n[data]\nprovider = \"follow\"\n");
         ended(&mut backups.command(&["init", "--unproven-recipient"])).is(0);
         backups.backup(&["run"]).is(0);
-        Some(Self { builder, server, keyring, _secrets: secrets, s3, is_down, backups })
+        Some(Self { builder, server, keyring, _secrets: secrets, s3, outage, backups })
+    }
+
+    fn set(&self, outage: Outage) {
+        *self.outage.lock().expect("not poisoned") = outage;
     }
 
     fn set_down(&self, is_down: bool) {
-        self.is_down.store(is_down, Ordering::Relaxed);
+        self.set(if is_down { Outage::Whole } else { Outage::None });
     }
 
     fn insert(&self, note: &str) {
@@ -68,12 +105,30 @@ impl Case {
         fs::read_to_string(self.backups.path("says")).unwrap_or_default()
     }
 
-    /// The files of the spool.
+    /// The parts in the spool.
     fn spooled(&self) -> Vec<PathBuf> {
+        self.in_spool("age")
+    }
+
+    /// The files of the spool with this extension.
+    fn in_spool(&self, extension: &str) -> Vec<PathBuf> {
         let files = files_below(&self.backups.path("state"));
         let is_spool =
-            |path: &PathBuf| path.to_string_lossy().contains("/spool-") && path.extension() == Some("age".as_ref());
+            |path: &PathBuf| path.to_string_lossy().contains("/spool-") && path.extension() == Some(extension.as_ref());
         files.into_iter().filter(is_spool).collect()
+    }
+
+    /// Asserts that nothing is left in the spool.
+    #[track_caller]
+    fn has_empty_spool(&self) {
+        assert_eq!((self.spooled(), self.in_spool("list")), (Vec::new(), Vec::new()), "{}", self.says());
+    }
+
+    /// What `list` says of the parts that wait, as JSON and as text.
+    fn listed(&self) -> (Value, String) {
+        let table = self.backups.command(&["list"]).output().expect("it starts");
+        let json = self.backups.backup(&["list"]).is(0).json;
+        (json["spooled"].clone(), String::from_utf8_lossy(&table.stdout).into_owned())
     }
 
     /// The archived parts in the bucket.
@@ -95,9 +150,15 @@ impl Case {
         self.wait(note, || self.spooled().len() > before);
     }
 
-    /// Asserts that a restore to the end of the archive has every row.
+    /// Asserts that a restore to the end of the archive has every row of the server. Returns the report of the last run
+    /// that archived logs.
     #[track_caller]
-    fn has_everything(&self, name: &str) {
+    fn has_everything(&self, name: &str) -> Value {
+        self.has_everything_of(&self.server, name)
+    }
+
+    #[track_caller]
+    fn has_everything_of(&self, server: &Server, name: &str) -> Value {
         let once = self.backups.backup(&["binlogs", "--once"]).is(0).json;
         self.backups.backup(&["binlogs", "show"]).is(0);
         self.backups.backup(&["check", "all", "--objects"]).is(0);
@@ -107,7 +168,8 @@ impl Case {
         let receipt = once["receipt"].as_str().expect("a hash");
         self.backups.restore("1", &into, &[&keys[..], &[receipt]].concat()).is(0);
         let restored = self.builder.clone().datadir_seed(&into).start().expect("a server starts on it");
-        assert_eq!(rows(&restored), rows(&self.server));
+        assert_eq!(rows(&restored), rows(server));
+        once
     }
 }
 
@@ -148,7 +210,7 @@ fn logs_wait_encrypted_while_the_store_is_unreachable() {
     assert_eq!(metric(&metrics, BYTES), Some(0.0));
 
     case.set_down(true);
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    sleep(Duration::from_secs(1));
     let stored = case.stored();
     case.insert_spooled("first");
     case.server.sql("FLUSH BINARY LOGS").expect("flushed");
@@ -175,11 +237,17 @@ fn logs_wait_encrypted_while_the_store_is_unreachable() {
     kill(follower);
 
     case.set_down(false);
-    let list = case.backups.backup(&["list"]).is(0).json;
-    assert_eq!(list["spooled"][0]["parts"].as_u64(), Some(case.spooled().len() as u64), "{list:#}");
-    let table = case.backups.command(&["list"]).output().expect("it starts");
-    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    let (json, table) = case.listed();
+    assert_eq!(json[0]["parts"].as_u64(), Some(case.spooled().len() as u64), "{json:#}");
     assert!(table.contains("wait on this host until the repository can be reached"), "{table}");
+    // Without its list nothing shows the order of the parts, but how many there are.
+    let list = case.in_spool("list").pop().expect("a list");
+    let aside = case.backups.path("aside");
+    fs::rename(&list, &aside).expect("moved");
+    let (lost, table) = case.listed();
+    assert_eq!((&lost[0]["unlisted"], &lost[0]["since"]), (&json[0]["parts"], &Value::Null), "{lost:#}");
+    assert!(table.contains("is missing or damaged, so the next run reads"), "{table}");
+    fs::rename(&aside, &list).expect("moved back");
     let follower = case.follow();
     case.wait("the spool is stored", || case.spooled().is_empty());
     case.insert("after");
@@ -206,7 +274,7 @@ fn a_full_spool_stops_reading_and_a_damaged_one_is_read_again() {
         if case.says().contains("there is no space for more") {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        sleep(Duration::from_millis(500));
     }
     case.wait("it says so", || case.says().contains("there is no space for more"));
     case.insert("not read");
@@ -224,4 +292,104 @@ fn a_full_spool_stops_reading_and_a_damaged_one_is_read_again() {
     case.set_down(false);
     case.has_everything("all");
     assert!(case.spooled().is_empty());
+}
+
+/// A follower that is asked to end first stores what waits, and a receipt of it.
+#[test]
+fn what_waits_is_stored_before_the_follower_ends() {
+    let Some(case) = Case::new() else { return };
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    for note in ["first", "second", "third", "fourth"] {
+        case.insert_spooled(note);
+    }
+    let stored = case.stored();
+    case.set(Outage::Slow);
+    case.wait("the first part is stored", || case.stored() > stored);
+    assert!(!case.spooled().is_empty(), "some wait");
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    case.has_empty_spool();
+    case.set_down(false);
+    assert_eq!(case.has_everything("all")["segments"], 0, "nothing was left to store");
+}
+
+/// A full disk stops the reading of the server, but nothing else: what waits is stored when the store can be reached,
+/// though the disk is still full.
+#[test]
+fn a_full_disk_stops_reading_and_what_waits_is_stored() {
+    const RESERVE_BYTES: u64 = 64 << 20;
+    let Some(case) = Case::new() else { return };
+    let Some(disk) = Tmpfs::mount(case.backups.path("disk"), "72M") else { return };
+    case.backups.configure(&format!("{:?}", case.backups.path("state")), &format!("{:?}", disk.0));
+    ended(&mut case.backups.command(&["init", "--unproven-recipient"])).is(0);
+    let spooled = || {
+        let files = files_below(&disk.0).into_iter();
+        files.filter(|path| path.to_string_lossy().contains("/spool-")).collect::<Vec<_>>()
+    };
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    tmpfs::fill(&disk.0, RESERVE_BYTES + (32 << 10));
+    for number in 0..60 {
+        case.insert(&format!("{number}-{}", "x".repeat(150)));
+        if case.says().contains("there is no space for more") {
+            break;
+        }
+        sleep(Duration::from_millis(500));
+    }
+    case.wait("it says so", || case.says().contains("there is no space for more"));
+    assert!(!spooled().is_empty());
+    let free = rustix::fs::statvfs(&disk.0).map(|found| found.f_bavail * found.f_frsize).expect("its space");
+    assert!(free >= RESERVE_BYTES - (16 << 10), "{free}");
+    // Another program uses the rest.
+    tmpfs::fill(&disk.0, 0);
+    case.insert("not read");
+    case.set_down(false);
+    case.wait("the spool is stored", || spooled().is_empty());
+    fs::remove_file(disk.0.join("filler")).expect("it was there");
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    let said = case.says();
+    assert!(!said.contains("binary logs are lost"), "{said}");
+    case.has_everything("all");
+}
+
+/// What waits of a server that was replaced meanwhile is stored beside the archive of the new one.
+#[test]
+fn what_a_former_server_left_is_stored() {
+    let Some(mut case) = Case::new() else { return };
+    let options = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
+    let keyring = KeyringLocation::Path(case.backups.path("replica"));
+    let builder = Server::builder(Kind::MySql97).keyring(keyring).options(options);
+    let mut replica = builder.start().expect("the replica starts");
+    replica.replicate_from(&case.server, &Replication::default()).expect("it replicates");
+    let uuid = case.server.value("SELECT @@server_uuid").expect("a UUID");
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    case.insert_spooled("spooled");
+    assert_eq!(stop(follower), Some(1), "{}", case.says());
+    replica.catch_up_with(&case.server).expect("it catches up");
+    case.server.stop().expect("it stops");
+    let take_over = "STOP REPLICA; RESET REPLICA ALL; INSERT INTO shop.orders VALUES ('secret-marker-taken over')";
+    replica.sql(take_over).expect("changed");
+    let socket = |server: &Server| format!("socket = {:?}", server.socket());
+    case.backups.configure(&socket(&case.server), &socket(&replica));
+
+    // The store takes only what is of the new server.
+    case.set(Outage::Of(format!("/binlogs/{uuid}/")));
+    let stored = case.stored();
+    let follower = case.follow();
+    case.wait("it takes over", || case.says().contains("the server took over from"));
+    case.wait("the new server is archived", || case.stored() > stored);
+    let waiting = case.spooled();
+    assert!(!waiting.is_empty() && waiting.iter().all(|path| path.to_string_lossy().contains(&uuid)), "{waiting:?}");
+    case.set_down(false);
+    case.wait("the spool is stored", || case.spooled().is_empty());
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    case.has_empty_spool();
+    assert_eq!(case.has_everything_of(&replica, "all")["segments"], 0, "nothing was left to store");
 }

@@ -1,8 +1,7 @@
 //! `sealant encrypt` and `sealant rotate` on a disk that is or becomes full: one sentence says so, nothing is lost, and
 //! the same command completes the work when there is space.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use harness::{KeyringLocation, Kind, Server, require};
 use crate::support::encryption::{Ended, MYSQL_TABLES, SUMS, clear_mysql, comes_to, files_with_marker, start};
 use crate::support::proof::Proof;
 use crate::support::rotation::{Rotating, TABLES, encrypting};
-use crate::support::tmpfs::Tmpfs;
+use crate::support::tmpfs::{Tmpfs, fill};
 
 /// A small disk, and a server on it with nothing encrypted.
 struct Small {
@@ -56,14 +55,6 @@ impl Small {
     fn make_room(&self) {
         fs::remove_file(self.disk.0.join("filler")).expect("it was there");
     }
-}
-
-fn fill(directory: &Path, but_for: u64) {
-    let file = File::create(directory.join("filler")).expect("a file");
-    let block = vec![1; 4096];
-    while (&file).write_all(&block).is_ok() {}
-    let size = file.metadata().expect("a size").len();
-    file.set_len(size.saturating_sub(but_for)).expect("shorter");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod backup_prune;
 mod backup_s3;
 mod backup_spool;
 mod backup_takeover;
+mod backup_targets;
 mod bad_input;
 mod bench;
 mod browser;

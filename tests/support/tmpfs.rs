@@ -1,7 +1,9 @@
 //! Small file systems in memory, and directories in the system's file system in memory.
 
 use std::fs;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -28,6 +30,15 @@ impl Drop for Tmpfs {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
+}
+
+/// Uses all space of a file system, except this many bytes, for a file `filler`.
+pub(crate) fn fill(directory: &Path, but_for: u64) {
+    let file = File::options().create(true).append(true).open(directory.join("filler")).expect("a file");
+    let block = vec![1; 4096];
+    while (&file).write_all(&block).is_ok() {}
+    let size = file.metadata().expect("a size").len();
+    file.set_len(size.saturating_sub(but_for)).expect("shorter");
 }
 
 /// A directory in memory; `None`, with a message, if there is not enough space: containers have little.

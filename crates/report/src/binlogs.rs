@@ -76,7 +76,15 @@ pub fn binlog_status(note: &Note<'_>) -> Option<String> {
 pub(crate) fn spool_text(spooled: &SpoolStatus) -> String {
     let since = spooled.since.map_or_else(String::new, |since| format!(", since {}", second(since)));
     let (server, parts, bytes) = (visible(&spooled.server), count(spooled.parts, "part"), size(spooled.bytes));
-    format!("logs of {server} wait on this host until the repository can be reached: {parts}, {bytes}{since}")
+    let unlisted = if spooled.unlisted > 0 {
+        let further = count(spooled.unlisted, "further part");
+        format!(
+            "; the list of {further} is missing or damaged, so the next run reads the server's logs from there again"
+        )
+    } else {
+        String::new()
+    };
+    format!("logs of {server} wait on this host until the repository can be reached: {parts}, {bytes}{since}{unlisted}")
 }
 
 /// Warning that the logs that wait on this host cannot be listed.

@@ -15,10 +15,7 @@ use jiff::Timestamp;
 use replication::gtid::mysql::GtidSet;
 use snapshot::follow::Account;
 
-use super::{
-    source::Source,
-    state::{ArchiveState, StateFile},
-};
+use super::{source::Source, spool::Checkpoint, state::StateFile};
 use crate::Error;
 
 /// How the archive of a new server begins.
@@ -42,7 +39,7 @@ pub(super) struct PreviousArchive {
 pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<PreviousArchive>, Error> {
     let mut newest: Option<(SystemTime, PreviousArchive)> = None;
     for other in StateFile::servers(directory)?.into_iter().filter(|other| other != server) {
-        let ArchiveState { end, gtid, .. } = StateFile::read(directory, &other)?;
+        let Some(Checkpoint { end, gtid }) = StateFile::read_end(directory, &other)? else { continue };
         let written = StateFile::written(directory, &other)?;
         if !end.file.is_empty() && newest.as_ref().is_none_or(|(time, _)| *time < written) {
             newest = Some((written, PreviousArchive { server: other, end, gtid: gtid.parse().unwrap_or_default() }));

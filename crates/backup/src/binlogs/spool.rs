@@ -55,6 +55,15 @@ pub struct SpoolStatus {
     pub bytes: u64,
     /// When the oldest was written; `None` if there is none.
     pub since: Option<Timestamp>,
+    /// Number of further parts that cannot be found, because their list is missing or damaged. The next run that
+    /// archives logs reads them from the server again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unlisted: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl SpoolStatus {
@@ -64,6 +73,7 @@ impl SpoolStatus {
             parts: waiting.len() as u64,
             bytes: waiting.bytes(),
             since: waiting.first().map(|part| part.since),
+            unlisted: waiting.lost(),
         }
     }
 
@@ -76,7 +86,7 @@ impl SpoolStatus {
         let mut found = Vec::new();
         for server in StateFile::servers(&directory)? {
             let status = Self::new(&server, &StateFile::read(&directory, &server)?.spool);
-            found.extend(Some(status).filter(|status| status.parts > 0));
+            found.extend(Some(status).filter(|status| status.parts > 0 || status.unlisted > 0));
         }
         Ok(found)
     }
@@ -138,7 +148,7 @@ impl Spool {
 
     /// Removes the files of all other parts, and all other lists.
     pub(super) fn keep_only(&self, waiting: &Waiting) -> Result<(), Error> {
-        let list = waiting.list_name().map(|name| self.directory.join(name));
+        let list = waiting.list_path(&self.directory);
         let parts = waiting.iter().map(|part| self.path(&part.segment.object.sha256));
         let kept: BTreeSet<PathBuf> = parts.chain(list).collect();
         let items = match fs::read_dir(&self.directory) {

@@ -14,7 +14,7 @@ use archive::{
 };
 use files::{WriteOptions, write_atomic};
 use innodb::binlog::LogPosition;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     spool::{self, Checkpoint},
@@ -114,6 +114,8 @@ pub(super) struct PendingReceipt {
 #[derive(Debug)]
 pub(super) struct StateFile {
     path: PathBuf,
+    /// The directory of its spool.
+    spool: PathBuf,
     pub(super) archive: ArchiveState,
     _lock: Rc<fs::File>,
 }
@@ -129,22 +131,22 @@ impl StateFile {
     /// Opens the state of a server's archive; the state is empty if there is no file.
     pub(super) fn open(directory: &Path, server: &str, lock: &Rc<fs::File>) -> Result<Self, Error> {
         let archive = Self::read(directory, server)?;
-        Ok(Self { path: path(directory, server), archive, _lock: Rc::clone(lock) })
+        let spool = spool::directory(directory, server);
+        Ok(Self { path: path(directory, server), spool, archive, _lock: Rc::clone(lock) })
     }
 
     /// Reads the state of a server's archive; it is empty if there is no file.
     pub(super) fn read(directory: &Path, server: &str) -> Result<ArchiveState, Error> {
-        let path = path(directory, server);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let read = serde_json::from_slice(&bytes).map_err(std::io::Error::other);
-                let mut archive: ArchiveState = read.map_err(Error::io(&path, "cannot be used"))?;
-                archive.spool.load(&spool::directory(directory, server), &archive.end)?;
-                Ok(archive)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ArchiveState::default()),
-            Err(error) => Err(Error::io(&path, "cannot be read")(error)),
-        }
+        let Some(mut archive) = parse::<ArchiveState>(&path(directory, server))? else {
+            return Ok(ArchiveState::default());
+        };
+        archive.spool.load(&spool::directory(directory, server), &archive.end)?;
+        Ok(archive)
+    }
+
+    /// Reads only where a server's archive ends; `None` if there is no file.
+    pub(super) fn read_end(directory: &Path, server: &str) -> Result<Option<Checkpoint>, Error> {
+        parse(&path(directory, server))
     }
 
     /// When the state of a server's archive was written last.
@@ -171,12 +173,25 @@ impl StateFile {
         Ok(servers)
     }
 
-    /// Writes the state to disk durably.
-    pub(super) fn save(&self) -> Result<(), Error> {
+    /// Writes the state to disk durably, and removes the lists of waiting parts that it no longer names.
+    pub(super) fn save(&mut self) -> Result<(), Error> {
         let bytes = serde_json::to_vec(&self.archive)
             .map_err(|error| Error::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;
         write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
-            .map_err(Error::io(&self.path, "cannot be written"))
+            .map_err(Error::io(&self.path, "cannot be written"))?;
+        self.archive.spool.remove_replaced(&self.spool)
+    }
+}
+
+/// Reads a state, or a part of it; `None` if there is no file.
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => {
+            let parsed = serde_json::from_slice(&bytes).map_err(std::io::Error::other);
+            parsed.map(Some).map_err(Error::io(path, "cannot be used"))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path, "cannot be read")(error)),
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     collections::VecDeque,
     fs::{self, File},
     io::{BufRead, BufReader, ErrorKind, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use archive::Digest;
@@ -20,7 +20,7 @@ use super::spool::SpooledPart;
 use crate::Error;
 
 /// Ending of the names of lists.
-pub(super) const LIST: &str = ".list";
+const LIST: &str = ".list";
 /// Number of stored parts in a list from which on a new list is begun, if fewer still wait.
 const MAX_STORED: u64 = 1000;
 
@@ -33,6 +33,8 @@ pub(super) struct Waiting {
     bytes: u64,
     /// The file that lists the parts; `None` if the state itself does.
     list: Option<List>,
+    /// Lists that this one has replaced. The saved state may still name the last of them.
+    replaced: Vec<Digest>,
 }
 
 /// A list, as recorded in the state.
@@ -60,6 +62,16 @@ enum Recorded {
     List(List),
 }
 
+impl List {
+    fn path(&self, directory: &Path) -> PathBuf {
+        list_path(directory, &self.name)
+    }
+}
+
+fn list_path(directory: &Path, name: &Digest) -> PathBuf {
+    directory.join(format!("{name}{LIST}"))
+}
+
 impl From<Recorded> for Waiting {
     fn from(recorded: Recorded) -> Self {
         match recorded {
@@ -78,7 +90,7 @@ impl From<Waiting> for Recorded {
 impl From<Vec<SpooledPart>> for Waiting {
     fn from(parts: Vec<SpooledPart>) -> Self {
         let bytes = parts.iter().fold(0, |sum: u64, part| sum.saturating_add(part.segment.object.bytes));
-        Self { parts: parts.into(), bytes, list: None }
+        Self { parts: parts.into(), bytes, ..Self::default() }
     }
 }
 
@@ -90,7 +102,7 @@ impl Waiting {
     /// [`Error::Io`]. Lines that are missing or damaged are parts that are lost; see [`Self::lost`].
     pub(super) fn load(&mut self, directory: &Path, end: &LogPosition) -> Result<(), Error> {
         let Some(mut list) = self.list.filter(|_| self.parts.is_empty()) else { return Ok(()) };
-        let path = directory.join(format!("{}{LIST}", list.name));
+        let path = list.path(directory);
         let mut lines = match File::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             file => BufReader::new(file.map_err(Error::io(&path, "cannot be read"))?).split(b'\n'),
@@ -109,14 +121,14 @@ impl Waiting {
         Ok(())
     }
 
-    /// Whether parts of the list could not be read.
-    pub(super) fn lost(&self) -> bool {
-        self.list.is_some_and(|list| list.lines.saturating_sub(list.stored) > self.parts.len() as u64)
+    /// Number of parts that cannot be found, because the list is missing or damaged.
+    pub(super) fn lost(&self) -> u64 {
+        self.list.map_or(0, |list| list.lines.saturating_sub(list.stored).saturating_sub(self.parts.len() as u64))
     }
 
     /// Whether nothing waits, and nothing was lost.
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty() && !self.lost()
+        self.parts.is_empty() && self.lost() == 0
     }
 
     pub(super) fn len(&self) -> usize {
@@ -140,14 +152,14 @@ impl Waiting {
         self.parts.back_mut()
     }
 
-    /// Name of the file of the list; `None` if there is none.
-    pub(super) fn list_name(&self) -> Option<String> {
-        self.list.filter(|_| !self.parts.is_empty()).map(|list| format!("{}{LIST}", list.name))
+    /// The file of the list in `directory`; `None` if there is none.
+    pub(super) fn list_path(&self, directory: &Path) -> Option<PathBuf> {
+        self.list.filter(|_| !self.parts.is_empty()).map(|list| list.path(directory))
     }
 
     /// Drops all parts but the first `count`.
     pub(super) fn truncate(&mut self, count: usize) {
-        let is_cut = count < self.parts.len() || self.lost();
+        let is_cut = count < self.parts.len() || self.lost() > 0;
         self.parts.truncate(count);
         self.bytes = self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.segment.object.bytes));
         if let Some(list) = self.list.as_mut().filter(|_| is_cut) {
@@ -177,7 +189,7 @@ impl Waiting {
             Some(list) => {
                 // A line of which only a part was written does not count, but would be before the next one.
                 self.list = Some(List { is_longer: true, ..list });
-                append_line(&directory.join(format!("{}{LIST}", list.name)), &part)?;
+                append_line(&list.path(directory), &part)?;
                 List { lines: list.lines.saturating_add(1), ..list }
             }
             None => self.begin_list(directory, &part)?,
@@ -188,16 +200,34 @@ impl Waiting {
     }
 
     /// Writes a new list. A list of the same name that the saved state may still name has the same parts.
-    fn begin_list(&self, directory: &Path, part: &SpooledPart) -> Result<List, Error> {
+    fn begin_list(&mut self, directory: &Path, part: &SpooledPart) -> Result<List, Error> {
         let name = self.parts.front().unwrap_or(part).segment.object.sha256;
-        let path = directory.join(format!("{name}{LIST}"));
+        let list = List { name, lines: (self.parts.len() as u64).saturating_add(1), stored: 0, is_longer: false };
+        let path = list.path(directory);
         let mut text = Vec::new();
         for part in self.parts.iter().chain([part]) {
             text.extend(line(part).map_err(Error::io(&path, "cannot be written"))?);
         }
         let written = write_atomic(&path, &text, WriteOptions::SECRET.replacing(true));
         written.map_err(Error::io(&path, "cannot be written"))?;
-        Ok(List { name, lines: (self.parts.len() as u64).saturating_add(1), stored: 0, is_longer: false })
+        self.replaced.extend(self.list.map(|old| old.name).filter(|old| *old != name));
+        Ok(list)
+    }
+
+    /// Removes the lists that others have replaced. The saved state must name the current one.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn remove_replaced(&mut self, directory: &Path) -> Result<(), Error> {
+        for name in self.replaced.drain(..) {
+            let path = list_path(directory, &name);
+            match fs::remove_file(&path) {
+                // All of them are removed when nothing waits any more.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed.map_err(Error::io(&path, "cannot be removed"))?,
+            }
+        }
+        Ok(())
     }
 
     /// Forgets the list when it has no parts that wait.
@@ -287,11 +317,11 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         // A run that was killed before it saved the state knows nothing of the last line.
         let mut killed = saved(&before, directory.path(), &at(FIRST_LOG, 500));
-        assert_eq!((starts(&killed), killed.lost()), (vec![200, 300, 400], false));
+        assert_eq!((starts(&killed), killed.lost()), (vec![200, 300, 400], 0));
         killed.append(directory.path(), part(FIRST_LOG, 700)).unwrap();
         assert_eq!(starts(&saved(&killed, directory.path(), &at(FIRST_LOG, 800))), [200, 300, 400, 700]);
         (0..4).for_each(|_| killed.remove_first());
-        assert!(killed.is_empty() && killed.list_name().is_none() && killed.bytes() == 0);
+        assert!(killed.is_empty() && killed.list_path(directory.path()).is_none() && killed.bytes() == 0);
     }
 
     #[test]
@@ -304,7 +334,9 @@ mod tests {
             if number >= 5 {
                 waiting.remove_first();
             }
-            let list = directory.path().join(waiting.list_name().unwrap());
+            waiting.remove_replaced(directory.path()).unwrap();
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+            let list = waiting.list_path(directory.path()).unwrap();
             longest = longest.max(fs::metadata(list).unwrap().len());
         }
         let line = line(&part(FIRST_LOG, 100_000)).unwrap().len() as u64;
@@ -318,20 +350,20 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut waiting = Waiting::default();
         (0..4).for_each(|number| waiting.append(directory.path(), part(FIRST_LOG, 100 * number)).unwrap());
-        let list = directory.path().join(waiting.list_name().unwrap());
+        let list = waiting.list_path(directory.path()).unwrap();
         let text = fs::read(&list).unwrap();
         for (length, left) in [(text.len(), 4), (text.len() - 10, 3), (10, 0)] {
             fs::write(&list, &text[..length]).unwrap();
             let read = saved(&waiting, directory.path(), &at(FIRST_LOG, 400));
-            assert_eq!((read.len(), read.lost()), (left, left < 4), "{length}");
+            assert_eq!((read.len(), read.lost()), (left, 4 - left as u64), "{length}");
         }
         fs::remove_file(&list).unwrap();
-        assert!(saved(&waiting, directory.path(), &at(FIRST_LOG, 400)).lost());
+        assert_eq!(saved(&waiting, directory.path(), &at(FIRST_LOG, 400)).lost(), 4);
         // After the loss was accepted, further parts are listed anew.
         fs::write(&list, &text[..text.len() - 10]).unwrap();
         let mut read = saved(&waiting, directory.path(), &at(FIRST_LOG, 400));
         read.truncate(3);
-        assert!(!read.lost());
+        assert_eq!(read.lost(), 0);
         read.append(directory.path(), part(FIRST_LOG, 900)).unwrap();
         assert_eq!(starts(&saved(&read, directory.path(), &at(FIRST_LOG, 1000))), [0, 100, 200, 900]);
     }
@@ -341,7 +373,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut waiting = Waiting::default();
         waiting.append(directory.path(), part(FIRST_LOG, 0)).unwrap();
-        let list = directory.path().join(waiting.list_name().unwrap());
+        let list = waiting.list_path(directory.path()).unwrap();
         // As on a full disk: half of a line is written.
         File::options().append(true).open(&list).unwrap().write_all(b"{\"segment\":").unwrap();
         fs::rename(&list, directory.path().join("elsewhere")).unwrap();
@@ -374,7 +406,7 @@ mod tests {
         let old = serde_json::to_vec(&[part(FIRST_LOG, 0), part(FIRST_LOG, 100)]).unwrap();
         let mut waiting: Waiting = serde_json::from_slice(&old).unwrap();
         waiting.load(directory.path(), &at(FIRST_LOG, 200)).unwrap();
-        assert_eq!((starts(&waiting), waiting.lost()), (vec![0, 100], false));
+        assert_eq!((starts(&waiting), waiting.lost()), (vec![0, 100], 0));
         waiting.remove_first();
         assert_eq!(starts(&saved(&waiting, directory.path(), &at(FIRST_LOG, 200))), [100]);
         waiting.append(directory.path(), part(FIRST_LOG, 200)).unwrap();

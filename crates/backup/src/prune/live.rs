@@ -64,7 +64,7 @@ impl Uses {
         };
         let packs = self.packs.iter().filter(|(_, index)| is_live(**index)).map(|(sha256, _)| *sha256).collect();
         let own = self.own.iter().filter(|(number, _)| kept.contains(number)).flat_map(|(_, own)| own).cloned();
-        Live { prefix: names::packs(host), packs, own: own.collect() }
+        Live { host: host.to_owned(), packs, own: own.collect() }
     }
 }
 
@@ -76,19 +76,16 @@ const fn place(index: usize) -> (usize, u64) {
 /// The objects that some backups need.
 #[derive(Debug)]
 pub(super) struct Live {
-    /// Beginning of the names of packs.
-    prefix: String,
+    host: String,
     packs: HashSet<Digest>,
     own: BTreeSet<String>,
 }
 
 impl Live {
-    /// Whether it has an object of the host.
-    pub(super) fn contains(&self, host: &str, object: &str) -> bool {
-        if object.starts_with(&self.prefix) {
-            return names::pack_digest(host, object).is_some_and(|sha256| self.packs.contains(&sha256));
-        }
-        self.own.contains(object)
+    /// Whether it has an object.
+    pub(super) fn contains(&self, object: &str) -> bool {
+        names::pack_digest(&self.host, object)
+            .map_or_else(|| self.own.contains(object), |sha256| self.packs.contains(&sha256))
     }
 }
 
@@ -128,10 +125,10 @@ mod tests {
             let needed: BTreeSet<u64> = kept.iter().flat_map(|number| [1000, *number, number - 1]).collect();
             for pack in (0..=150).chain([1000]) {
                 let name = names::pack("db1", &digest(pack));
-                assert_eq!(live.contains("db1", &name), needed.contains(&pack), "{kept:?} {pack}");
+                assert_eq!(live.contains(&name), needed.contains(&pack), "{kept:?} {pack}");
             }
             for number in 1..=150 {
-                assert_eq!(live.contains("db1", &names::manifest("db1", number)), kept.contains(&number));
+                assert_eq!(live.contains(&names::manifest("db1", number)), kept.contains(&number));
             }
         }
     }

@@ -251,7 +251,7 @@ impl Planning<'_> {
         let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
         let of_binlogs = names::binlogs(host);
         let is_kept = |object: &String| {
-            live.contains(host, object)
+            live.contains(object)
                 || object.starts_with(&of_binlogs) && !removed.contains(object) && !unneeded.contains_key(object)
                 || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
         };
@@ -294,7 +294,7 @@ fn is_unneeded(
         || names::receipt_number(host, object).is_some_and(|(number, is_receipt)| {
             !is_receipt && !put.contains_key(&number) && !removed.contains(&number)
         });
-    is_ours && !live.contains(host, object)
+    is_ours && !live.contains(object)
 }
 
 /// Receipts in a listing, with the time when each was put.

@@ -124,7 +124,7 @@ impl Archiver<'_> {
     /// Compares the spool with the state. Lost parts are read from the server again.
     pub(super) fn recover(&mut self) -> Result<(), Error> {
         let archive = &mut self.state.archive;
-        let is_lost = archive.spool.lost();
+        let is_lost = archive.spool.lost() > 0;
         if !is_lost {
             archive.drop_partial_transactions();
         }
