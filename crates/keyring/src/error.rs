@@ -141,11 +141,13 @@ pub enum Error {
         /// The object group that was asked for.
         group: Option<String>,
     },
-    /// A copy of the service's keys would lack some.
-    #[error("{entries} of the service's keys cannot be read, so a copy of them would not be complete")]
+    /// A copy of the keys would lack some.
+    #[error("{entries} of its keys cannot be used, so a copy of them would not be complete{}", list(names))]
     Incomplete {
         /// Number of these keys.
         entries: usize,
+        /// Their names, as far as they have one.
+        names: Vec<String>,
     },
     /// Keys were to be added to a KMIP service.
     #[error("keys can only be read from a KMIP service")]
@@ -269,8 +271,8 @@ impl Error {
             ),
             Self::NoKeysInKmip { .. } => Some("check object_group, and which client the service lets read the keys"),
             Self::Incomplete { .. } => Some(
-                "they are damaged, wrapped by another key, or not in raw form: remove them from the service if no server \
-                 needs them",
+                "give an undamaged copy; in a service they are damaged, wrapped by another key, or not in raw form: remove \
+                 them there if no server needs them",
             ),
             Self::KmipIsReadOnly => Some("register them with the server's own mysql_migrate_keyring"),
             Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
@@ -289,6 +291,12 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// Names after a message, such as `: a, b`.
+fn list(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| name.escape_debug().to_string()).collect();
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
 fn group_text(group: Option<&str>) -> String {

@@ -73,6 +73,6 @@ pub use crate::summary::{
 };
 pub use crate::unwraps::{WRAPPED_BYTES, unwraps};
 pub use crate::vault_source::names_service;
-pub use crate::withdrawn_key::{KeyService, WithdrawnKey};
+pub use crate::withdrawn_key::{CompromisedKey, KeyService, WithdrawnKey};
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 pub use keyservice::Withdrawn;

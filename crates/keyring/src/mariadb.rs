@@ -1,6 +1,9 @@
 //! The keys of a MariaDB key file.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use data_encoding::HEXLOWER;
 use innodb::keys::MARIADB_SYSTEM_KEY;
@@ -33,6 +36,7 @@ const MAX_PASSWORD_BYTES: usize = 256;
 pub struct MariaDbKeys {
     keys: BTreeMap<(u32, u32), Key>,
     damage: Vec<Damage>,
+    unusable: Vec<String>,
     withdrawn: Vec<WithdrawnKey>,
     derivation: Option<Derivation>,
     locked: bool,
@@ -91,15 +95,18 @@ impl MariaDbKeys {
             return Self::load(bytes, password);
         }
         let fetched = service::mariadb(&vault_source::mariadb(bytes)?)?;
-        let (mut found, mut damage) = (Vec::new(), Vec::new());
+        let (mut found, mut damage, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
         for ((id, version), answer) in &fetched.answers {
             match answer.text("data").map_err(|_| InvalidReason::Data).and_then(|text| key_digits(text.as_bytes())) {
                 Ok(hex) => found.push(((*id, *version), hex)),
-                Err(reason) => damage.push(Damage::InvalidElement { index: u64::from(*id), reason }),
+                Err(reason) => {
+                    damage.push(Damage::InvalidElement { index: u64::from(*id), reason });
+                    unusable.push(version_name(*id, *version));
+                }
             }
         }
         let keys = Self::from_hex(&found, damage)?;
-        Ok(Self { withdrawn: fetched.withdrawn, ..keys })
+        Ok(Self { withdrawn: fetched.withdrawn, unusable, ..keys })
     }
 
     fn from_text(text: &[u8], derivation: Option<Derivation>) -> Result<Self, Error> {
@@ -128,7 +135,14 @@ impl MariaDbKeys {
         if !keys.keys().any(|(id, _)| *id == MARIADB_SYSTEM_KEY) {
             damage.push(Damage::NoSystemKey);
         }
-        Ok(Self { keys, damage, withdrawn: Vec::new(), derivation: None, locked: frozen.is_locked() })
+        Ok(Self {
+            keys,
+            damage,
+            unusable: Vec::new(),
+            withdrawn: Vec::new(),
+            derivation: None,
+            locked: frozen.is_locked(),
+        })
     }
 
     /// Writes a new random version of key `id` into the Vault that this option file names. It succeeds the newest
@@ -144,11 +158,22 @@ impl MariaDbKeys {
         if let Some(gone) = self.withdrawn.iter().find(|gone| gone.name == next) {
             return Err(Error::NewestWithdrawn { key: gone.to_string() });
         }
-        let there = self.keys.range((id, 0)..=(id, u32::MAX)).map(|((_, version), _)| *version).collect();
+        let versions = self.versions(id, newest);
+        service::add_mariadb_version(&vault_source::mariadb(option_file)?, &versions, key)
+    }
+
+    /// The versions of a key up to `newest`, of which a new one must remove none.
+    fn versions(&self, id: u32, newest: u32) -> Versions {
+        // A deleted version can be restored until the Vault removes it.
+        let deleted = self.withdrawn.iter().filter(|gone| matches!(gone.how, Withdrawn::Deleted { .. }));
+        let deleted: BTreeSet<&str> = deleted.map(|gone| gone.name.as_str()).collect();
+        let is_restorable = |version| deleted.contains(version_name(id, version).as_str());
+        let is_there = |version: &u32| self.get(id, *version).is_some() || is_restorable(*version);
+        let there = (1..=newest).filter(is_there).collect();
         // The Vault removes the oldest versions first.
         let first = version_name(id, 1);
         let some_not_kept = self.withdrawn.iter().any(|gone| gone.how == Withdrawn::NotKept && gone.name == first);
-        service::add_mariadb_version(&vault_source::mariadb(option_file)?, &Versions { id, there, some_not_kept }, key)
+        Versions { id, there, some_not_kept }
     }
 
     /// The newest version of key `id`.
@@ -188,6 +213,23 @@ impl MariaDbKeys {
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
+    }
+
+    /// The keys, if none was omitted: a copy of them would lose it.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`].
+    pub fn whole(self) -> Result<Self, Error> {
+        match self.unusable.len() {
+            0 => Ok(self),
+            entries => Err(Error::Incomplete { entries, names: self.unusable }),
+        }
+    }
+
+    /// Names of the keys of a service that were omitted.
+    #[must_use]
+    pub fn unusable(&self) -> &[String] {
+        &self.unusable
     }
 
     /// Versions of keys that the Vault no longer has.
@@ -263,4 +305,32 @@ fn is_text(clear: &[u8]) -> bool {
     let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     let mut keys = lines(clear).filter(|(_, line)| matches!(line, Line::Key(key) if key.hex().is_ok()));
     !clear.iter().take(16).any(control) && keys.next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::withdrawn_key::KeyService;
+
+    #[test]
+    fn a_deleted_version_counts_until_it_is_destroyed() {
+        let mut keys = MariaDbKeys::load(format!("1;{}\n", "5a".repeat(16)).as_bytes(), None).unwrap();
+        let key = keys.keys.remove(&(1, 1)).unwrap();
+        keys.keys.insert((1, 4), key);
+        let gone = |id, version, how| WithdrawnKey {
+            service: KeyService::Vault,
+            name: version_name(id, version),
+            user: String::new(),
+            path: format!("mariadb/{id}"),
+            how,
+        };
+        let deleted = || Withdrawn::Deleted { time: "2026-11-26T01:00:00Z".to_owned() };
+        keys.withdrawn = vec![
+            gone(1, 3, Withdrawn::Destroyed),
+            gone(1, 2, deleted()),
+            gone(2, 1, deleted()),
+            gone(1, 1, Withdrawn::NotKept),
+        ];
+        assert_eq!(keys.versions(1, 4), Versions { id: 1, there: vec![2, 4], some_not_kept: true });
+    }
 }

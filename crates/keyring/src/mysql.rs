@@ -17,7 +17,7 @@ use crate::{
     stored_key::StoredKey,
     summary::{Damage, StoreKind},
     vault_source::{self, VaultSource},
-    withdrawn_key::WithdrawnKey,
+    withdrawn_key::{CompromisedKey, WithdrawnKey},
 };
 
 /// The type of the server's own keys.
@@ -32,8 +32,9 @@ pub struct MysqlKeyring {
     /// By user, then by name.
     keys: BTreeMap<String, BTreeMap<String, TypedKey>>,
     damage: Vec<Damage>,
+    unusable: Vec<String>,
     withdrawn: Vec<WithdrawnKey>,
-    compromised: Vec<String>,
+    compromised: Vec<CompromisedKey>,
     other_secrets: Vec<String>,
     unlocked: bool,
 }
@@ -116,7 +117,7 @@ impl MysqlKeyring {
         let materials = || parsed.records.iter().filter_map(|record| record.usable().ok());
         let bytes = materials().fold(0, |sum: usize, material| sum.saturating_add(material.bytes()));
         let mut arena = Arena::new(bytes)?;
-        let mut damage = Vec::new();
+        let (mut damage, mut unusable) = (Vec::new(), Vec::new());
         let mut slots = Vec::new();
         for (index, record) in (0_u64..).zip(&parsed.records) {
             match record.usable() {
@@ -126,10 +127,14 @@ impl MysqlKeyring {
                         slots.push((record, slot));
                     }
                 }
-                Err(reason) => damage.push(Damage::InvalidElement { index, reason }),
+                Err(reason) => {
+                    damage.push(Damage::InvalidElement { index, reason });
+                    unusable.push(record.id.clone());
+                }
             }
         }
-        Ok(Self::index(&arena.freeze(), slots, damage))
+        unusable.retain(|name| !name.is_empty());
+        Ok(Self { unusable, ..Self::index(&arena.freeze(), slots, damage) })
     }
 
     fn index(keys: &Keys, slots: Vec<(&Record<'_>, Slot)>, damage: Vec<Damage>) -> Self {
@@ -199,15 +204,32 @@ impl MysqlKeyring {
         &self.damage
     }
 
+    /// Names of the keys that were omitted, as far as they have one.
+    #[must_use]
+    pub fn unusable(&self) -> &[String] {
+        &self.unusable
+    }
+
+    /// The keyring, if no key was omitted and none occurs twice: a copy of it would lose such keys.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`].
+    pub fn whole(self) -> Result<Self, Error> {
+        match self.damage.len() {
+            0 => Ok(self),
+            entries => Err(Error::Incomplete { entries, names: self.unusable }),
+        }
+    }
+
     /// Keys that the service no longer has.
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn
     }
 
-    /// Names of keys that the service calls compromised. They are among the keys.
+    /// Keys that the service calls compromised. They can be used.
     #[must_use]
-    pub fn compromised(&self) -> &[String] {
+    pub fn compromised(&self) -> &[CompromisedKey] {
         &self.compromised
     }
 
