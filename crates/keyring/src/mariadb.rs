@@ -12,10 +12,11 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::Error,
-    hex::Hex,
     key::{Arena, Key},
+    kms_source::{self, KmsSource},
     mariadb_file::{KeyLine, Line, key_digits, lines},
     openssl_enc::{Derivation, OpensslFile},
+    record::Material,
     service::{self, Versions, version_name},
     store::kind_of,
     summary::{Damage, InvalidReason, StoreKind},
@@ -84,13 +85,16 @@ impl MariaDbKeys {
         }
     }
 
-    /// As [`Self::load`]; an option file with the variables of `hashicorp_key_management` is accepted too, and the keys
-    /// are fetched from the Vault.
+    /// As [`Self::load`]; an option file with the variables of `hashicorp_key_management` or `aws_key_management` is
+    /// accepted too, and the keys are fetched from the Vault, or decrypted by AWS KMS.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
     /// [`Error::MayNotList`], [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
+        if kms_source::is_mariadb_configuration(bytes) {
+            return Self::from_kms(&kms_source::mariadb(bytes)?);
+        }
         if !vault_source::is_mariadb_configuration(bytes) {
             return Self::load(bytes, password);
         }
@@ -98,30 +102,50 @@ impl MariaDbKeys {
         let (mut found, mut damage, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
         for ((id, version), answer) in &fetched.answers {
             match answer.text("data").map_err(|_| InvalidReason::Data).and_then(|text| key_digits(text.as_bytes())) {
-                Ok(hex) => found.push(((*id, *version), hex)),
+                Ok(hex) => found.push(((*id, *version), Material::Hex(hex))),
                 Err(reason) => {
                     damage.push(Damage::InvalidElement { index: u64::from(*id), reason });
                     unusable.push(version_name(*id, *version));
                 }
             }
         }
-        let keys = Self::from_hex(&found, damage)?;
+        let keys = Self::from_materials(&found, damage)?;
         Ok(Self { withdrawn: fetched.withdrawn, unusable, ..keys })
+    }
+
+    /// Reads keys that AWS KMS decrypts.
+    fn from_kms(source: &KmsSource) -> Result<Self, Error> {
+        let keys = source.mariadb_keys()?;
+        let (mut found, mut damage, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
+        for ((id, version), key) in &keys {
+            let reason = match key {
+                Some(key) if matches!(key.len(), 16 | 24 | 32) => {
+                    found.push(((*id, *version), Material::Plain(key)));
+                    continue;
+                }
+                Some(_) => InvalidReason::Length,
+                None => InvalidReason::Data,
+            };
+            damage.push(Damage::InvalidElement { index: u64::from(*id), reason });
+            unusable.push(version_name(*id, *version));
+        }
+        Ok(Self { unusable, ..Self::from_materials(&found, damage)? })
     }
 
     fn from_text(text: &[u8], derivation: Option<Derivation>) -> Result<Self, Error> {
         let lines = key_lines(text)?;
-        let found: Vec<_> = lines.iter().filter_map(|line| Some(((line.id, line.version), line.hex().ok()?))).collect();
-        Ok(Self { derivation, ..Self::from_hex(&found, Vec::new())? })
+        let found: Vec<_> =
+            lines.iter().filter_map(|line| Some(((line.id, line.version), Material::Hex(line.hex().ok()?)))).collect();
+        Ok(Self { derivation, ..Self::from_materials(&found, Vec::new())? })
     }
 
-    fn from_hex(found: &[((u32, u32), Hex<'_>)], mut damage: Vec<Damage>) -> Result<Self, Error> {
-        let bytes = found.iter().fold(0, |sum: usize, (_, hex)| sum.saturating_add(hex.bytes()));
+    fn from_materials(found: &[((u32, u32), Material<'_>)], mut damage: Vec<Damage>) -> Result<Self, Error> {
+        let bytes = found.iter().fold(0, |sum: usize, (_, material)| sum.saturating_add(material.bytes()));
         let mut arena = Arena::new(bytes)?;
         let mut slots = Vec::new();
-        for (id, hex) in found {
-            if let Some((slot, memory)) = arena.allocate(hex.bytes()) {
-                hex.decode(memory);
+        for (id, material) in found {
+            if let Some((slot, memory)) = arena.allocate(material.bytes()) {
+                material.write(memory);
                 slots.push((*id, slot));
             }
         }
@@ -152,6 +176,9 @@ impl MariaDbKeys {
     /// [`Error::VaultConfig`], [`Error::Service`], [`Error::Cipher`]; [`Error::Vanished`] if there is no such key;
     /// [`Error::NewestWithdrawn`]; [`Error::VersionWouldBeLost`] and [`Error::VersionMayBeLost`].
     pub fn add_version(&self, option_file: &[u8], id: u32) -> Result<(), Error> {
+        if !vault_source::takes_new_versions(option_file) {
+            return Err(Error::KmsIsReadOnly);
+        }
         let newest = self.newest_version(id).and_then(|version| Some((version, self.get(id, version)?)));
         let (newest, key) = newest.ok_or_else(|| Error::Vanished { name: format!("key {id}") })?;
         let next = version_name(id, newest.saturating_add(1));

@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     key::{Arena, Key, Keys, Slot},
     kmip_source::KmipSource,
+    kms_source::{self, KmsSource},
     plugin_file,
     record::{Material, Parsed, Record},
     service::{self, Owners},
@@ -59,7 +60,7 @@ impl MysqlKeyring {
             return Ok(Self::default());
         }
         let parsed = match kind_of(bytes)? {
-            StoreKind::ComponentFile => component_file::parse(bytes).map_err(|error| not_json(&error))?,
+            StoreKind::ComponentFile => component_file::parse(bytes).map_err(|error| Error::not_json(&error))?,
             kind @ (StoreKind::PluginFileV1 | StoreKind::PluginFileV2) => plugin_file::parse(bytes, kind),
             kind => return Err(Error::WrongKind { kind }),
         };
@@ -69,8 +70,8 @@ impl MysqlKeyring {
         }
     }
 
-    /// As [`Self::load`]; also accepts the configuration of a Vault or KMIP service, and fetches the server's own keys
-    /// from there.
+    /// As [`Self::load`]; also accepts the configuration of a Vault, of a KMIP service or of AWS KMS, and fetches the
+    /// server's own keys from there, or lets it decrypt them.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
@@ -79,6 +80,7 @@ impl MysqlKeyring {
         match kind_of(bytes) {
             Ok(StoreKind::VaultConfig) => Self::from_vault(&vault_source::percona(bytes)?, Owners::Server),
             Ok(StoreKind::KmipConfig) => Self::from_kmip(&KmipSource::parse(bytes)?),
+            Ok(StoreKind::KmsConfig) => Self::from_kms(&kms_source::percona(bytes)?, Owners::Server),
             _ => Self::load(bytes),
         }
     }
@@ -96,6 +98,19 @@ impl MysqlKeyring {
         let parsed = Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None };
         let (withdrawn, compromised) = (fetched.withdrawn, fetched.compromised);
         Ok(Self { withdrawn, compromised, ..Self::from_parsed(&parsed)? })
+    }
+
+    /// Reads keys that AWS KMS decrypts.
+    pub(crate) fn from_kms(source: &KmsSource, owners: Owners) -> Result<Self, Error> {
+        let keys = source.percona_keys(owners)?;
+        let records = keys.iter().map(|found| Record {
+            id: found.name.clone(),
+            user: found.user.clone(),
+            key_type: found.key_type.clone(),
+            is_utf8: true,
+            material: found.key.as_ref().map(|key| Material::Plain(key)),
+        });
+        Self::from_parsed(&Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None })
     }
 
     /// Fetches keys from a Vault.
@@ -244,14 +259,6 @@ impl MysqlKeyring {
     pub const fn locked(&self) -> bool {
         !self.unlocked
     }
-}
-
-fn not_json(error: &serde_json::Error) -> Error {
-    if error.is_eof() {
-        return Error::Truncated;
-    }
-    let from_1 = |number| u64::try_from(number).unwrap_or(u64::MAX);
-    Error::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
 }
 
 /// The error for damage to the whole file.
