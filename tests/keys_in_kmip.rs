@@ -109,7 +109,23 @@ fn keys_of_a_kmip_service_open_the_tables_of_mysql() {
     let output = verified(&server, &good);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains(&format!("the KMIP service calls {name} compromised")), "{said}");
+    let compromised = format!("the KMIP service calls {name} compromised");
+    assert!(said.contains(&compromised), "{said}");
+    let mut command = sealant();
+    command.args(["keyring", "migrate", "--dry-run", "--datadir"]).arg(server.datadir()).arg(&good);
+    let planned = end({
+        command.arg(server.dir().join("not-made"));
+        command
+    });
+    assert!(planned.stdout.contains(&compromised), "{}", planned.stdout);
+    server.start().expect("it starts again");
+    let listed = end({
+        let mut keys = sealant();
+        keys.args(["keys", "--user", "root", "--socket"]).arg(server.socket()).arg("--keyring").arg(&good);
+        keys
+    });
+    assert!(listed.code == Some(0) && listed.stderr.contains(&compromised), "{}", listed.stderr);
+    server.stop().expect("it stops");
 
     // A destroyed key is missing, and the report says for which file.
     service.destroy(&ids[0]).expect("destroyed");

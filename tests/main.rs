@@ -32,6 +32,7 @@ mod keyring_migrate;
 mod keys;
 mod keys_and_wire;
 mod keys_in_kmip;
+mod keys_in_kms;
 mod keys_in_vault;
 mod live;
 mod login;

@@ -127,6 +127,12 @@ impl KeyStore {
         keyring::read_file(self.path()).is_ok_and(|bytes| keyring::names_service(&bytes))
     }
 
+    /// Whether the file names a service that takes new versions of MariaDB's keys from this program.
+    #[must_use]
+    pub fn takes_new_versions(&self) -> bool {
+        keyring::read_file(self.path()).is_ok_and(|bytes| keyring::takes_new_versions(&bytes))
+    }
+
     fn keys(&self) -> Result<Keys, Error> {
         let mut keys = Keys::default();
         let added = match self {

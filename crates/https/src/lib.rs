@@ -28,6 +28,10 @@ pub struct AuthoritiesError {
     pub reason: String,
 }
 
+/// Usual files of the authorities that the system trusts.
+const SYSTEM_AUTHORITIES: [&str; 3] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
+
 /// Authorities that a client trusts.
 pub type Authorities = Vec<Certificate<'static>>;
 
@@ -40,6 +44,12 @@ pub fn authorities(path: &Path) -> Result<Authorities, AuthoritiesError> {
     let pem = fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let certificates = ders_from_pem(&pem).map_err(|fault| wrong(fault.to_string()))?;
     Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
+}
+
+/// The file of the authorities that the system trusts, if it has one at a usual place.
+#[must_use]
+pub fn system_authorities<'p>() -> Option<&'p Path> {
+    SYSTEM_AUTHORITIES.into_iter().map(Path::new).find(|path| path.exists())
 }
 
 /// Settings of a client for one service; timeouts are the caller's. Redirects and proxies from the environment could

@@ -13,6 +13,7 @@ use crate::{
     hex::Hex,
     lenient_json::Text,
     record::{Material, NewKey, Parsed, Record},
+    store::kind_of,
     stored_key::StoredKey,
     summary::{Damage, StoreKind, StoreSummary},
 };
@@ -48,6 +49,19 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
         damage: if known { Vec::new() } else { vec![Damage::UnknownVersion] },
         checksum_ok: None,
     })
+}
+
+/// As [`parse`], with the errors of a damaged file.
+///
+/// # Errors
+/// [`Error::WrongKind`] for other files; [`Error::Truncated`], [`Error::NotJson`] and [`Error::UnknownVersion`].
+pub(crate) fn load(bytes: &[u8]) -> Result<Parsed<'_>, Error> {
+    match kind_of(bytes)? {
+        StoreKind::ComponentFile => {}
+        kind => return Err(Error::WrongKind { kind }),
+    }
+    let parsed = parse(bytes).map_err(|error| Error::not_json(&error))?;
+    if parsed.damage.is_empty() { Ok(parsed) } else { Err(Error::UnknownVersion) }
 }
 
 /// The file with this key added; a new file if `before` is empty.

@@ -18,17 +18,19 @@ use crate::{
 pub const VAULT_COMPONENT: &str = "component_keyring_vault";
 /// The component whose keys can be fetched from a KMIP service.
 pub const KMIP_COMPONENT: &str = "component_keyring_kmip";
+/// The component whose keys AWS KMS can decrypt.
+pub const KMS_COMPONENT: &str = "component_keyring_kms";
 /// Components that read a configuration with their name.
-pub const CONFIGURED_COMPONENTS: [&str; 4] =
-    [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, KMIP_COMPONENT];
+pub const CONFIGURED_COMPONENTS: [&str; 5] =
+    [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, KMIP_COMPONENT, KMS_COMPONENT];
 /// File with the variables of `SET PERSIST`. Source: MySQL manual, "Persisted System Variables".
 pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// Prefix of the variables of keyring plug-ins, such as `keyring_file_data`.
 const KEYRING_PREFIX: &str = "keyring_";
 
 /// Finds the keyring that a component's configuration names, as the server does. For `component_keyring_file.cnf`,
-/// returns the path of the keyring file, which is not opened. For a configuration of a Vault or KMIP service, returns
-/// the path of that configuration. With `read_local_config`, the file of the same name in `datadir` is used. Relative
+/// returns the path of the keyring file, which is not opened. For a configuration of a service, returns the path of
+/// that configuration. With `read_local_config`, the file of the same name in `datadir` is used. Relative
 /// paths are relative to `datadir`.
 ///
 /// Source: docs/formats, "Key stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
@@ -49,7 +51,7 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
         return Ok(config_path.to_owned());
     }
     let is_local = || inspect_component(&bytes).config.is_some_and(|config| config.read_local_config);
-    if matches!(component(name), Some(VAULT_COMPONENT | KMIP_COMPONENT)) && is_local() {
+    if matches!(component(name), Some(VAULT_COMPONENT | KMIP_COMPONENT | KMS_COMPONENT)) && is_local() {
         return in_datadir(name);
     }
     let config = parse_config(config_path, &bytes)?;

@@ -135,17 +135,42 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// The configuration of AWS KMS does not suffice to decrypt keys.
+    #[error("the configuration of AWS KMS {what}")]
+    KmsConfig {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The files with keys that AWS KMS has encrypted cannot be read.
+    #[error("the wrapped keys in {}: {source}", .path.display())]
+    WrappedKeys {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why it cannot be read.
+        source: Box<Self>,
+    },
+    /// The directory has no files of MariaDB's plug-in for AWS KMS.
+    #[error("{} has no files aws-kms-key.ID.VERSION", .directory.display())]
+    NoWrappedKeys {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// Keys were to be added that AWS KMS would have to encrypt.
+    #[error("keys that AWS KMS encrypts can only be read")]
+    KmsIsReadOnly,
     /// The KMIP service has no keys with names.
     #[error("the KMIP service has no keys with names{}", group_text(.group.as_deref()))]
     NoKeysInKmip {
         /// The object group that was asked for.
         group: Option<String>,
     },
-    /// A copy of the service's keys would lack some.
-    #[error("{entries} of the service's keys cannot be read, so a copy of them would not be complete")]
+    /// A copy of the keys would lack some.
+    #[error("{entries} of its keys cannot be used, so a copy of them would not be complete{}", list(names))]
     Incomplete {
         /// Number of these keys.
         entries: usize,
+        /// Their names, as far as they have one.
+        names: Vec<String>,
     },
     /// Keys were to be added to a KMIP service.
     #[error("keys can only be read from a KMIP service")]
@@ -258,6 +283,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error for a file that is not JSON of the expected form.
+    pub(crate) fn not_json(error: &serde_json::Error) -> Self {
+        if error.is_eof() {
+            return Self::Truncated;
+        }
+        let from_1 = |number| u64::try_from(number).unwrap_or(u64::MAX);
+        Self::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
+    }
+
     /// The next step for the user, if the message does not say it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
@@ -269,10 +303,17 @@ impl Error {
             ),
             Self::NoKeysInKmip { .. } => Some("check object_group, and which client the service lets read the keys"),
             Self::Incomplete { .. } => Some(
-                "they are damaged, wrapped by another key, or not in raw form: remove them from the service if no server \
-                 needs them",
+                "give an undamaged copy; in a service they are damaged, wrapped by another key, or not in raw form: remove \
+                 them there if no server needs them",
             ),
             Self::KmipIsReadOnly => Some("register them with the server's own mysql_migrate_keyring"),
+            Self::KmsIsReadOnly => Some(
+                "let the server make them: mysql_migrate_keyring, or on MariaDB SET GLOBAL aws_key_management_rotate_key",
+            ),
+            Self::NoWrappedKeys { .. } => {
+                Some("name the data directory with sealant_key_directory in a group [sealant]")
+            }
+            Self::WrappedKeys { source, .. } => source.hint(),
             Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
             Self::Vanished { .. } => Some("try again"),
             Self::NewestWithdrawn { .. } => Some("restore it first (`vault kv undelete`)"),
@@ -289,6 +330,12 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// Names after a message, such as `: a, b`.
+fn list(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| name.escape_debug().to_string()).collect();
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
 fn group_text(group: Option<&str>) -> String {
@@ -319,6 +366,9 @@ const fn wrong_kind(kind: StoreKind) -> &'static str {
         StoreKind::KmipConfig => {
             "the configuration of a KMIP service, where the keys are; migrate a copy of them to a keyring file and give \
              that"
+        }
+        StoreKind::KmsConfig => {
+            "the configuration of keys that AWS KMS has encrypted; migrate a copy of them to a keyring file and give that"
         }
         StoreKind::CfpExportKey => {
             "the transfer key of one exported table (.cfp), which opens the tablespace file exported with it and no \

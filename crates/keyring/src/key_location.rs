@@ -1,5 +1,5 @@
-//! Where the keys of a MySQL server are: in a keyring file, a Vault, or a KMIP service. Keys can be read from each of
-//! them, but added only to a file or a Vault. Moving keys needs both.
+//! Where the keys of a MySQL server are: in a keyring file, a Vault, a KMIP service, or a file that AWS KMS decrypts. Keys
+//! can be read from each of them, but added only to a keyring file or a Vault. Moving keys needs both.
 
 use std::{
     ffi::OsString,
@@ -14,6 +14,7 @@ use crate::{
     error::Error,
     file::read_file,
     kmip_source::KmipSource,
+    kms_source::{self, KmsSource},
     mysql::MysqlKeyring,
     service::{self, Owners},
     store::kind_of,
@@ -26,13 +27,14 @@ use crate::{
 /// Ending of the name that Percona's documentation gives the plug-in's configuration.
 const PLUGIN_CONFIG_ENDING: &str = ".conf";
 
-/// A keyring file, a directory of a Vault, or a KMIP service.
+/// A keyring file, a directory of a Vault, a KMIP service, or a file that AWS KMS decrypts.
 pub struct KeyLocation(Place);
 
 enum Place {
     File(PathBuf),
     Vault { source: Box<VaultSource>, configuration: PathBuf },
     Kmip { source: Box<KmipSource>, configuration: PathBuf },
+    Kms { source: Box<KmsSource>, configuration: PathBuf },
 }
 
 impl fmt::Debug for KeyLocation {
@@ -47,6 +49,7 @@ impl fmt::Display for KeyLocation {
             Place::File(path) => write!(f, "{}", path.display()),
             Place::Vault { source, .. } => write!(f, "{} in the Vault {}", source.path, source.access.address),
             Place::Kmip { source, .. } => write!(f, "the KMIP service {}:{}", source.access.host, source.access.port),
+            Place::Kms { source, .. } => write!(f, "{}, decrypted by AWS KMS", source.path.display()),
         }
     }
 }
@@ -69,7 +72,7 @@ impl KeyLocation {
             bytes => bytes?,
         };
         match kind_of(&bytes) {
-            Ok(StoreKind::VaultConfig | StoreKind::KmipConfig) => Self::service(path, &bytes),
+            Ok(StoreKind::VaultConfig | StoreKind::KmipConfig | StoreKind::KmsConfig) => Self::service(path, &bytes),
             Ok(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2) | Err(Error::Empty) => {
                 Ok(Self(Place::File(path.to_owned())))
             }
@@ -109,6 +112,7 @@ impl KeyLocation {
         let configuration = configuration.to_owned();
         Ok(Self(match kind_of(bytes)? {
             StoreKind::KmipConfig => Place::Kmip { source: Box::new(KmipSource::parse(bytes)?), configuration },
+            StoreKind::KmsConfig => Place::Kms { source: Box::new(kms_source::percona(bytes)?), configuration },
             _ => Place::Vault { source: Box::new(vault_source::percona(bytes)?), configuration },
         }))
     }
@@ -118,9 +122,10 @@ impl KeyLocation {
     #[must_use]
     pub fn path(&self) -> &Path {
         match &self.0 {
-            Place::File(path) | Place::Vault { configuration: path, .. } | Place::Kmip { configuration: path, .. } => {
-                path
-            }
+            Place::File(path)
+            | Place::Vault { configuration: path, .. }
+            | Place::Kmip { configuration: path, .. }
+            | Place::Kms { configuration: path, .. } => path,
         }
     }
 
@@ -149,7 +154,7 @@ impl KeyLocation {
     }
 
     /// Whether both are the same file, the same directory of the same Vault, or the same group of the same KMIP
-    /// service.
+    /// service, or the same file that AWS KMS decrypts.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -160,6 +165,7 @@ impl KeyLocation {
                     |source: &KmipSource| (source.access.host.clone(), source.access.port, source.group.clone());
                 names(one) == names(other)
             }
+            (Place::Kms { source: one, .. }, Place::Kms { source: other, .. }) => is_same_file(&one.path, &other.path),
             _ => false,
         }
     }
@@ -173,6 +179,7 @@ impl KeyLocation {
             Place::File(path) => MysqlKeyring::load(&read_file(path)?),
             Place::Vault { source, .. } => MysqlKeyring::from_vault(source, Owners::All),
             Place::Kmip { source, .. } => MysqlKeyring::from_kmip(source),
+            Place::Kms { source, .. } => MysqlKeyring::from_kms(source, Owners::All),
         }
     }
 
@@ -203,6 +210,7 @@ impl KeyLocation {
             Place::File(path) => WritableKeyring::open(path)?.can_add_all(keys, new_file),
             Place::Vault { .. } => service::secret_names(keys).map(drop),
             Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
+            Place::Kms { .. } => Err(Error::KmsIsReadOnly),
         }
     }
 
@@ -216,6 +224,7 @@ impl KeyLocation {
             Place::File(path) => WritableKeyring::open(path)?.add_all(keys, new_file),
             Place::Vault { source, .. } => service::add_mysql(source, keys),
             Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
+            Place::Kms { .. } => Err(Error::KmsIsReadOnly),
         }
     }
 }

@@ -10,7 +10,7 @@ use keyservice::{Fault, KeyState, Kmip, KmipAccess, KmipKey, Withdrawn};
 use crate::{
     error::Error,
     vault_settings::Settings,
-    withdrawn_key::{KeyService, WithdrawnKey},
+    withdrawn_key::{CompromisedKey, KeyService, WithdrawnKey},
 };
 
 /// The keys of a server in a KMIP service.
@@ -26,8 +26,7 @@ pub(crate) struct KmipKeys {
     /// Name and key; `None` if the service does not give the key's bytes alone.
     pub(crate) keys: Vec<(String, Option<KmipKey>)>,
     pub(crate) withdrawn: Vec<WithdrawnKey>,
-    /// Names of keys that others may know.
-    pub(crate) compromised: Vec<String>,
+    pub(crate) compromised: Vec<CompromisedKey>,
 }
 
 impl KmipSource {
@@ -63,7 +62,7 @@ impl KmipSource {
                     found.add_destroyed(name, id);
                     continue;
                 }
-                KeyState::Compromised => found.compromised.push(name.clone()),
+                KeyState::Compromised => found.compromised.push(CompromisedKey { name: name.clone() }),
                 KeyState::Usable => {}
             }
             let key = match service.key(&id) {

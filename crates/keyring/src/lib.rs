@@ -1,5 +1,6 @@
 //! MySQL keyring files and MariaDB key files: recognised, judged, and loaded into memory that is wiped and, where
-//! possible, locked. Keys that are in a HashiCorp Vault or a KMIP service are fetched from there.
+//! possible, locked. Keys that are in a HashiCorp Vault or a KMIP service are fetched from there, and keys that AWS KMS
+//! has encrypted are decrypted by it.
 //!
 //! [`recognise`] and [`inspect`] report the kind of a key file, the names of its keys, whether anyone who can read it
 //! can use them, and whether it is damaged; they keep no key. [`MysqlKeyring`], [`MariaDbKeys`] and [`ExportKey`] load
@@ -28,6 +29,7 @@ mod key;
 mod key_id;
 mod key_location;
 mod kmip_source;
+mod kms_source;
 mod lenient_json;
 mod limits;
 #[allow(unsafe_code, reason = "no safe call locks memory or keeps it out of core dumps")]
@@ -51,8 +53,8 @@ mod writable;
 
 pub use crate::component_config::COMPONENT_MANIFEST;
 pub use crate::config::{
-    CONFIGURED_COMPONENTS, KMIP_COMPONENT, KeyringConfigFile, PERSISTED_VARIABLES, VAULT_COMPONENT, keyring_path,
-    manifest_of_file_component, persisted_without_keyrings,
+    CONFIGURED_COMPONENTS, KMIP_COMPONENT, KMS_COMPONENT, KeyringConfigFile, PERSISTED_VARIABLES, VAULT_COMPONENT,
+    keyring_path, manifest_of_file_component, persisted_without_keyrings,
 };
 pub use crate::decrypts_page::{PageSample, decrypts_page};
 pub use crate::error::Error;
@@ -72,7 +74,7 @@ pub use crate::summary::{
     ComponentConfig, Damage, InvalidReason, KeyEntry, Manifest, StoreKind, StoreSummary, VaultConfig, VaultIssue,
 };
 pub use crate::unwraps::{WRAPPED_BYTES, unwraps};
-pub use crate::vault_source::names_service;
-pub use crate::withdrawn_key::{KeyService, WithdrawnKey};
+pub use crate::vault_source::{names_service, takes_new_versions};
+pub use crate::withdrawn_key::{CompromisedKey, KeyService, WithdrawnKey};
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 pub use keyservice::Withdrawn;

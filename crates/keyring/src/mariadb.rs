@@ -1,6 +1,9 @@
 //! The keys of a MariaDB key file.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use data_encoding::HEXLOWER;
 use innodb::keys::MARIADB_SYSTEM_KEY;
@@ -9,10 +12,11 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::Error,
-    hex::Hex,
     key::{Arena, Key},
+    kms_source::{self, KmsSource},
     mariadb_file::{KeyLine, Line, key_digits, lines},
     openssl_enc::{Derivation, OpensslFile},
+    record::Material,
     service::{self, Versions, version_name},
     store::kind_of,
     summary::{Damage, InvalidReason, StoreKind},
@@ -33,6 +37,7 @@ const MAX_PASSWORD_BYTES: usize = 256;
 pub struct MariaDbKeys {
     keys: BTreeMap<(u32, u32), Key>,
     damage: Vec<Damage>,
+    unusable: Vec<String>,
     withdrawn: Vec<WithdrawnKey>,
     derivation: Option<Derivation>,
     locked: bool,
@@ -80,41 +85,67 @@ impl MariaDbKeys {
         }
     }
 
-    /// As [`Self::load`]; an option file with the variables of `hashicorp_key_management` is accepted too, and the keys
-    /// are fetched from the Vault.
+    /// As [`Self::load`]; an option file with the variables of `hashicorp_key_management` or `aws_key_management` is
+    /// accepted too, and the keys are fetched from the Vault, or decrypted by AWS KMS.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
     /// [`Error::MayNotList`], [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
+        if kms_source::is_mariadb_configuration(bytes) {
+            return Self::from_kms(&kms_source::mariadb(bytes)?);
+        }
         if !vault_source::is_mariadb_configuration(bytes) {
             return Self::load(bytes, password);
         }
         let fetched = service::mariadb(&vault_source::mariadb(bytes)?)?;
-        let (mut found, mut damage) = (Vec::new(), Vec::new());
+        let (mut found, mut damage, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
         for ((id, version), answer) in &fetched.answers {
             match answer.text("data").map_err(|_| InvalidReason::Data).and_then(|text| key_digits(text.as_bytes())) {
-                Ok(hex) => found.push(((*id, *version), hex)),
-                Err(reason) => damage.push(Damage::InvalidElement { index: u64::from(*id), reason }),
+                Ok(hex) => found.push(((*id, *version), Material::Hex(hex))),
+                Err(reason) => {
+                    damage.push(Damage::InvalidElement { index: u64::from(*id), reason });
+                    unusable.push(version_name(*id, *version));
+                }
             }
         }
-        let keys = Self::from_hex(&found, damage)?;
-        Ok(Self { withdrawn: fetched.withdrawn, ..keys })
+        let keys = Self::from_materials(&found, damage)?;
+        Ok(Self { withdrawn: fetched.withdrawn, unusable, ..keys })
+    }
+
+    /// Reads keys that AWS KMS decrypts.
+    fn from_kms(source: &KmsSource) -> Result<Self, Error> {
+        let keys = source.mariadb_keys()?;
+        let (mut found, mut damage, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
+        for ((id, version), key) in &keys {
+            let reason = match key {
+                Some(key) if matches!(key.len(), 16 | 24 | 32) => {
+                    found.push(((*id, *version), Material::Plain(key)));
+                    continue;
+                }
+                Some(_) => InvalidReason::Length,
+                None => InvalidReason::Data,
+            };
+            damage.push(Damage::InvalidElement { index: u64::from(*id), reason });
+            unusable.push(version_name(*id, *version));
+        }
+        Ok(Self { unusable, ..Self::from_materials(&found, damage)? })
     }
 
     fn from_text(text: &[u8], derivation: Option<Derivation>) -> Result<Self, Error> {
         let lines = key_lines(text)?;
-        let found: Vec<_> = lines.iter().filter_map(|line| Some(((line.id, line.version), line.hex().ok()?))).collect();
-        Ok(Self { derivation, ..Self::from_hex(&found, Vec::new())? })
+        let found: Vec<_> =
+            lines.iter().filter_map(|line| Some(((line.id, line.version), Material::Hex(line.hex().ok()?)))).collect();
+        Ok(Self { derivation, ..Self::from_materials(&found, Vec::new())? })
     }
 
-    fn from_hex(found: &[((u32, u32), Hex<'_>)], mut damage: Vec<Damage>) -> Result<Self, Error> {
-        let bytes = found.iter().fold(0, |sum: usize, (_, hex)| sum.saturating_add(hex.bytes()));
+    fn from_materials(found: &[((u32, u32), Material<'_>)], mut damage: Vec<Damage>) -> Result<Self, Error> {
+        let bytes = found.iter().fold(0, |sum: usize, (_, material)| sum.saturating_add(material.bytes()));
         let mut arena = Arena::new(bytes)?;
         let mut slots = Vec::new();
-        for (id, hex) in found {
-            if let Some((slot, memory)) = arena.allocate(hex.bytes()) {
-                hex.decode(memory);
+        for (id, material) in found {
+            if let Some((slot, memory)) = arena.allocate(material.bytes()) {
+                material.write(memory);
                 slots.push((*id, slot));
             }
         }
@@ -128,7 +159,14 @@ impl MariaDbKeys {
         if !keys.keys().any(|(id, _)| *id == MARIADB_SYSTEM_KEY) {
             damage.push(Damage::NoSystemKey);
         }
-        Ok(Self { keys, damage, withdrawn: Vec::new(), derivation: None, locked: frozen.is_locked() })
+        Ok(Self {
+            keys,
+            damage,
+            unusable: Vec::new(),
+            withdrawn: Vec::new(),
+            derivation: None,
+            locked: frozen.is_locked(),
+        })
     }
 
     /// Writes a new random version of key `id` into the Vault that this option file names. It succeeds the newest
@@ -138,17 +176,31 @@ impl MariaDbKeys {
     /// [`Error::VaultConfig`], [`Error::Service`], [`Error::Cipher`]; [`Error::Vanished`] if there is no such key;
     /// [`Error::NewestWithdrawn`]; [`Error::VersionWouldBeLost`] and [`Error::VersionMayBeLost`].
     pub fn add_version(&self, option_file: &[u8], id: u32) -> Result<(), Error> {
+        if !vault_source::takes_new_versions(option_file) {
+            return Err(Error::KmsIsReadOnly);
+        }
         let newest = self.newest_version(id).and_then(|version| Some((version, self.get(id, version)?)));
         let (newest, key) = newest.ok_or_else(|| Error::Vanished { name: format!("key {id}") })?;
         let next = version_name(id, newest.saturating_add(1));
         if let Some(gone) = self.withdrawn.iter().find(|gone| gone.name == next) {
             return Err(Error::NewestWithdrawn { key: gone.to_string() });
         }
-        let there = self.keys.range((id, 0)..=(id, u32::MAX)).map(|((_, version), _)| *version).collect();
+        let versions = self.versions(id, newest);
+        service::add_mariadb_version(&vault_source::mariadb(option_file)?, &versions, key)
+    }
+
+    /// The versions of a key up to `newest`, of which a new one must remove none.
+    fn versions(&self, id: u32, newest: u32) -> Versions {
+        // A deleted version can be restored until the Vault removes it.
+        let deleted = self.withdrawn.iter().filter(|gone| matches!(gone.how, Withdrawn::Deleted { .. }));
+        let deleted: BTreeSet<&str> = deleted.map(|gone| gone.name.as_str()).collect();
+        let is_restorable = |version| deleted.contains(version_name(id, version).as_str());
+        let is_there = |version: &u32| self.get(id, *version).is_some() || is_restorable(*version);
+        let there = (1..=newest).filter(is_there).collect();
         // The Vault removes the oldest versions first.
         let first = version_name(id, 1);
         let some_not_kept = self.withdrawn.iter().any(|gone| gone.how == Withdrawn::NotKept && gone.name == first);
-        service::add_mariadb_version(&vault_source::mariadb(option_file)?, &Versions { id, there, some_not_kept }, key)
+        Versions { id, there, some_not_kept }
     }
 
     /// The newest version of key `id`.
@@ -188,6 +240,23 @@ impl MariaDbKeys {
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
+    }
+
+    /// The keys, if none was omitted: a copy of them would lose it.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`].
+    pub fn whole(self) -> Result<Self, Error> {
+        match self.unusable.len() {
+            0 => Ok(self),
+            entries => Err(Error::Incomplete { entries, names: self.unusable }),
+        }
+    }
+
+    /// Names of the keys of a service that were omitted.
+    #[must_use]
+    pub fn unusable(&self) -> &[String] {
+        &self.unusable
     }
 
     /// Versions of keys that the Vault no longer has.
@@ -263,4 +332,32 @@ fn is_text(clear: &[u8]) -> bool {
     let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     let mut keys = lines(clear).filter(|(_, line)| matches!(line, Line::Key(key) if key.hex().is_ok()));
     !clear.iter().take(16).any(control) && keys.next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::withdrawn_key::KeyService;
+
+    #[test]
+    fn a_deleted_version_counts_until_it_is_destroyed() {
+        let mut keys = MariaDbKeys::load(format!("1;{}\n", "5a".repeat(16)).as_bytes(), None).unwrap();
+        let key = keys.keys.remove(&(1, 1)).unwrap();
+        keys.keys.insert((1, 4), key);
+        let gone = |id, version, how| WithdrawnKey {
+            service: KeyService::Vault,
+            name: version_name(id, version),
+            user: String::new(),
+            path: format!("mariadb/{id}"),
+            how,
+        };
+        let deleted = || Withdrawn::Deleted { time: "2026-11-26T01:00:00Z".to_owned() };
+        keys.withdrawn = vec![
+            gone(1, 3, Withdrawn::Destroyed),
+            gone(1, 2, deleted()),
+            gone(2, 1, deleted()),
+            gone(1, 1, Withdrawn::NotKept),
+        ];
+        assert_eq!(keys.versions(1, 4), Versions { id: 1, there: vec![2, 4], some_not_kept: true });
+    }
 }

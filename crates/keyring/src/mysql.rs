@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     key::{Arena, Key, Keys, Slot},
     kmip_source::KmipSource,
+    kms_source::{self, KmsSource},
     plugin_file,
     record::{Material, Parsed, Record},
     service::{self, Owners},
@@ -17,7 +18,7 @@ use crate::{
     stored_key::StoredKey,
     summary::{Damage, StoreKind},
     vault_source::{self, VaultSource},
-    withdrawn_key::WithdrawnKey,
+    withdrawn_key::{CompromisedKey, WithdrawnKey},
 };
 
 /// The type of the server's own keys.
@@ -32,8 +33,9 @@ pub struct MysqlKeyring {
     /// By user, then by name.
     keys: BTreeMap<String, BTreeMap<String, TypedKey>>,
     damage: Vec<Damage>,
+    unusable: Vec<String>,
     withdrawn: Vec<WithdrawnKey>,
-    compromised: Vec<String>,
+    compromised: Vec<CompromisedKey>,
     other_secrets: Vec<String>,
     unlocked: bool,
 }
@@ -58,7 +60,7 @@ impl MysqlKeyring {
             return Ok(Self::default());
         }
         let parsed = match kind_of(bytes)? {
-            StoreKind::ComponentFile => component_file::parse(bytes).map_err(|error| not_json(&error))?,
+            StoreKind::ComponentFile => component_file::parse(bytes).map_err(|error| Error::not_json(&error))?,
             kind @ (StoreKind::PluginFileV1 | StoreKind::PluginFileV2) => plugin_file::parse(bytes, kind),
             kind => return Err(Error::WrongKind { kind }),
         };
@@ -68,8 +70,8 @@ impl MysqlKeyring {
         }
     }
 
-    /// As [`Self::load`]; also accepts the configuration of a Vault or KMIP service, and fetches the server's own keys
-    /// from there.
+    /// As [`Self::load`]; also accepts the configuration of a Vault, of a KMIP service or of AWS KMS, and fetches the
+    /// server's own keys from there, or lets it decrypt them.
     ///
     /// # Errors
     /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
@@ -78,6 +80,7 @@ impl MysqlKeyring {
         match kind_of(bytes) {
             Ok(StoreKind::VaultConfig) => Self::from_vault(&vault_source::percona(bytes)?, Owners::Server),
             Ok(StoreKind::KmipConfig) => Self::from_kmip(&KmipSource::parse(bytes)?),
+            Ok(StoreKind::KmsConfig) => Self::from_kms(&kms_source::percona(bytes)?, Owners::Server),
             _ => Self::load(bytes),
         }
     }
@@ -95,6 +98,19 @@ impl MysqlKeyring {
         let parsed = Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None };
         let (withdrawn, compromised) = (fetched.withdrawn, fetched.compromised);
         Ok(Self { withdrawn, compromised, ..Self::from_parsed(&parsed)? })
+    }
+
+    /// Reads keys that AWS KMS decrypts.
+    pub(crate) fn from_kms(source: &KmsSource, owners: Owners) -> Result<Self, Error> {
+        let keys = source.percona_keys(owners)?;
+        let records = keys.iter().map(|found| Record {
+            id: found.name.clone(),
+            user: found.user.clone(),
+            key_type: found.key_type.clone(),
+            is_utf8: true,
+            material: found.key.as_ref().map(|key| Material::Plain(key)),
+        });
+        Self::from_parsed(&Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None })
     }
 
     /// Fetches keys from a Vault.
@@ -116,7 +132,7 @@ impl MysqlKeyring {
         let materials = || parsed.records.iter().filter_map(|record| record.usable().ok());
         let bytes = materials().fold(0, |sum: usize, material| sum.saturating_add(material.bytes()));
         let mut arena = Arena::new(bytes)?;
-        let mut damage = Vec::new();
+        let (mut damage, mut unusable) = (Vec::new(), Vec::new());
         let mut slots = Vec::new();
         for (index, record) in (0_u64..).zip(&parsed.records) {
             match record.usable() {
@@ -126,10 +142,14 @@ impl MysqlKeyring {
                         slots.push((record, slot));
                     }
                 }
-                Err(reason) => damage.push(Damage::InvalidElement { index, reason }),
+                Err(reason) => {
+                    damage.push(Damage::InvalidElement { index, reason });
+                    unusable.push(record.id.clone());
+                }
             }
         }
-        Ok(Self::index(&arena.freeze(), slots, damage))
+        unusable.retain(|name| !name.is_empty());
+        Ok(Self { unusable, ..Self::index(&arena.freeze(), slots, damage) })
     }
 
     fn index(keys: &Keys, slots: Vec<(&Record<'_>, Slot)>, damage: Vec<Damage>) -> Self {
@@ -199,15 +219,32 @@ impl MysqlKeyring {
         &self.damage
     }
 
+    /// Names of the keys that were omitted, as far as they have one.
+    #[must_use]
+    pub fn unusable(&self) -> &[String] {
+        &self.unusable
+    }
+
+    /// The keyring, if no key was omitted and none occurs twice: a copy of it would lose such keys.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`].
+    pub fn whole(self) -> Result<Self, Error> {
+        match self.damage.len() {
+            0 => Ok(self),
+            entries => Err(Error::Incomplete { entries, names: self.unusable }),
+        }
+    }
+
     /// Keys that the service no longer has.
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn
     }
 
-    /// Names of keys that the service calls compromised. They are among the keys.
+    /// Keys that the service calls compromised. They can be used.
     #[must_use]
-    pub fn compromised(&self) -> &[String] {
+    pub fn compromised(&self) -> &[CompromisedKey] {
         &self.compromised
     }
 
@@ -222,14 +259,6 @@ impl MysqlKeyring {
     pub const fn locked(&self) -> bool {
         !self.unlocked
     }
-}
-
-fn not_json(error: &serde_json::Error) -> Error {
-    if error.is_eof() {
-        return Error::Truncated;
-    }
-    let from_1 = |number| u64::try_from(number).unwrap_or(u64::MAX);
-    Error::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
 }
 
 /// The error for damage to the whole file.

@@ -117,7 +117,7 @@ pub(crate) fn mariadb(source: &VaultSource) -> Result<Fetched<(u32, u32)>, Error
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Versions {
     pub(crate) id: u32,
-    /// Those that the Vault has, ascending.
+    /// Those that the Vault has or can restore, ascending.
     pub(crate) there: Vec<u32>,
     /// Whether older ones have been removed because the engine keeps only some.
     pub(crate) some_not_kept: bool,

@@ -44,7 +44,9 @@ pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, Error> {
         StoreKind::ComponentConfig => component_config::inspect_component(bytes),
         StoreKind::Manifest => component_config::inspect_manifest(bytes),
         StoreKind::VaultConfig => vault::inspect(bytes),
-        StoreKind::OpensslSalted | StoreKind::AwsPlugin | StoreKind::KmipConfig => StoreSummary::new(kind, false),
+        StoreKind::OpensslSalted | StoreKind::AwsPlugin | StoreKind::KmipConfig | StoreKind::KmsConfig => {
+            StoreSummary::new(kind, false)
+        }
         StoreKind::CfpExportKey => StoreSummary::new(kind, true),
     };
     Ok(summary.complete())
@@ -97,6 +99,8 @@ fn json_kind(bytes: &[u8]) -> Option<StoreKind> {
         ("\"vault_url\"", StoreKind::VaultConfig),
         ("\"secret_mount_point\"", StoreKind::VaultConfig),
         ("\"client_ca\"", StoreKind::KmipConfig),
+        ("\"kms_key\"", StoreKind::KmsConfig),
+        ("\"secret_access_key\"", StoreKind::KmsConfig),
         ("\"read_local_config\"", StoreKind::ComponentConfig),
         ("\"read_only\"", StoreKind::ComponentConfig),
     ];

@@ -31,6 +31,8 @@ pub enum StoreKind {
     VaultConfig,
     /// `component_keyring_kmip.cnf`: address of a KMIP service, and the files with this client's certificate and key.
     KmipConfig,
+    /// `component_keyring_kms.cnf`: path of keys that AWS KMS has encrypted, and credentials for it.
+    KmsConfig,
     /// `<table>.cfp`: transfer key of an exported table; opens the table without a keyring.
     CfpExportKey,
 }

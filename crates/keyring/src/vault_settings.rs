@@ -1,17 +1,23 @@
-//! Names and values in the three forms of server configuration for a HashiCorp Vault.
+//! Names and values in the forms of server configuration for a service with keys.
 //!
-//! Source: docs/formats, "Keys in a HashiCorp Vault".
+//! Source: docs/formats, "Keys in a HashiCorp Vault" and the sections after it.
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use keyservice::DEFAULT_TIMEOUT;
 use serde_json::value::RawValue;
-use server::{dialect::key_store::MARIADB_VAULT_PREFIX, option_group::is_server, option_name};
+use server::{
+    dialect::key_store::{MARIADB_AWS_PREFIX, MARIADB_VAULT_PREFIX},
+    option_group::is_server,
+    option_name,
+};
 
 /// Longest time limit that Percona's and MariaDB's plug-ins accept; longer ones overflow the clock.
 const MAX_TIMEOUT: Duration = Duration::from_secs(86400);
 /// Sealant's own group in an option file.
 const OWN_GROUP: &str = "sealant";
+/// Prefix of the names in it.
+const OWN_PREFIX: &str = "sealant_";
 
 /// Names and values as in the configuration; MariaDB's names without their prefix.
 #[derive(Default)]
@@ -26,6 +32,23 @@ impl<'a> Settings<'a> {
     /// Settings of MariaDB's plug-in, in an option file.
     pub(crate) fn from_mariadb(bytes: &'a [u8]) -> Self {
         lines(bytes, Some(MARIADB_VAULT_PREFIX))
+    }
+
+    /// Settings of MariaDB's plug-in for AWS KMS, in an option file; none without a variable of the plug-in.
+    pub(crate) fn from_mariadb_aws(bytes: &'a [u8]) -> Self {
+        let settings = lines(bytes, Some(MARIADB_AWS_PREFIX));
+        let is_own = |name: &String| name.starts_with(OWN_PREFIX);
+        if settings.0.keys().all(is_own) { Self::default() } else { settings }
+    }
+
+    /// All settings of a MariaDB server, in an option file.
+    pub(crate) fn from_mariadb_server(bytes: &'a [u8]) -> Self {
+        lines(bytes, Some(""))
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The value of a name, unless it is empty.

@@ -1,4 +1,4 @@
-//! Keys that a service no longer has.
+//! Keys that a service no longer has, or calls compromised.
 
 use std::fmt;
 
@@ -28,6 +28,13 @@ pub struct WithdrawnKey {
     pub how: Withdrawn,
 }
 
+/// A key that a KMIP service calls compromised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompromisedKey {
+    /// Name of the key.
+    pub name: String,
+}
+
 impl fmt::Display for KeyService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -40,5 +47,12 @@ impl fmt::Display for KeyService {
 impl fmt::Display for WithdrawnKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "in {}, {} is {}", self.service, self.name.escape_debug(), self.how)
+    }
+}
+
+impl fmt::Display for CompromisedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.escape_debug();
+        write!(f, "the KMIP service calls {name} compromised: others may know it; rotate it")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::withdrawn::Withdrawn;
+use crate::{kms, kms_fault::KmsFault, withdrawn::Withdrawn};
 
 /// Why a service cannot be used. No message contains a credential or a key.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,9 @@ pub enum Error {
         /// Error of the operating system.
         source: io::Error,
     },
+    /// There are no credentials for AWS.
+    #[error(transparent)]
+    Aws(#[from] aws::Error),
     /// A file holds no token or other credential.
     #[error("{}: holds no {what}", path.display())]
     NoCredential {
@@ -191,6 +194,9 @@ pub enum Fault {
     /// The service did not accept this client's certificate.
     #[error("the service refuses this client's certificate (TLS alert {0})")]
     ClientRefused(String),
+    /// AWS KMS does not decrypt a key.
+    #[error(transparent)]
+    Kms(KmsFault),
     /// An HTTP error.
     #[error("the answer cannot be read: {0}")]
     Protocol(String),
@@ -202,7 +208,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoAuthorities => Some(
-                "name the file of the service's own authority with vault_ca in the configuration or --vault-ca, or the \
+                "name the file of the service's own authority with vault_ca or sealant_ca in the configuration or --vault-ca, or the \
                  system's, such as /etc/ssl/certs/ca-certificates.crt",
             ),
             Self::Credentials { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
@@ -214,6 +220,15 @@ impl Error {
             {
                 Some("is the KMIP service running, and may this host reach it?")
             }
+            Self::Request { address, fault: Fault::Unreachable(_) | Fault::Timeout }
+                if address.starts_with(kms::NAME) =>
+            {
+                Some("check region and endpoint, and that this host may reach it")
+            }
+            Self::Aws(aws::Error::Missing { .. }) => Some(
+                "write aws_access_key_id and aws_secret_access_key to a file of mode 600, and name it with \
+                 sealant_credentials in the configuration",
+            ),
             Self::Request { fault, .. } => fault.hint(),
             _ => None,
         }
@@ -248,6 +263,7 @@ impl Fault {
                 true
             }
             Self::Status(code) | Self::LoginRefused(code) => *code >= 500,
+            Self::Kms(fault) => fault.may_pass(),
             _ => false,
         }
     }
@@ -287,6 +303,7 @@ impl Fault {
             Self::ClientRefused(_) => {
                 "client_ca has to be a certificate that the service accepts, and client_key its key"
             }
+            Self::Kms(fault) => return fault.hint(),
             Self::Redirect(_) => "give the address of the active node itself",
             _ => return None,
         })

@@ -1,8 +1,8 @@
-//! Entry points of the fuzz targets: the parsers for answers of a Vault and of a KMIP service.
+//! Entry points of the fuzz targets: the parsers for answers of a Vault, of a KMIP service and of AWS KMS.
 
 use zeroize::Zeroizing;
 
-use crate::{kmip::message, kv, secret};
+use crate::{kmip::message, kms, kms_fault::KmsFault, kv, secret};
 
 /// Parses any bytes as the answer about a mount, as a list of names, and as a secret of both versions.
 ///
@@ -34,4 +34,13 @@ pub fn kmip(bytes: &[u8]) {
         let _ = message::info(bytes, id);
         assert!(message::key(bytes, id).map_or(0, <[u8]>::len) <= bytes.len());
     }
+}
+
+/// Parses any bytes as an answer of AWS KMS, of success and of failure.
+///
+/// # Panics
+/// If a key is longer than the answer.
+pub fn kms(bytes: &[u8]) {
+    assert!(kms::plaintext(bytes).map_or(0, |key| key.len()) <= bytes.len());
+    let _ = KmsFault::of_answer(400, bytes, "eu-central-1").to_string();
 }

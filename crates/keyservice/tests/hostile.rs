@@ -1,13 +1,17 @@
-//! Responses that no Vault gives, or gives only while it fails: cut off, endless, of another protocol.
+//! Responses that no service gives, or gives only while it fails: cut off, endless, of another protocol; and those of AWS
+//! KMS that no local one gives.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use keyservice::{Access, Engine, EngineVersion, Fault, Kmip, KmipAccess, Login, Stored, Vault};
+use keyservice::{
+    Access, Engine, EngineVersion, Fault, Kmip, KmipAccess, Kms, KmsAccess, KmsCredentials, KmsFault, Login, Stored,
+    Vault,
+};
 use pki::{Authority, IssueRequest, KeyType, Usage};
 use zeroize::Zeroizing;
 
@@ -26,9 +30,13 @@ impl Peer {
         thread::spawn(move || {
             for answer in answers {
                 let (mut stream, _) = listener.accept().unwrap();
-                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
-                seen.lock().unwrap().push(lines.next().unwrap_or_default());
-                lines.take_while(|line| !line.is_empty()).for_each(drop);
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let lines: Vec<String> =
+                    reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+                seen.lock().unwrap().push(lines.first().cloned().unwrap_or_default());
+                // An unread body would reset the connection.
+                let length = lines.iter().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+                let _ = reader.take(length.unwrap_or(0)).read_to_end(&mut Vec::new());
                 let _ = stream.write_all(&answer);
             }
         });
@@ -45,6 +53,19 @@ impl Peer {
         };
         Vault::connect(&access).unwrap()
     }
+}
+
+/// A KMS on this port that has two seconds for each key.
+fn kms(peer: &Peer) -> Kms {
+    let (access_key, secret) = ("AKIATEST".to_owned(), Zeroizing::new("s3cr3t".to_owned()));
+    let access = KmsAccess {
+        region: "eu-central-1".to_owned(),
+        endpoint: Some(format!("http://127.0.0.1:{}", peer.port)),
+        authorities: None,
+        credentials: KmsCredentials::Inline { access_key, secret },
+        timeout: Duration::from_secs(2),
+    };
+    Kms::new(&access).unwrap()
 }
 
 fn engine() -> Engine {
@@ -161,4 +182,37 @@ fn a_service_that_sends_a_byte_now_and_then_does_not_hold_its_client() {
     let error = Kmip::connect(&access).unwrap_err();
     assert_eq!(error.fault(), Some(&Fault::Timeout), "{error}");
     assert!(began.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn kms_is_asked_again_only_while_it_is_busy() {
+    let throttled = answer("400 Bad Request", r#"{"__type":"ThrottlingException","message":"Rate exceeded"}"#);
+    let failing = answer("500 Internal Server Error", r#"{"__type":"KMSInternalException"}"#);
+    let key = answer("200 OK", r#"{"KeyId":"arn:x","Plaintext":"AQID"}"#);
+    let peer = Peer::sends(vec![throttled.clone(), failing, key]);
+    assert_eq!(kms(&peer).decrypt("key 1 version 1", "AAAA").unwrap().as_slice(), [1, 2, 3]);
+    assert_eq!(*peer.requests.lock().unwrap(), ["POST / HTTP/1.1"; 3]);
+
+    let busy = kms(&Peer::sends(vec![throttled; 9])).decrypt("key 1 version 1", "AAAA").unwrap_err();
+    assert!(busy.to_string().ends_with("key 1 version 1: KMS limits the rate of requests (ThrottlingException)"));
+    assert!(busy.may_pass());
+
+    let disabled = r#"{"__type":"DisabledException","message":"arn:x is disabled."}"#;
+    let peer = Peer::sends(vec![answer("400 Bad Request", disabled); 2]);
+    let refused = kms(&peer).decrypt("key 1 version 1", "AAAA").unwrap_err();
+    assert_eq!(refused.fault(), Some(&Fault::Kms(KmsFault::Disabled("arn:x is disabled.".to_owned()))));
+    assert_eq!(peer.requests.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn an_answer_of_kms_that_is_cut_off_or_redirects_is_an_error() {
+    let whole = answer("200 OK", r#"{"KeyId":"arn:x","Plaintext":"AQID"}"#);
+    let fault = |bytes: &[u8]| {
+        let error = kms(&Peer::sends(vec![bytes.to_vec()])).decrypt("key 1 version 1", "AAAA").unwrap_err();
+        error.fault().cloned()
+    };
+    assert_eq!(fault(&whole[..whole.len() - 9]), Some(Fault::CutOff));
+    assert_eq!(fault(&answer("200 OK", "{}")), Some(Fault::NoField("Plaintext".to_owned())));
+    assert_eq!(fault(&answer("307 Temporary Redirect", "")), Some(Fault::Redirect(307)));
+    assert_eq!(fault(&answer("200 OK", &" ".repeat(1 << 15))), Some(Fault::TooLarge { limit: 1 << 14 }));
 }

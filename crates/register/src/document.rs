@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{CopyRecord, CopyState, Error, SCHEMA, sha256_of};
+use crate::{CopyRecord, CopyState, Error, SCHEMA, fingerprint::version_of, sha256_of};
 
 /// The keys of one server, with their copies and the backups that need them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +99,23 @@ pub struct Written {
     pub sha256: String,
     /// Names of the keys in it.
     pub keys: BTreeSet<String>,
+}
+
+impl Unfinished {
+    /// The newest version of a MariaDB key when the run began; `None` if the run was for another key, or that is not
+    /// known. Older registers have the version without the number of the key; then the names of the keys in the backup
+    /// that was written first tell.
+    #[must_use]
+    pub fn version_at_start(&self, key_id: u32) -> Option<u32> {
+        match self.key_id {
+            Some(id) => self.key_version.filter(|_| id == key_id),
+            None => {
+                let names = &self.backups.first()?.keys;
+                let newest = names.iter().filter_map(|name| version_of(name, key_id)).max();
+                newest.filter(|newest| self.key_version == Some(*newest))
+            }
+        }
+    }
 }
 
 impl Register {

@@ -31,6 +31,12 @@ pub fn mariadb_name(id: u32, version: u32) -> String {
     format!("{id} version {version}")
 }
 
+/// The version in the [`mariadb_name`] of a version of this key.
+pub(crate) fn version_of(name: &str, id: u32) -> Option<u32> {
+    let version = name.strip_prefix(&id.to_string())?.strip_prefix(" version ")?.parse().ok()?;
+    (mariadb_name(id, version) == name).then_some(version)
+}
+
 fn fingerprint(name: &str, key: &[u8]) -> String {
     let mut hash = Context::new(&SHA256);
     for part in [b"sealant key fingerprint\0".as_slice(), name.as_bytes(), b"\0", key] {

@@ -155,12 +155,12 @@ fn write_backups(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error
 /// Messages about files that still use an older key after a rotation, and what to do about them.
 #[must_use]
 pub fn rotate_messages(report: &RotateReport) -> Vec<Message> {
+    let mut messages: Vec<_> = report.compromised.iter().map(|key| Message::warning(key.as_str())).collect();
     if report.done {
-        return Vec::new();
+        return messages;
     }
     let each = report.old_key_files.iter();
-    let mut messages: Vec<_> =
-        each.map(|old| Message::error(format!("{}: {}", old.file.display(), why_old(old)))).collect();
+    messages.extend(each.map(|old| Message::error(format!("{}: {}", old.file.display(), why_old(old)))));
     messages.push(Message::hint(
         "the server writes page 0 in the background: SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0, \
             innodb_max_dirty_pages_pct = 0 makes it write soon; then run the same command again; a file that no server \

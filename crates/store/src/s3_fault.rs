@@ -22,20 +22,9 @@ pub enum S3Fault {
     /// The system's authorities were not found.
     #[error("no file with the system's certificate authorities was found")]
     NoAuthorities,
-    /// Credentials cannot be read.
-    #[error("credentials of {origin}: {reason}")]
-    Credentials {
-        /// The file, program or service that they come from.
-        origin: String,
-        /// Why they cannot be read.
-        reason: String,
-    },
-    /// No source has credentials.
-    #[error("no credentials: none configured, none in the environment, and no metadata service ({reason})")]
-    NoCredentials {
-        /// Answer of the metadata service.
-        reason: String,
-    },
+    /// There are no credentials.
+    #[error(transparent)]
+    Credentials(#[from] aws::Error),
     /// The store does not answer, or not in time.
     #[error("{endpoint} does not answer: {reason} (gave up after {attempts} attempts)")]
     Unreachable {
@@ -149,7 +138,7 @@ impl S3Fault {
             }
             Self::NoAuthorities => "name the authority of the store's certificate with `ca`".to_owned(),
             Self::Tls { .. } => "name the authority of the store's certificate with `ca` under [repository]".to_owned(),
-            Self::NoCredentials { .. } => {
+            Self::Credentials(aws::Error::Missing { .. }) => {
                 "write aws_access_key_id and aws_secret_access_key to a file of mode 600, and name it with \
                  `credentials`"
                     .to_owned()

@@ -72,7 +72,9 @@ fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, Error>
         }
         Some(StoreKind::MariaDbPlain) => Some("a key file of MariaDB"),
         Some(StoreKind::OpensslSalted) => Some("a file encrypted with a password, as key files of MariaDB are"),
-        Some(StoreKind::VaultConfig | StoreKind::KmipConfig) => Some("credentials for a key server"),
+        Some(StoreKind::VaultConfig | StoreKind::KmipConfig | StoreKind::KmsConfig) => {
+            Some("credentials for a key server")
+        }
         Some(StoreKind::CfpExportKey) => Some("the transfer key of an exported table"),
         _ => None,
     })

@@ -7,7 +7,7 @@ use std::{
 };
 
 use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
-use keyring::{Damage, KeyName, MariaDbKeys, MysqlKeyring, WithdrawnKey};
+use keyring::{CompromisedKey, Damage, KeyName, MariaDbKeys, MysqlKeyring, WithdrawnKey};
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -53,11 +53,13 @@ pub enum KeyWarning {
         path: PathBuf,
         /// Number of unusable entries.
         entries: usize,
+        /// Names of these keys, as far as they have one.
+        names: Vec<String>,
     },
     /// A service no longer has this key.
     Withdrawn(WithdrawnKey),
-    /// A KMIP service calls the key of this name compromised.
-    Compromised(String),
+    /// A service calls this key compromised.
+    Compromised(CompromisedKey),
     /// The keys may be swapped to disk.
     NotLocked,
 }
@@ -65,15 +67,16 @@ pub enum KeyWarning {
 impl fmt::Display for KeyWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DamagedEntries { path, entries } => {
-                let path = path.display();
-                write!(f, "{path}: {entries} of its entries cannot be used; `sealant audit` names them")
+            Self::DamagedEntries { path, entries, names } => {
+                write!(f, "{}: {entries} of its entries cannot be used", path.display())?;
+                if names.is_empty() {
+                    return f.write_str("; `sealant audit` names them");
+                }
+                let names: Vec<String> = names.iter().map(|name| name.escape_debug().to_string()).collect();
+                write!(f, ": {}", names.join(", "))
             }
             Self::Withdrawn(key) => key.fmt(f),
-            Self::Compromised(name) => {
-                let name = name.escape_debug();
-                write!(f, "the KMIP service calls {name} compromised: others may know it; rotate it")
-            }
+            Self::Compromised(key) => key.fmt(f),
             Self::NotLocked => {
                 f.write_str("keys could not be locked in memory and may reach the swap; raise `ulimit -l`")
             }
@@ -113,22 +116,26 @@ impl KeyStores {
     /// As [`Keys::add_keyring`].
     pub fn read(&self, datadir: Option<&Path>) -> Result<(Keys, Vec<KeyWarning>), Error> {
         let (mut keys, mut warnings) = (Keys::default(), Vec::new());
-        let mut note = |path: &Path, damage: Vec<Damage>| {
-            if !damage.is_empty() {
-                warnings.push(KeyWarning::DamagedEntries { path: path.to_owned(), entries: damage.len() });
+        let mut note = |path: &Path, entries: usize, names: Option<&[String]>| {
+            if entries > 0 {
+                let (path, names) = (path.to_owned(), names.unwrap_or_default().to_vec());
+                warnings.push(KeyWarning::DamagedEntries { path, entries, names });
             }
         };
         for path in &self.keyrings {
-            note(path, keys.add_keyring(path)?);
+            let entries = keys.add_keyring(path)?.len();
+            note(path, entries, keys.mysql.last().map(MysqlKeyring::unusable));
         }
         if let Some(path) = &self.keyring_config {
-            note(path, keys.add_keyring_config(path, datadir)?);
+            let entries = keys.add_keyring_config(path, datadir)?.len();
+            note(path, entries, keys.mysql.last().map(MysqlKeyring::unusable));
         }
         for path in &self.key_files {
-            note(path, keys.add_key_file(path, self.password_file.as_deref())?);
+            let entries = keys.add_key_file(path, self.password_file.as_deref())?.len();
+            note(path, entries, keys.mariadb.last().map(MariaDbKeys::unusable));
         }
         warnings.extend(keys.withdrawn().cloned().map(KeyWarning::Withdrawn));
-        warnings.extend(keys.compromised().map(|name| KeyWarning::Compromised(name.to_owned())));
+        warnings.extend(keys.compromised().cloned().map(KeyWarning::Compromised));
         if keys.locked() == Some(false) {
             warnings.push(KeyWarning::NotLocked);
         }
@@ -208,9 +215,9 @@ impl Keys {
         self.mysql.iter().flat_map(MysqlKeyring::withdrawn).chain(self.mariadb.iter().flat_map(MariaDbKeys::withdrawn))
     }
 
-    /// Names of keys that a service calls compromised.
-    pub fn compromised(&self) -> impl Iterator<Item = &str> {
-        self.mysql.iter().flat_map(MysqlKeyring::compromised).map(String::as_str)
+    /// Keys that a service calls compromised.
+    pub fn compromised(&self) -> impl Iterator<Item = &CompromisedKey> {
+        self.mysql.iter().flat_map(MysqlKeyring::compromised)
     }
 
     /// Whether all keys are locked against swapping; `None` without keys.
@@ -293,8 +300,12 @@ mod tests {
 
     #[test]
     fn warnings_say_which_keys_are_missing_and_what_to_do() {
-        let damaged = KeyWarning::DamagedEntries { path: PathBuf::from("/k/keyring"), entries: 2 };
-        assert_eq!(damaged.to_string(), "/k/keyring: 2 of its entries cannot be used; `sealant audit` names them");
+        let damaged = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            KeyWarning::DamagedEntries { path: PathBuf::from("/k/keyring"), entries: 2, names }.to_string()
+        };
+        assert_eq!(damaged(&[]), "/k/keyring: 2 of its entries cannot be used; `sealant audit` names them");
+        assert_eq!(damaged(&["a", "b"]), "/k/keyring: 2 of its entries cannot be used: a, b");
         assert!(KeyWarning::NotLocked.to_string().ends_with("may reach the swap; raise `ulimit -l`"));
     }
 

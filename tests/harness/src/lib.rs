@@ -22,6 +22,7 @@ pub mod faulty;
 pub mod galera;
 pub mod group;
 pub mod kmip;
+pub mod kms;
 pub mod s3;
 pub mod vault;
 pub mod vm;

@@ -93,9 +93,10 @@ fn private(file: &FileFact) -> Option<&'static str> {
             | keyring::StoreKind::PluginFileV2
             | keyring::StoreKind::AwsPlugin => Some("keyring"),
             keyring::StoreKind::Manifest => Some("keyring manifest"),
-            keyring::StoreKind::ComponentConfig | keyring::StoreKind::VaultConfig | keyring::StoreKind::KmipConfig => {
-                Some("keyring configuration")
-            }
+            keyring::StoreKind::ComponentConfig
+            | keyring::StoreKind::VaultConfig
+            | keyring::StoreKind::KmipConfig
+            | keyring::StoreKind::KmsConfig => Some("keyring configuration"),
             _ => Some("key file"),
         },
         Content::ExportKey => Some("key file"),

@@ -139,7 +139,6 @@ impl Error {
             }
             Self::SameKeyring { .. } => "name another target",
             Self::NoKeysToMigrate { .. } => "name the keyring that the server uses",
-            Self::KeyringDamaged { .. } => "`sealant audit` names them; give an undamaged copy",
             Self::KeyringInUse { .. } => "stop that server and run the same command again, or name another target",
             Self::OtherKeys { .. } => {
                 "the target belongs to another server or is of another time: name a new file, or an empty directory of \

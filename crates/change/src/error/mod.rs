@@ -464,14 +464,6 @@ pub enum Error {
         /// The source.
         keyring: String,
     },
-    /// Entries of a keyring are not valid.
-    #[error("{keyring}: {entries} of its entries cannot be read, and would be lost")]
-    KeyringDamaged {
-        /// The keyring.
-        keyring: String,
-        /// Number of invalid entries.
-        entries: usize,
-    },
     /// The Vault no longer has keys of the source of a migration.
     #[error("{keyring}: has withdrawn keys: {}", keys.join("; "))]
     SourceKeysWithdrawn {

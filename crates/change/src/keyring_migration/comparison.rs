@@ -76,11 +76,7 @@ fn master_key(key: &StoredKey) -> Option<((&'static str, String), u32)> {
 
 /// Fails if an entry of the keyring is damaged: a migration would lose the entry silently.
 fn whole(location: &KeyLocation, keys: Result<MysqlKeyring, keyring::Error>) -> Result<MysqlKeyring, Error> {
-    let keys = keys.map_err(of_store(location))?;
-    match keys.damage().len() {
-        0 => Ok(keys),
-        entries => Err(Error::KeyringDamaged { keyring: location.to_string(), entries }),
-    }
+    keys.and_then(MysqlKeyring::whole).map_err(of_store(location))
 }
 
 /// The error of a keyring, with its name.

@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use findings::{Remedy, Step};
-use keyring::{COMPONENT_MANIFEST, KMIP_COMPONENT, KeyLocation, LoadedBy, StoreKind, VAULT_COMPONENT, component};
+use keyring::{
+    COMPONENT_MANIFEST, KMIP_COMPONENT, KMS_COMPONENT, KeyLocation, LoadedBy, StoreKind, VAULT_COMPONENT, component,
+};
 use server::{
     dialect::key_store::{KEYRING_PLUGIN_FILE, KEYRING_PLUGIN_LIBRARY, VAULT_CONFIGURATION},
     option_group,
@@ -39,6 +41,7 @@ impl Loader {
         if location.is_service() {
             let name = match kind {
                 Some(StoreKind::KmipConfig) => KMIP_COMPONENT,
+                Some(StoreKind::KmsConfig) => KMS_COMPONENT,
                 _ if is_json => VAULT_COMPONENT,
                 _ => VAULT_PLUGIN_LIBRARY,
             };

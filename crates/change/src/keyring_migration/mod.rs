@@ -54,6 +54,8 @@ pub struct KeyringMigration {
     other_secrets: Vec<String>,
     /// Keys that the source has destroyed.
     destroyed: Vec<String>,
+    /// Keys that the source calls compromised.
+    compromised: Vec<String>,
     proof: Proof,
 }
 
@@ -143,6 +145,7 @@ pub fn plan(request: &MigrationRequest) -> Result<KeyringMigration, Error> {
     let proof = opened(&datadir, &from)?;
     let (target_is_new_file, other_secrets) = (to.is_new_file(), source.other_secrets().to_vec());
     let destroyed = source.withdrawn().iter().map(ToString::to_string).collect();
+    let compromised = source.compromised().iter().map(ToString::to_string).collect();
     Ok(KeyringMigration {
         datadir,
         from,
@@ -153,6 +156,7 @@ pub fn plan(request: &MigrationRequest) -> Result<KeyringMigration, Error> {
         target_is_new_file,
         other_secrets,
         destroyed,
+        compromised,
         proof,
     })
 }
@@ -244,6 +248,7 @@ impl KeyringMigration {
         notes
             .extend(others.map(|secret| format!("the secret {secret} beside the keys of {from} is no key, and stays")));
         notes.extend(self.destroyed.iter().map(|key| format!("{key}, so it does not move")));
+        notes.extend(self.compromised.iter().cloned());
         match in_use::server_with(from) {
             Ok(Some(pid)) => notes.push(format!(
                 "the server with process id {pid} uses {from}: rotate no key until it uses {to}, or run this again \

@@ -88,6 +88,9 @@ pub struct KeysReport {
     /// Keys that the service no longer has, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withdrawn: Vec<String>,
+    /// Keys that the service calls compromised, with the advice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compromised: Vec<String>,
     /// What to do at once, if keys are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
@@ -135,6 +138,7 @@ pub fn inspect(
     let sound = tried && unread.is_empty() && damaged.is_empty() && keys.iter().all(KeyEntry::is_sound);
     let remedy = remedy(&available, tried, &keys);
     let withdrawn = available.keys.withdrawn().map(ToString::to_string).collect();
+    let compromised = available.keys.compromised().map(ToString::to_string).collect();
     Ok(KeysReport {
         schema: SCHEMA,
         server,
@@ -153,6 +157,7 @@ pub fn inspect(
         tried,
         sound,
         withdrawn,
+        compromised,
         remedy,
     })
 }

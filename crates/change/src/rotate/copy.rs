@@ -128,14 +128,12 @@ impl KeyringCopy {
         let path = store.path();
         match store {
             KeyStore::MySql(_) => {
-                let keyring = MysqlKeyring::open(configuration)?;
-                match keyring.damage().len() {
-                    0 => Self::from_mysql(path, keyring.as_component_file()?),
-                    entries => Err(keyring::Error::Incomplete { entries }),
-                }
+                let keyring = MysqlKeyring::open(configuration)?.whole()?;
+                let copy = Self::from_mysql(path, keyring.as_component_file()?)?;
+                Ok(Self { parsed: ParsedKeys::MySql(keyring), ..copy })
             }
             KeyStore::MariaDb { .. } => {
-                let keys = MariaDbKeys::open(configuration, None)?;
+                let keys = MariaDbKeys::open(configuration, None)?.whole()?;
                 let bytes = keys.as_key_file();
                 Ok(Self { path: path.to_owned(), bytes, parsed: ParsedKeys::MariaDb(keys, None) })
             }
@@ -195,6 +193,14 @@ impl KeyringCopy {
     /// Fingerprints of the server's own keys.
     pub(crate) fn fingerprints(&self) -> Fingerprints {
         self.parsed.fingerprints()
+    }
+
+    /// Keys that the service calls compromised, as messages name them.
+    pub(crate) fn compromised(&self) -> Vec<String> {
+        match &self.parsed {
+            ParsedKeys::MySql(keyring) => keyring.compromised().iter().map(ToString::to_string).collect(),
+            ParsedKeys::MariaDb(..) => Vec::new(),
+        }
     }
 
     /// The newest version of a MariaDB key.

@@ -149,6 +149,9 @@ pub struct RotateReport {
     pub backup_before: Option<Backup>,
     /// Keys that only the older backup has: the server removed them.
     pub removed_keys: Vec<String>,
+    /// Keys that the service calls compromised, with the advice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compromised: Vec<String>,
     /// Files that still use an older key.
     #[serde(rename = "lagging")]
     pub old_key_files: Vec<OldKeyFile>,
@@ -212,6 +215,7 @@ impl RotateReport {
             backup: None,
             backup_before: None,
             removed_keys: Vec::new(),
+            compromised: Vec::new(),
             old_key_files: Vec::new(),
             leftovers: Vec::new(),
             tls: None,

@@ -72,9 +72,13 @@ impl RotationTarget {
         let file = request.keyring.clone().or(plugin.file);
         let file = file.ok_or(Error::KeyringNotAFile { keyring: plugin.name })?;
         let store = KeyStore::MariaDb { file, password: plugin.password };
-        if request.mariadb_new_version.is_some() && !store.names_service() {
-            let reason = "--mariadb-new-version is for keys in a Vault; keys in a file have no versions".to_owned();
-            return Err(Error::Unsupported { server: server.to_owned(), reason });
+        if request.mariadb_new_version.is_some() && !store.takes_new_versions() {
+            let reason = if store.names_service() {
+                "--mariadb-new-version is for keys in a Vault; here, SET GLOBAL aws_key_management_rotate_key makes one"
+            } else {
+                "--mariadb-new-version is for keys in a Vault; keys in a file have no versions"
+            };
+            return Err(Error::Unsupported { server: server.to_owned(), reason: reason.to_owned() });
         }
         Ok(Self { server: server.to_owned(), server_uuid, store, directories })
     }

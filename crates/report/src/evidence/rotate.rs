@@ -198,6 +198,7 @@ mod tests {
             backup: None,
             backup_before: None,
             removed_keys: Vec::new(),
+            compromised: Vec::new(),
             old_key_files: Vec::new(),
             leftovers: Vec::new(),
             tls: None,

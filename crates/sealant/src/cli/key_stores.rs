@@ -13,15 +13,15 @@ use crate::output::message::{Failure, warning};
 #[command(next_help_heading = "Keys")]
 pub(crate) struct KeyStores {
     /// MySQL's keyring: the file of component_keyring_file or of the keyring_file plug-in, or the configuration file of
-    /// a keyring in Vault or on a KMIP server (repeatable)
+    /// a keyring in Vault, on a KMIP server or behind AWS KMS (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring: Vec<PathBuf>,
-    /// Configuration file of MySQL's keyring component: component_keyring_file, component_keyring_vault or
-    /// component_keyring_kmip
+    /// Configuration file of MySQL's keyring component: component_keyring_file, component_keyring_vault,
+    /// component_keyring_kmip or component_keyring_kms
     #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
     keyring_config: Option<PathBuf>,
     /// MariaDB's keys: the key file of file_key_management, or the option file with the settings of
-    /// hashicorp_key_management (repeatable)
+    /// hashicorp_key_management or aws_key_management (repeatable)
     #[arg(long, value_name = "FILE")]
     mariadb_key_file: Vec<PathBuf>,
     /// File with the password of MariaDB's key file, if it is encrypted

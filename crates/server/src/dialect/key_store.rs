@@ -45,6 +45,8 @@ pub const MARIADB_PLUGIN_LIBRARY: &str = "file_key_management.so";
 const MARIADB_TEST_PLUGINS: [&str; 2] = ["example_key_management", "debug_key_management"];
 /// Prefix of the variables of MariaDB's plug-in for a HashiCorp Vault.
 pub const MARIADB_VAULT_PREFIX: &str = "hashicorp_key_management_";
+/// Prefix of the variables of MariaDB's plug-in for AWS KMS.
+pub const MARIADB_AWS_PREFIX: &str = "aws_key_management_";
 /// Address of the Vault.
 pub const MARIADB_VAULT_URL: &str = "hashicorp_key_management_vault_url";
 /// File with the authorities that the plug-in trusts.
@@ -214,7 +216,9 @@ impl ActiveKeyStore {
 
     fn from_component(status: &Rows, datadir: &Path) -> Option<Self> {
         let component = Component::from_pairs(&pairs(status)).filter(Component::is_active)?;
-        let file = component.data_file.map(|path| datadir.join(path));
+        // The file of `component_keyring_kms` holds keys that only a service can decrypt.
+        let data_file = component.data_file.filter(|_| keeps_keys_on_host(component.name));
+        let file = data_file.map(|path| datadir.join(path));
         Some(Self { name: component.name.to_owned(), file, password: None, read_only: component.read_only })
     }
 
@@ -265,7 +269,14 @@ mod tests {
             "example_key_management",
         ];
         assert!(local.into_iter().all(keeps_keys_on_host));
-        let remote = ["component_keyring_vault", "keyring_vault", "hashicorp_key_management", "component_keyring_kmip"];
+        let remote = [
+            "component_keyring_vault",
+            "keyring_vault",
+            "hashicorp_key_management",
+            "component_keyring_kmip",
+            "component_keyring_kms",
+            "aws_key_management",
+        ];
         assert!(!remote.into_iter().any(keeps_keys_on_host));
         assert!(is_password_protected("component_keyring_encrypted_file") && !is_password_protected("keyring_file"));
         assert!([MARIADB_VAULT_URL, MARIADB_VAULT_CA].iter().all(|name| name.starts_with(MARIADB_VAULT_PREFIX)));
@@ -289,6 +300,9 @@ mod tests {
         assert_eq!((active.file.as_deref(), active.read_only), (Some(Path::new("/k")), true));
         let external = component(&[&named, &["Component_status", "Active"], &["Data_file", "<NONE>"]]).unwrap();
         assert_eq!((external.file, external.read_only), (None, false));
+        let wrapped = ["Component_name", "component_keyring_kms"];
+        let wrapped = component(&[&wrapped, &["Component_status", "Active"], &["Data_file", "/k"]]).unwrap();
+        assert_eq!((wrapped.name.as_str(), wrapped.file), ("component_keyring_kms", None));
     }
 
     #[test]

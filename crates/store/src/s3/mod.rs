@@ -10,12 +10,10 @@
 mod address;
 mod backoff;
 mod client;
-mod credentials;
 mod download;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod observe;
-mod sign;
 mod xml;
 
 use std::{

@@ -51,7 +51,8 @@ impl Run<'_, '_> {
         });
         // Also if the interrupted run was to write a version of another key.
         if let Some(id) = self.request.mariadb_new_version.filter(|id| begun.key_id != Some(*id)) {
-            (begun.key_id, begun.key_version) = (Some(id), copy.newest_version(id));
+            let then = begun.version_at_start(id).or_else(|| copy.newest_version(id));
+            (begun.key_id, begun.key_version) = (Some(id), then);
         }
         self.ledger.register.unfinished = Some(begun);
     }

@@ -78,28 +78,39 @@ impl Run<'_, '_> {
 
 /// Whether an interrupted run was to write a version of this key, and `newest` is newer than the one that it found.
 fn has_written(run: &Unfinished, key_id: u32, newest: u32) -> bool {
-    run.key_id == Some(key_id) && run.key_version.is_some_and(|then| newest > then)
+    run.version_at_start(key_id).is_some_and(|then| newest > then)
 }
 
 #[cfg(test)]
 mod tests {
+    use register::Written;
+
     use super::*;
 
     #[test]
     fn an_interrupted_run_has_written_a_version_of_its_own_key_only() {
-        let run = |key_id| Unfinished {
+        let run = |key_id, held: &[&str]| Unfinished {
             file: "keys.age".into(),
             started: jiff::Timestamp::UNIX_EPOCH,
             master_key: None,
             binlog_key: None,
-            backups: Vec::new(),
+            backups: vec![Written {
+                path: "keys.age.before".into(),
+                sha256: String::new(),
+                keys: held.iter().map(|name| (*name).to_owned()).collect(),
+            }],
             data_keys: std::collections::BTreeMap::new(),
             key_id,
             key_version: Some(1),
         };
-        assert!(has_written(&run(Some(1)), 1, 2));
-        assert!(!has_written(&run(Some(1)), 1, 1), "it was interrupted before that");
-        assert!(!has_written(&run(Some(1)), 2, 3), "a version of another key");
-        assert!(!has_written(&run(None), 1, 2), "the record does not say of which key");
+        assert!(has_written(&run(Some(1), &[]), 1, 2));
+        assert!(!has_written(&run(Some(1), &[]), 1, 1), "it was interrupted before that");
+        assert!(!has_written(&run(Some(1), &[]), 2, 3), "a version of another key");
+        // An older version recorded no number of the key.
+        let held = ["1 version 1", "2 version 1", "2 version 2", "11 version 3"];
+        assert!(has_written(&run(None, &held), 1, 2));
+        assert!(!has_written(&run(None, &held), 1, 1), "it was interrupted before that");
+        assert!(!has_written(&run(None, &held), 2, 3), "key 2 had another version");
+        assert!(!has_written(&run(None, &[]), 1, 2), "the record does not say of which key");
     }
 }

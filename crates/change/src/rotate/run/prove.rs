@@ -33,6 +33,7 @@ impl Run<'_, '_> {
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.before = Some(seen.proof());
+                    report.compromised = copy.compromised();
                     self.before = Some((copy, seen));
                     return Ok(Outcome::Done);
                 }
@@ -60,6 +61,7 @@ impl Run<'_, '_> {
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.after = Some(after(&seen, &wanted, self.request));
+                    report.compromised = copy.compromised();
                     report.old_key_files = seen.old_key_files(&wanted);
                     if report.old_key_files.is_empty() {
                         self.prove_redo(&seen, &wanted)?;

@@ -73,12 +73,12 @@ fn account_help() -> String {
 #[derive(Debug, Args)]
 pub(crate) struct Keyring {
     /// MySQL's keyring: the file of component_keyring_file or of the keyring_file plug-in, or the configuration file of
-    /// a keyring in Vault or on a KMIP server, for the provider follow, which checks encrypted pages and the redo log
+    /// a keyring in Vault, on a KMIP server or behind AWS KMS, for the provider follow, which checks encrypted pages and the redo log
     /// with it (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring: Vec<PathBuf>,
-    /// Configuration file of MySQL's keyring component: component_keyring_file, component_keyring_vault or
-    /// component_keyring_kmip
+    /// Configuration file of MySQL's keyring component: component_keyring_file, component_keyring_vault,
+    /// component_keyring_kmip or component_keyring_kms
     #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
     keyring_config: Option<PathBuf>,
 }

@@ -2,6 +2,7 @@
 
 use std::{io, sync::atomic::Ordering, time::Duration};
 
+use aws::Credentials;
 use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use ureq::{
     Body as Answer,
@@ -9,7 +10,7 @@ use ureq::{
 };
 
 use super::{Call, Client, Reply};
-use crate::s3::{S3Fault, credentials::Credentials, xml};
+use crate::s3::{S3Fault, xml};
 
 /// Maximum length of an error document that is read.
 const MAX_ERROR_BYTES: u64 = 1 << 16;

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aws::{Credentials, EMPTY_BODY, Scope, Signed, Source, query_text, sign};
 use jiff::{SignedDuration, Timestamp};
 use ureq::{
     Agent, Body as Answer, SendBody,
@@ -20,8 +21,6 @@ use self::answer::{Attempt, Failed, cut_off, read};
 use super::{
     Address, S3Fault, Settings,
     backoff::{ConcurrencyLimit, pause},
-    credentials::{Credentials, Source},
-    sign::{EMPTY, Signed, query_text, sign},
 };
 use crate::Body;
 
@@ -29,9 +28,6 @@ use crate::Body;
 const ASKED_BYTES: u64 = 1 << 20;
 /// Number of retries for bytes that were changed in transit.
 const MAX_GARBLED: u32 = 3;
-/// Usual files of the system's trusted authorities.
-const SYSTEM_AUTHORITIES: [&str; 3] =
-    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
 
 /// A connection to a store, shared by all threads.
 #[derive(Debug)]
@@ -165,7 +161,7 @@ impl Client {
     }
 
     fn attempt(&self, call: &Call<'_>, upload: Option<&mut Upload<'_>>) -> Result<Reply, Failed> {
-        let credentials = self.credentials.current().map_err(Failed::Final)?;
+        let credentials = self.credentials.current().map_err(|error| Failed::Final(error.into()))?;
         let now = self.now();
         let request = self.request(call, upload.as_deref(), &credentials, now);
         let (answered, is_sent) = match upload {
@@ -203,9 +199,10 @@ impl Client {
             path: &path,
             query: &call.query,
             headers,
-            body: upload.map_or(EMPTY, |upload| &upload.sha256),
+            body: upload.map_or(EMPTY_BODY, |upload| &upload.sha256),
         };
-        let headers = sign(signed, self.address.region(), credentials, now);
+        let scope = Scope { region: self.address.region(), service: "s3" };
+        let headers = sign(signed, scope, credentials, now);
         let query = query_text(&call.query);
         let mark = if query.is_empty() { "" } else { "?" };
         let uri = format!("{}{path}{mark}{query}", self.address.origin());
@@ -234,7 +231,6 @@ fn after(fault: S3Fault, tried: u32) -> S3Fault {
 
 /// The authorities in a file, or those that the system trusts.
 fn authorities(path: Option<&Path>) -> Result<https::Authorities, S3Fault> {
-    let system = || SYSTEM_AUTHORITIES.into_iter().map(Path::new).find(|path| path.exists());
-    let path = path.or_else(system).ok_or(S3Fault::NoAuthorities)?;
+    let path = path.or_else(https::system_authorities).ok_or(S3Fault::NoAuthorities)?;
     Ok(https::authorities(path)?)
 }

@@ -10,35 +10,48 @@ use data_encoding::HEXLOWER;
 use files::sha256_hex;
 use jiff::{Timestamp, tz::TimeZone};
 
-use super::credentials::Credentials;
+use crate::Credentials;
 
 /// SHA-256 of an empty body.
-pub(super) const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+pub const EMPTY_BODY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
+/// Where and for whom a signature is valid.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'r> {
+    /// Region of the service.
+    pub region: &'r str,
+    /// Name of the service, such as `s3`.
+    pub service: &'r str,
+}
+
 /// The signed parts of a request. Names of headers are lower case.
-pub(super) struct Signed<'r> {
-    pub(super) method: &'r str,
+#[derive(Clone, Debug)]
+pub struct Signed<'r> {
+    /// Method of the request.
+    pub method: &'r str,
     /// The path as it is sent, already escaped if necessary.
-    pub(super) path: &'r str,
-    pub(super) query: &'r [(&'r str, &'r str)],
+    pub path: &'r str,
+    /// Names and values of the query, not escaped.
+    pub query: &'r [(&'r str, &'r str)],
     /// All headers to sign, except those that the signature adds.
-    pub(super) headers: Vec<(&'r str, String)>,
+    pub headers: Vec<(&'r str, String)>,
     /// SHA-256 of the body, in hexadecimal.
-    pub(super) body: &'r str,
+    pub body: &'r str,
 }
 
 /// Adds date, hash of the body, token and signature to the headers.
-pub(super) fn sign(
+#[must_use]
+pub fn sign(
     signed: Signed<'_>,
-    region: &str,
+    Scope { region, service }: Scope<'_>,
     credentials: &Credentials,
     now: Timestamp,
 ) -> Vec<(String, String)> {
     let time = now.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ").to_string();
     let day = time.get(..8).unwrap_or_default();
-    let scope = format!("{day}/{region}/s3/aws4_request");
+    let scope = format!("{day}/{region}/{service}/aws4_request");
     let mut headers: Vec<(String, String)> =
         signed.headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     headers.push(("x-amz-content-sha256".to_owned(), signed.body.to_owned()));
@@ -56,7 +69,7 @@ pub(super) fn sign(
     let to_sign = format!("{ALGORITHM}\n{time}\n{scope}\n{}", sha256_hex(canonical.as_bytes()));
 
     let secret = zeroize::Zeroizing::new(format!("AWS4{}", *credentials.secret));
-    let steps = [day, region, "s3", "aws4_request", &to_sign];
+    let steps = [day, region, service, "aws4_request", &to_sign];
     let signature = steps.iter().fold(secret.as_bytes().to_vec(), |key, step| tag(&key, step.as_bytes()));
     let value = format!(
         "{ALGORITHM} Credential={}/{scope}, SignedHeaders={names}, Signature={}",
@@ -68,7 +81,8 @@ pub(super) fn sign(
 }
 
 /// The query as it is signed and sent: escaped, sorted by name.
-pub(super) fn query_text(query: &[(&str, &str)]) -> String {
+#[must_use]
+pub fn query_text(query: &[(&str, &str)]) -> String {
     let mut parts: Vec<String> =
         query.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
     parts.sort();
@@ -98,7 +112,7 @@ mod tests {
 
     /// The example credentials of AWS's documentation.
     fn example() -> Credentials {
-        Credentials::new("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+        Credentials::new("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "an example").unwrap()
     }
 
     fn signature(
@@ -112,7 +126,7 @@ mod tests {
         let mut headers = vec![("host", "examplebucket.s3.amazonaws.com".to_owned())];
         headers.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
         let signed = Signed { method, path, query, headers, body: &sha256_hex(body) };
-        let headers = sign(signed, "us-east-1", &example(), now);
+        let headers = sign(signed, Scope { region: "us-east-1", service: "s3" }, &example(), now);
         let (_, value) = headers.iter().find(|(name, _)| name == "authorization").unwrap();
         assert!(value.contains("Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request"), "{value}");
         value.rsplit_once("Signature=").unwrap().1.to_owned()
@@ -139,7 +153,7 @@ mod tests {
             signature("GET", "/", &[("prefix", "J"), ("max-keys", "2")], &[], b""),
             "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
         );
-        assert_eq!(sha256_hex(b""), EMPTY);
+        assert_eq!(sha256_hex(b""), EMPTY_BODY);
     }
 
     #[test]

@@ -4,13 +4,12 @@
 
 use std::{env, fs, time::Duration};
 
+use https::is_this_machine;
 use ureq::{Agent, http::Request};
 use zeroize::Zeroizing;
 
 use super::{Credentials, answer};
-use https::is_this_machine;
-
-use crate::s3::S3Fault;
+use crate::Error;
 
 /// Time limit. Short, because on other machines nothing answers at the address.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -20,19 +19,19 @@ const EC2: &str = "http://169.254.169.254";
 /// Addresses of the services of ECS and EKS; loopback addresses are allowed, too.
 const CONTAINERS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"];
 
-pub(super) fn fetch() -> Result<Credentials, S3Fault> {
+pub(super) fn fetch() -> Result<Credentials, Error> {
     let agent = https::client(None).timeout_global(Some(LIMIT)).build().new_agent();
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let relative =
         variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI").map(|path| format!("http://{}{path}", CONTAINERS[0]));
     match relative.or_else(|| variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")) {
         Some(uri) => of_container(&agent, &uri),
-        None => of_instance(&agent).map_err(|reason| S3Fault::NoCredentials { reason }),
+        None => of_instance(&agent).map_err(|reason| Error::Missing { reason }),
     }
 }
 
-fn of_container(agent: &Agent, uri: &str) -> Result<Credentials, S3Fault> {
-    let failed = |reason: String| S3Fault::Credentials { origin: "the container".to_owned(), reason };
+fn of_container(agent: &Agent, uri: &str) -> Result<Credentials, Error> {
+    let failed = |reason: String| Error::Unreadable { origin: "the container".to_owned(), reason };
     let host = uri.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap_or_default();
     let host = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(host, _)| host);
     if !is_this_machine(host) && !CONTAINERS.contains(&host) {

@@ -16,7 +16,7 @@ use process::Program;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::S3Fault;
+use crate::Error;
 
 /// Maximum length of a file of credentials.
 const MAX_FILE_BYTES: usize = 1 << 16;
@@ -29,15 +29,18 @@ const BEFORE_EXPIRY: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
 /// Credentials to sign requests with.
 #[derive(Clone)]
-pub(super) struct Credentials {
-    pub(super) access_key: String,
-    pub(super) secret: Zeroizing<String>,
-    pub(super) token: Option<Zeroizing<String>>,
+pub struct Credentials {
+    /// Identifier of the key, which is not secret.
+    pub access_key: String,
+    /// The secret key.
+    pub secret: Zeroizing<String>,
+    /// Token of temporary credentials.
+    pub token: Option<Zeroizing<String>>,
     expires: Option<Timestamp>,
 }
 
 /// Source of credentials, and those in use.
-pub(super) struct Source {
+pub struct Source {
     file: Option<PathBuf>,
     cached: Mutex<Option<Credentials>>,
 }
@@ -56,10 +59,13 @@ struct Answer {
 }
 
 impl Credentials {
-    #[cfg(test)]
-    pub(super) fn new(access_key: &str, secret: &str) -> Self {
-        let secret = Zeroizing::new(secret.to_owned());
-        Self { access_key: access_key.to_owned(), secret, token: None, expires: None }
+    /// Credentials that do not expire.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] if one of the texts is not valid in HTTP headers; `origin` is where they come from.
+    pub fn new(access_key: &str, secret: &str, origin: &str) -> Result<Self, Error> {
+        let failed = |reason| Error::Unreadable { origin: origin.to_owned(), reason };
+        plain(access_key, secret, None).map_err(failed)
     }
 
     fn is_fresh(&self) -> bool {
@@ -69,12 +75,17 @@ impl Credentials {
 }
 
 impl Source {
-    pub(super) fn new(file: Option<PathBuf>) -> Self {
+    /// The file, or without one the environment and then the metadata service.
+    #[must_use]
+    pub const fn new(file: Option<PathBuf>) -> Self {
         Self { file, cached: Mutex::new(None) }
     }
 
     /// The current credentials; fetches new ones if they are about to expire.
-    pub(super) fn current(&self) -> Result<Credentials, S3Fault> {
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn current(&self) -> Result<Credentials, Error> {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fresh) = cached.as_ref().filter(|credentials| credentials.is_fresh()) {
             return Ok(fresh.clone());
@@ -89,8 +100,8 @@ impl Source {
         Ok(cached.insert(found).clone())
     }
 
-    /// Drops the current credentials, which the store rejected; the next request fetches new ones.
-    pub(super) fn forget(&self) {
+    /// Drops the current credentials, which a service rejected; the next request fetches new ones.
+    pub fn forget(&self) {
         *self.cached.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
@@ -111,8 +122,8 @@ impl fmt::Debug for Credentials {
 }
 
 /// Reads the section `[default]` of a file in the format of AWS's tools.
-fn of_file(path: &Path) -> Result<Credentials, S3Fault> {
-    let failed = |reason: String| S3Fault::Credentials { origin: path.display().to_string(), reason };
+fn of_file(path: &Path) -> Result<Credentials, Error> {
+    let failed = |reason: String| Error::Unreadable { origin: path.display().to_string(), reason };
     let text = read_secret(path).map_err(|error| failed(error.to_string()))?;
     let (mut access_key, mut secret, mut token, mut program) = (None, None, None, None);
     let mut is_default = true;
@@ -151,9 +162,9 @@ fn read_secret(path: &Path) -> io::Result<Zeroizing<String>> {
     str::from_utf8(&bytes).map(|text| Zeroizing::new(text.to_owned())).map_err(io::Error::other)
 }
 
-fn of_environment() -> Result<Option<Credentials>, S3Fault> {
+fn of_environment() -> Result<Option<Credentials>, Error> {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty()).map(Zeroizing::new);
-    let failed = |reason: String| S3Fault::Credentials { origin: "the environment".to_owned(), reason };
+    let failed = |reason: String| Error::Unreadable { origin: "the environment".to_owned(), reason };
     match (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
         (Some(access_key), Some(secret)) => {
             let token = variable("AWS_SESSION_TOKEN");
