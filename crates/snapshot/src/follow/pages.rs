@@ -76,7 +76,8 @@ impl PageFormat {
                     Layout::Legacy { row_compressed: true },
                 ];
                 let judged = layouts.map(|layout| judge_mariadb(page, layout, SpaceId(0), image));
-                if judged.contains(&Page::Whole) { Page::Whole } else { Page::Torn }
+                let is_whole = judged.contains(&Page::Whole) || holds_small_pages(page, image);
+                if is_whole { Page::Whole } else { Page::Torn }
             }
             Self::MySql { row_compressed, cipher } => judge_mysql(page, *row_compressed, cipher.as_deref(), image),
         }
@@ -112,6 +113,19 @@ fn judge_mariadb(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8
         PlaintextCheck::NoChecksum => Page::Unproven,
         PlaintextCheck::Fails(_) => Page::Torn,
     }
+}
+
+/// Whether a page of MariaDB's page size is a row of whole, smaller pages with `ROW_FORMAT=COMPRESSED`. A server that
+/// rebuilds a table writes other pages of the new file before the first one.
+fn holds_small_pages(bytes: &[u8], image: &mut Vec<u8>) -> bool {
+    const SMALLEST_BYTES: usize = 1024;
+    let sizes = std::iter::successors(Some(bytes.len() / 2), |size| Some(size / 2));
+    let mut sizes = sizes.take_while(|size| *size >= SMALLEST_BYTES);
+    let layout = Layout::Legacy { row_compressed: true };
+    sizes.any(|size| {
+        let mut pages = bytes.chunks(size);
+        pages.all(|page| all_zero(page) || judge_mariadb(page, layout, SpaceId(0), image) == Page::Whole)
+    })
 }
 
 fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, image: &mut Vec<u8>) -> Page {
@@ -193,6 +207,20 @@ mod tests {
         // A later file of the system tablespace has no header, and its page numbers continue.
         head[7] = 9;
         assert_eq!(format(&head), (false, 16384));
+    }
+
+    #[test]
+    fn compressed_pages_of_a_new_file_are_whole() {
+        let mut small = vec![5; 8192];
+        small[26..34].fill(0);
+        small[24..26].copy_from_slice(&17855_u16.to_be_bytes());
+        update_checksum(&mut small, Checksum::ZipCrc32);
+        let mut torn = small.clone();
+        torn[8000] ^= 1;
+        let judged = |halves: [&[u8]; 2]| PageFormat::Undetermined.judge(&halves.concat(), &mut Vec::new());
+        assert_eq!(judged([&small, &small]), Page::Whole);
+        assert_eq!(judged([&[0; 8192], &small]), Page::Whole, "the first page is not on disk yet");
+        assert_eq!(judged([&small, &torn]), Page::Torn);
     }
 
     #[test]
