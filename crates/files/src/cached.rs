@@ -3,6 +3,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, IoSliceMut},
+    num::NonZeroU64,
     os::{
         fd::AsRawFd,
         unix::fs::{FileExt, OpenOptionsExt},
@@ -201,11 +202,18 @@ impl Reader {
         self.direct.get_or_init(open).as_ref()
     }
 
-    /// Evicts what only this reader brought into the page cache. Refused advice does no harm.
+    /// Evicts what only this reader brought into the page cache.
     fn evict(&self, offset: u64, length: usize) {
-        let length = std::num::NonZeroU64::new(as_u64(length));
-        let _ = fadvise(&self.file, offset, length, Advice::DontNeed);
+        evict(&self.file, offset, NonZeroU64::new(as_u64(length)));
     }
+}
+
+/// Drops a range of a file from the page cache, except what is not written yet; `None`: up to the end. Refused advice
+/// does no harm.
+///
+/// A server that writes with `O_DIRECT` can leave an older version of a page in the cache.
+pub fn evict(file: &File, offset: u64, length: Option<NonZeroU64>) {
+    let _ = fadvise(file, offset, length, Advice::DontNeed);
 }
 
 impl ReadAt for Reader {

@@ -23,7 +23,7 @@ mod zero;
 
 pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, sync_parent, write_atomic};
 pub use backoff::{Backoff, page_reread_pauses, reread_pauses};
-pub use cached::{Buffer, Reader};
+pub use cached::{Buffer, Reader, evict};
 pub use checksum::sha256_hex;
 pub use directory::{LOST_AND_FOUND, MANIFEST, STAGING, create_directory, open_directory_without_links};
 pub use fill::{fill, read_wiped};

@@ -11,7 +11,6 @@ use std::{
 use archive::{Manifest, manifest::StoredFile};
 use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
 use files::{Buffer, Reader};
-use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{ParentCache, Staging};
 use verify::{Keys, PageResults, PageVerifier, Report, Tablespace};
 
@@ -122,8 +121,8 @@ impl ReadBack<'_> {
         let path = self.staging.path_of(&stored.entry.path);
         let file = self.staging.open_file(parents, &stored.entry.path)?;
         file.sync_all().map_err(Error::io(&path, "cannot be written to disk"))?;
-        // Drop the page cache, so that the file is read from disk.
-        let _ = fadvise(&file, 0, None, Advice::DontNeed);
+        // The file is to be read from the disk.
+        files::evict(&file, 0, None);
         let (reader, bytes, space) = (Reader::new(file), stored.file_bytes(), self.space(number, stored));
         let first = usize::try_from(chunks.start).unwrap_or(usize::MAX);
         for (chunk, expected) in chunks.zip(stored.chunks.iter().skip(first)) {

@@ -2,13 +2,15 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    num::NonZeroUsize,
+    num::{NonZeroU64, NonZeroUsize},
     path::{Path, PathBuf},
     thread::{self, sleep},
     time::{Duration, Instant},
 };
 
+use files::regular::{self, Links};
 use innodb::file_kind::{FileKind, report_name};
+use innodb::page::layout::MAX_PAGE_BYTES;
 use innodb::server_file::REDO_DIRECTORY;
 use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, RequiredKey, Verdict};
@@ -133,6 +135,7 @@ impl FileScan {
             self.files.remove(path);
         }
         let there: Vec<PathBuf> = wider.into_iter().filter(|path| path.exists()).collect();
+        there.iter().for_each(|path| evict(path));
         self.files.extend(look(&there, copy)?);
         Ok(())
     }
@@ -223,6 +226,13 @@ impl FileScan {
             }
         }
         needed
+    }
+}
+
+/// Has page 0 read from the disk: the server may have written it around the page cache.
+fn evict(path: &Path) {
+    if let Ok(file) = regular::open(path, Links::Refused) {
+        files::evict(&file, 0, NonZeroU64::new(MAX_PAGE_BYTES as u64));
     }
 }
 

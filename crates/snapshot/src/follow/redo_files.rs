@@ -18,7 +18,6 @@ use innodb::{
     redo_copy::{Blocks, CopyCheckpoint, Head, RedoCopyFault},
     server_file::{REDO_DIRECTORY, redo_name, redo_number},
 };
-use rustix::fs::{Advice, fadvise};
 use server::dialect::backup_lock::advance_redo_consumer;
 
 use super::{
@@ -229,11 +228,10 @@ impl<'a> RedoFiles<'a> {
         }
     }
 
-    /// Drops the file from the page cache and waits: the server may write with O_DIRECT, which can leave an older
-    /// version in the cache.
+    /// Waits, and has the blocks read from the disk afterwards.
     fn wait_for_blocks(&self) {
         if let Some(file) = self.files.last() {
-            let _ = fadvise(&file.from, 0, None, Advice::DontNeed);
+            files::evict(&file.from, 0, None);
         }
         thread::sleep(Duration::from_millis(1));
     }
