@@ -61,6 +61,17 @@ impl EventHeader {
         self.flags & Self::ARTIFICIAL != 0
     }
 
+    /// Whether the server sends this head of a log again, because the stream begins inside the log: the format
+    /// description, and the start of encryption (seen on MariaDB 10.11). The log has no event at this place.
+    #[must_use]
+    pub const fn is_repeated_head(&self) -> bool {
+        self.end_position == 0
+            && matches!(
+                self.kind,
+                EventType::FORMAT_DESCRIPTION | EventType::START_ENCRYPTION | EventType::START_ENCRYPTION_PERCONA
+            )
+    }
+
     /// Whether a replica wrote the event, at the start of a relay log.
     #[must_use]
     pub const fn is_of_relay_log(&self) -> bool {

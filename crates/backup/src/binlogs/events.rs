@@ -127,6 +127,11 @@ impl StoredPart<'_> {
             let header = EventHeader::parse(rest).map_err(|_| cut())?;
             let bytes = usize::try_from(header.event_bytes).unwrap_or(usize::MAX);
             let (event, behind) = rest.split_at_checked(bytes).ok_or_else(cut)?;
+            // Parts of MariaDB's encrypted logs from earlier releases begin with one.
+            if header.is_repeated_head() {
+                rest = behind;
+                continue;
+            }
             let position = start_of(&header, start, segment.end);
             let of_log = LogEvent { server, file: &segment.file, start: position, kind: header.kind, bytes: event };
             if visit(&of_log)?.is_break() {

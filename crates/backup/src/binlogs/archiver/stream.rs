@@ -68,9 +68,10 @@ impl Archiver<'_> {
             if std::mem::take(&mut is_first) && header.server_id != source.server_id {
                 return Err(source.is_other(format!("the one with server_id {}", header.server_id)));
             }
-            // The server sends the format description again when the stream begins inside a log.
-            let is_repeated = kind == Kind::Description && header.end_position == 0;
-            let is_other_log = is_repeated && self.is_other_log(&open.part, header.timestamp)
+            let is_repeated = header.is_repeated_head();
+            let is_other_log = is_repeated
+                && kind == Kind::Description
+                && self.is_other_log(&open.part, header.timestamp)
                 || gtids.is_some_and(|gtids| !self.accept_gtids(gtids, kind, &open.part));
             if is_other_log {
                 self.lose(source, "the server has begun its logs again")?;
