@@ -81,7 +81,8 @@ pub(crate) fn with_stream<T>(
     let doubles = whole_doubles(&mut source)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
     let mut target_log = TargetLog::open(&settings.target, &shared, &tables, server_id())?;
-    let result = thread::scope(|threads| {
+    // What fails after the switch does not undo it.
+    let (is_switched, result) = thread::scope(|threads| {
         threads.spawn(|| shared.watched(|| follower.follow()));
         if let Some(log) = &mut target_log {
             threads.spawn(|| shared.watched(|| log.follow()));
@@ -91,9 +92,9 @@ pub(crate) fn with_stream<T>(
         let mut active = Active { settings, shared, tables, source, target, phase, work, pace, beaten };
         let result = body(&mut active);
         shared.end();
-        result
+        (active.phase == Phase::Switched, result)
     });
-    match (shared.failure(), result) {
+    match (shared.failure().filter(|_| !is_switched), result) {
         // When a thread fails, `body` ends with `Stopped`; the thread's error says why.
         (Some(failure), Err(Error::Stopped) | Ok(_)) => Err(failure),
         (_, result) => result,
@@ -359,6 +360,20 @@ impl Active<'_> {
             self.shared.sleep(POLL)?;
         }
         Ok(())
+    }
+
+    /// From now on the target is not only ours, so its log is not judged any more.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if the run has ended, as after a foreign write.
+    pub(crate) fn others_may_write(&self) -> Result<(), Error> {
+        self.shared.update(|state| {
+            if state.has_ended() {
+                return Err(Error::Stopped);
+            }
+            state.target_log = None;
+            Ok(())
+        })
     }
 
     /// Waits until the stream has delivered what the log contained when the migration began. The chunks contain these

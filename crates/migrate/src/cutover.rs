@@ -120,6 +120,8 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
         }
     }
     active.catch_up(events)?;
+    // The log can be long, and is read while clients can still write.
+    active.only_we_write(events)?;
     definitions::check(active.settings)?;
     let left = active.unverified().len();
     if left > comparable(active.settings) {
@@ -151,6 +153,7 @@ fn fenced(
     step(active, "fenced", "", events)?;
     let end = drain(active, source, events)?;
     set_counters(active, source)?;
+    active.only_we_write(events)?;
     switch(active, fence, source, &end)?;
     let detail = format!("{:.3} s without writes at the source", fence.age().as_secs_f64());
     // The switch is done, even if the journal cannot record it.
@@ -197,6 +200,7 @@ fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, e
     let target_end = position::log_end(&mut active.target).map(|end| end.to_string()).unwrap_or_default();
     fence.keep()?;
     unchanged(source, end, active.shared)?;
+    active.others_may_write()?;
     match state::set_switched(&mut active.target, &target_end) {
         Ok(()) => {}
         Err(error @ Error::Server { error: server::Error::Server { .. }, .. }) => return Err(error),

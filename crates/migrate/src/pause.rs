@@ -11,10 +11,11 @@ const ATTEMPTS: u32 = 6;
 /// called. Returns when no process works on it any more; a cut-over has then made the source writable again.
 ///
 /// # Errors
-/// [`Error::Switched`] after the cut-over; [`Error::Locked`] if the process does not end; [`Error::NotBegun`].
+/// [`Error::Switched`] after the cut-over; [`Error::CutOverInterrupted`] if the source is fenced, which a pause would
+/// hide; [`Error::PauseRequested`] if the process does not end; [`Error::NotBegun`].
 pub fn pause(server: &Server) -> Result<(), Error> {
     let mut target = link::target(server)?;
-    before_cut_over(&mut target)?;
+    is_fenced(&mut target)?;
     state::set_paused(&mut target, true)?;
     let mut locked = lock_target(&mut target);
     for _ in 1..ATTEMPTS {
@@ -23,10 +24,18 @@ pub fn pause(server: &Server) -> Result<(), Error> {
         }
         locked = lock_target(&mut target);
     }
-    locked?;
+    locked.map_err(|error| match error {
+        Error::Locked { .. } => Error::PauseRequested,
+        error => error,
+    })?;
     // Its process may have been past the point at which it can be paused.
-    before_cut_over(&mut target)?;
-    journal::note(&mut target, "paused", "")
+    let refused = match is_fenced(&mut target) {
+        Ok(false) => return journal::note(&mut target, "paused", ""),
+        Ok(true) => Error::CutOverInterrupted,
+        Err(error) => error,
+    };
+    state::set_paused(&mut target, false)?;
+    Err(refused)
 }
 
 /// Lets a paused migration go on: [`run`](crate::run()) continues it.
@@ -42,7 +51,8 @@ pub fn resume(server: &Server) -> Result<(), Error> {
     journal::note(&mut target, "resumed", "")
 }
 
-fn before_cut_over(target: &mut Connection) -> Result<(), Error> {
+/// Whether a cut-over has fenced the source, or is about to.
+fn is_fenced(target: &mut Connection) -> Result<bool, Error> {
     let run = state::run(target)?.ok_or(Error::NotBegun)?;
-    if run.phase == Phase::Switched { Err(Error::Switched) } else { Ok(()) }
+    if run.phase == Phase::Switched { Err(Error::Switched) } else { Ok(!run.fence.is_empty()) }
 }

@@ -127,6 +127,22 @@ impl RunState {
         at.is_some_and(|at| !self.probes.swap_remove(at).touched)
     }
 
+    /// Ends the run for a foreign write, unless others may write to the target by now. Returns whether it has.
+    pub(crate) const fn end_for_foreign_write(&mut self) -> bool {
+        let is_judged = self.target_log.is_some();
+        self.ended |= is_judged;
+        is_judged
+    }
+
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the target's log still has to be read.
+    pub(crate) const fn reads_target_log(&self) -> bool {
+        !self.ended && self.target_log.is_some()
+    }
+
     /// Requests that the batch is applied at once, if `is_there` is false.
     const fn wants(&mut self, is_there: bool) -> Option<()> {
         self.flush_wanted |= !is_there;
@@ -216,8 +232,8 @@ impl Shared {
         let before = self.lock().seen_end.clone();
         let end = position::end(source, self.tracking)?;
         if !end.covers(&before, self.tracking) {
-            let file = self.lock().log_file.as_ref().map_or_else(String::new, |known| known.file.clone());
-            return Err(Error::LogReset { file });
+            let file = self.lock().log_file.as_ref().map(|known| known.file.clone());
+            return Err(Error::LogReset { file: file.unwrap_or_else(|| "its newest file".to_owned()) });
         }
         let mut state = self.lock();
         if end.covers(&state.seen_end, self.tracking) {

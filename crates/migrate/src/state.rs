@@ -104,10 +104,10 @@ fn failed(error: server::Error) -> Error {
 /// Reads the row of the run; `None` if no migration was begun.
 ///
 /// # Errors
-/// [`Error::ForeignState`] if the schema contains tables of something else.
+/// [`Error::ForeignState`] if the schema contains tables of something else; [`Error::OtherFormat`].
 pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
-    let sql = "SELECT format, source_uuid, tracking, old_until, phase, step, fence, source_end, paused FROM `_sealant`.`run` WHERE id = 1";
-    let rows = match target.query(sql) {
+    // Read first and alone: another version has other columns.
+    let rows = match target.query("SELECT format FROM `_sealant`.`run` WHERE id = 1") {
         Ok(rows) => rows,
         Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => {
             return no_foreign_table(target).map(|()| None);
@@ -117,12 +117,13 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
         }
         Err(error) => return Err(failed(error)),
     };
-    if rows.rows.is_empty() {
-        return Ok(None);
+    let Some(format) = rows.scalar() else { return Ok(None) };
+    if format != FORMAT.to_string() {
+        return Err(Error::OtherFormat { found: format.to_owned(), known: FORMAT });
     }
-    if rows.value(0, "format") != Some(&FORMAT.to_string()) {
-        return Err(Error::State { what: "its format" });
-    }
+    let sql = "SELECT source_uuid, tracking, old_until, phase, step, fence, source_end, paused FROM `_sealant`.`run` \
+               WHERE id = 1";
+    let rows = target.query(sql).map_err(failed)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
     let tracking = Tracking::parse(&text("tracking")).ok_or(Error::State { what: "tracking" })?;
@@ -354,25 +355,29 @@ pub(crate) fn oldest_log(target: &mut Connection) -> Result<LogPosition, Error> 
 
 /// Stores how far the target's log was read.
 pub(crate) fn store_target_log(target: &mut Connection, upto: &LogPosition) -> Result<(), Error> {
-    target.query(&target_log_upto(upto)).map(drop).map_err(failed)
-}
-
-fn target_log_upto(upto: &LogPosition) -> String {
     let (file, offset) = (quote::text(&upto.file), upto.offset);
     // The server may have another identity after a restart from a copy.
-    format!(
+    let sql = format!(
         "UPDATE `_sealant`.`target_log` SET server_uuid = @@server_uuid, file = {file}, position = {offset} WHERE id = 1"
-    )
+    );
+    target.query(&sql).map(drop).map_err(failed)
 }
 
-/// Stores that somebody else has changed these tables: their chunks do not count as compared any more.
-pub(crate) fn foreign_write(target: &mut Connection, tables: &BTreeSet<usize>, end: &LogPosition) -> Result<(), Error> {
-    let touched = tables
-        .iter()
-        .map(|table| format!("UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1 WHERE tbl = {table}"));
-    let all = std::iter::once("START TRANSACTION".to_owned()).chain(touched);
-    let all = all.chain([target_log_upto(end), "COMMIT".to_owned()]);
-    all.into_iter().try_for_each(|sql| target.query(&sql).map(drop).map_err(failed))
+/// Stores that somebody else has changed moved tables. No chunk counts as compared any more: a transaction can change
+/// more tables than the log names, through cascades and statements.
+pub(crate) fn foreign_write(target: &mut Connection, end: &LogPosition) -> Result<(), Error> {
+    target.query("START TRANSACTION").map_err(failed)?;
+    unverify(target)?;
+    store_target_log(target, end)?;
+    target.query("COMMIT").map(drop).map_err(failed)
+}
+
+/// Stores that the target's log is not read any more, because it cannot be. No chunk counts as compared any more.
+pub(crate) fn give_up_target_log(target: &mut Connection) -> Result<(), Error> {
+    target.query("START TRANSACTION").map_err(failed)?;
+    unverify(target)?;
+    target.query("DELETE FROM `_sealant`.`target_log`").map_err(failed)?;
+    target.query("COMMIT").map(drop).map_err(failed)
 }
 
 /// The stored position, as messages show it.
@@ -450,9 +455,10 @@ pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<
     set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])
 }
 
-/// Stores whether the migration is paused.
+/// Stores whether the migration is paused; it never is after the cut-over.
 pub(crate) fn set_paused(target: &mut Connection, paused: bool) -> Result<(), Error> {
-    set(target, &format!("paused = {}", u8::from(paused)))
+    let switched = Phase::Switched.text();
+    set(target, &format!("paused = {} AND phase <> '{switched}'", u8::from(paused)))
 }
 
 /// Stores the time, to show that the run is alive.

@@ -53,6 +53,22 @@ pub(crate) fn kind(words: &[Word]) -> Kind {
     }
 }
 
+/// Whether a statement leaves the rows and columns of tables as they are: it makes, changes or removes code or a view, or
+/// maintains tables. Rows that triggers change are logged on their own.
+pub(crate) fn keeps_rows(words: &[Word]) -> bool {
+    const CODE: [&str; 5] = ["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
+    const OTHERS: [&str; 6] = ["TABLE", "TABLES", "DATABASE", "SCHEMA", "INDEX", "TABLESPACE"];
+    let mut keywords = words.iter().map(Word::keyword);
+    match keywords.next().as_deref() {
+        Some("OPTIMIZE" | "CHECK" | "ANALYZE") => true,
+        // Other words can precede, such as the definer; the first of these tells the kind of object.
+        Some("CREATE" | "ALTER" | "DROP") => keywords
+            .find(|word| CODE.contains(&word.as_str()) || OTHERS.contains(&word.as_str()))
+            .is_some_and(|word| CODE.contains(&word.as_str())),
+        _ => false,
+    }
+}
+
 /// Whether a statement that may change rows refers only to tables of the schema `mysql`.
 pub(crate) fn is_of_system(words: &[Word], database: &[u8]) -> bool {
     match words.iter().find_map(|word| word.qualifier.as_deref()) {
@@ -138,6 +154,33 @@ mod tests {
         assert_eq!(kind_of("/*!40000 ALTER TABLE t DISABLE KEYS */"), Kind::Definition);
         for statement in ["INSERT INTO t VALUES (1)", "WITH c AS (SELECT 1) DELETE FROM t", "SELECT f()", "CALL p()"] {
             assert_eq!(kind_of(statement), Kind::Rows, "{statement}");
+        }
+    }
+
+    #[test]
+    fn code_and_maintenance_keep_rows() {
+        let keeps = |statement: &str| keeps_rows(&words(statement.as_bytes(), Syntax::default()).unwrap());
+        for statement in [
+            "CREATE ALGORITHM=UNDEFINED DEFINER=`table`@`%` SQL SECURITY DEFINER VIEW `v` AS select 1 from `users`",
+            "CREATE DEFINER=`a`@`b` TRIGGER t AFTER INSERT ON users FOR EACH ROW SET @a = 1",
+            "DROP PROCEDURE IF EXISTS p",
+            "ALTER EVENT e RENAME TO users",
+            "CREATE FUNCTION f() RETURNS INT RETURN (SELECT 1 FROM users)",
+            "OPTIMIZE TABLE users",
+        ] {
+            assert!(keeps(statement), "{statement}");
+        }
+        for statement in [
+            "ALTER TABLE users EXCHANGE PARTITION p WITH TABLE event",
+            "DROP TABLES view, users",
+            "CREATE UNIQUE INDEX view ON users (a)",
+            "DROP INDEX `a` ON users",
+            "DROP SCHEMA event",
+            "TRUNCATE TABLE users",
+            "RENAME TABLE view TO users",
+            "REPAIR TABLE users",
+        ] {
+            assert!(!keeps(statement), "{statement}");
         }
     }
 

@@ -113,6 +113,11 @@ impl<'m> Follower<'m> {
                     self.batch.forget_changes();
                     self.shared.sleep(RECONNECT_PAUSE)?;
                 }
+                Err(Error::Stream(error @ binlog::Error::Unavailable { .. })) => {
+                    // A reset while the stream follows shows only here.
+                    self.shared.check_log(&self.settings.source, &replica_settings(self.server_id))?;
+                    return Err(Error::Stream(error));
+                }
                 ended => return ended,
             }
         }
@@ -394,7 +399,7 @@ pub(crate) const fn replica_settings(server_id: u32) -> binlog::replica::Setting
 }
 
 /// Why an event cannot be followed, no matter which table it concerns.
-fn obstacle(event: &Event<'_>) -> Option<&'static str> {
+pub(crate) fn obstacle(event: &Event<'_>) -> Option<&'static str> {
     match &event.body {
         Body::Incident(_) => Some("the log lacks changes (an incident)"),
         // A rows event without rows only ends a statement.

@@ -16,14 +16,16 @@ use server::{Connection, Grants, dialect::variable::SERVER_UUID};
 
 use crate::{
     Error, STATE_SCHEMA, Server, Side, journal,
-    lexer::{Syntax, words},
+    lexer::{Syntax, Word, words},
     link,
     moved_table::MovedTable,
     position::log_end_at,
-    shared::Shared,
+    preflight::log_filters,
+    shared::{RunState, Shared},
     state,
     statement::{self, Kind},
-    stream::{LIMITS, STORE_POSITION, replica_settings},
+    stream::{LIMITS, STORE_POSITION, obstacle, replica_settings},
+    xa::Prepared,
 };
 
 /// Privileges to read the log.
@@ -40,10 +42,17 @@ pub(crate) fn missing(held: &Grants) -> Vec<&'static str> {
 /// [`Error::Server`].
 pub(crate) fn start(target: &mut Connection) -> Result<Option<LogPosition>, Error> {
     let held = Grants::of_session(target).map_err(Error::at(Side::Target))?;
-    if !missing(&held).is_empty() || link::variable(target, Side::Target, "log_bin")? != "1" {
+    if !missing(&held).is_empty() || !is_whole(target)? {
         return Ok(None);
     }
     log_end_at(target, Side::Target).map(Some)
+}
+
+/// Whether the target has a log, and logs all schemas: a filter could leave out foreign writes, or the state, which
+/// tells a migration's own writes from them.
+fn is_whole(target: &mut Connection) -> Result<bool, Error> {
+    Ok(link::variable(target, Side::Target, "log_bin")? == "1"
+        && log_filters(target).map_err(Error::at(Side::Target))?.is_empty())
 }
 
 /// Gives up a part of the log that cannot be read: every row has to be compared again, and the log is read from its
@@ -61,6 +70,8 @@ fn forget(target: &mut Connection, shared: &Shared) -> Result<(), Error> {
 struct Transaction {
     /// Numbers of the moved tables.
     tables: BTreeSet<usize>,
+    /// Whether it may have changed others, too.
+    any: bool,
     /// Whether it has changed the state, too.
     ours: bool,
 }
@@ -73,6 +84,8 @@ pub(crate) struct TargetLog<'m> {
     /// Stores what is found.
     target: Connection,
     transaction: Transaction,
+    /// Prepared XA transactions that changed only other tables.
+    prepared: Prepared,
     stored: Instant,
 }
 
@@ -90,6 +103,16 @@ impl<'m> TargetLog<'m> {
     ) -> Result<Option<Self>, Error> {
         let mut target = link::target(server)?;
         let Some((uuid, stored)) = state::target_log(&mut target)? else { return Ok(None) };
+        if !is_whole(&mut target)? {
+            state::give_up_target_log(&mut target)?;
+            shared.update(|state| state.watched.clear());
+            journal::note(
+                &mut target,
+                "target-log-off",
+                "every row is compared again, and the log is not read any more",
+            )?;
+            return Ok(None);
+        }
         let connect = |from: &LogPosition| {
             let connection = link::stream(server).map_err(Error::at_target)?;
             Replica::start(connection, &Start::Position(from.clone()), &replica_settings(server_id))
@@ -105,16 +128,17 @@ impl<'m> TargetLog<'m> {
         }
         let replica = connect(&from)?;
         shared.update(|state| state.target_log = Some(from));
-        Ok(Some(Self { replica, shared, tables, target, transaction: Transaction::default(), stored: Instant::now() }))
+        let (transaction, prepared) = (Transaction::default(), Prepared::default());
+        Ok(Some(Self { replica, shared, tables, target, transaction, prepared, stored: Instant::now() }))
     }
 
-    /// Reads until the run ends.
+    /// Reads until the run ends, or others may write to the target.
     ///
     /// # Errors
     /// [`Error::TargetWritten`] and others.
     pub(crate) fn follow(&mut self) -> Result<(), Error> {
-        while !self.shared.has_ended() {
-            let Self { replica, transaction, tables, .. } = self;
+        while self.shared.lock().reads_target_log() {
+            let Self { replica, transaction, prepared, tables, .. } = self;
             let event = match replica.next_event() {
                 Ok(Some(event)) => event,
                 Ok(None) => {
@@ -133,7 +157,7 @@ impl<'m> TargetLog<'m> {
                 }
                 _ => None,
             };
-            transaction.note(&event, tables)?;
+            transaction.note(&event, tables, prepared)?;
             let progress = replica.progress();
             if progress.is_between_transactions() {
                 let at = idle.unwrap_or_else(|| progress.position.clone());
@@ -143,20 +167,31 @@ impl<'m> TargetLog<'m> {
         Ok(())
     }
 
-    /// Judges a whole transaction. What it has changed has to be compared again, whoever it was.
+    /// Judges a whole transaction. Unless it is ours, every row has to be compared again.
     fn judge(&mut self, end: LogPosition) -> Result<(), Error> {
         let found = std::mem::take(&mut self.transaction);
-        if found.ours || found.tables.is_empty() {
+        if found.ours || !found.concerns_us() {
             if self.stored.elapsed() > STORE_POSITION {
                 state::store_target_log(&mut self.target, &end)?;
                 self.stored = Instant::now();
             }
-            self.shared.update(|state| state.target_log = Some(end));
+            self.shared.update(|state| {
+                if let Some(read) = &mut state.target_log {
+                    *read = end;
+                }
+            });
             return Ok(());
         }
-        state::foreign_write(&mut self.target, &found.tables, &end)?;
+        if !self.shared.update(RunState::end_for_foreign_write) {
+            return Ok(());
+        }
+        state::foreign_write(&mut self.target, &end)?;
         let names: Vec<_> = found.tables.iter().filter_map(|number| self.tables.get(*number)).collect();
-        let table = names.iter().map(|moved| moved.shown.as_str()).collect::<Vec<_>>().join(", ");
+        let mut names: Vec<_> = names.iter().map(|moved| moved.shown.as_str()).collect();
+        if found.any {
+            names.push("a table that its log does not name");
+        }
+        let table = names.join(", ");
         let position = end.to_string();
         journal::note(&mut self.target, "foreign-write", &format!("{table} at {position} of the target's log"))?;
         Err(Error::TargetWritten { table, position })
@@ -164,11 +199,18 @@ impl<'m> TargetLog<'m> {
 }
 
 impl Transaction {
-    fn note(&mut self, event: &Event<'_>, tables: &[MovedTable]) -> Result<(), Error> {
+    fn concerns_us(&self) -> bool {
+        self.any || !self.tables.is_empty()
+    }
+
+    fn note(&mut self, event: &Event<'_>, tables: &[MovedTable], prepared: &mut Prepared) -> Result<(), Error> {
+        self.any |= obstacle(event).is_some();
         match &event.body {
             Body::Rows(rows) => self.rows(rows, tables),
-            Body::Query(query) => self.statement(query, tables),
-            Body::Payload(payload) => self.compressed(payload, tables)?,
+            Body::Query(query) => self.statement(query, tables, prepared),
+            Body::Payload(payload) => self.compressed(payload, tables, prepared)?,
+            // Its rows become visible only with `XA COMMIT`, which does not name them.
+            Body::XaPrepare(prepare) if !self.concerns_us() => prepared.note(prepare),
             _ => {}
         }
         Ok(())
@@ -181,13 +223,21 @@ impl Transaction {
         self.tables.extend(tables.iter().find(is_it).map(|moved| moved.number));
     }
 
-    fn statement(&mut self, query: &Query<'_>, tables: &[MovedTable]) {
-        // A statement that cannot be read is one in another character set than any of a migration.
-        let Some(words) = words(&query.statement, Syntax::from_variables(&query.variables())) else { return };
-        if !matches!(statement::kind(&words), Kind::Rows | Kind::Definition) {
+    fn statement(&mut self, query: &Query<'_>, tables: &[MovedTable], prepared: &mut Prepared) {
+        let Some(words) = words(&query.statement, Syntax::from_variables(&query.variables())) else {
+            self.any = true;
             return;
+        };
+        match statement::kind(&words) {
+            Kind::XaCommit => self.any |= !prepared.take(&query.statement),
+            Kind::Rows | Kind::Definition if !statement::keeps_rows(&words) => self.changes(&words, query, tables),
+            _ => {}
         }
-        let Some(moved) = statement::concerned(&words, query.database, tables) else { return };
+    }
+
+    /// Notes the table that a statement changes.
+    fn changes(&mut self, words: &[Word], query: &Query<'_>, tables: &[MovedTable]) {
+        let Some(moved) = statement::concerned(words, query.database, tables) else { return };
         // The cut-over sets the counters.
         let is_counter = query.statement.starts_with(moved.set_counter("").as_bytes());
         if !is_counter {
@@ -195,13 +245,18 @@ impl Transaction {
         }
     }
 
-    fn compressed(&mut self, payload: &Payload<'_>, tables: &[MovedTable]) -> Result<(), Error> {
+    fn compressed(
+        &mut self,
+        payload: &Payload<'_>,
+        tables: &[MovedTable],
+        prepared: &mut Prepared,
+    ) -> Result<(), Error> {
         let damaged = |_| Error::State { what: "the target's log" };
         let mut decoder = Decoder::new(LIMITS);
         let mut events = payload.events(&LIMITS).map_err(damaged)?;
         while let Some(bytes) = events.next_event().map_err(damaged)? {
             let event = decoder.decode_inside(bytes).map_err(damaged)?;
-            self.note(&event, tables)?;
+            self.note(&event, tables, prepared)?;
         }
         Ok(())
     }

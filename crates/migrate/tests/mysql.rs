@@ -12,8 +12,9 @@ use std::{
 };
 
 use findings::Action;
+use harness::{limit, wait_until};
 use migrate::{
-    DivergenceKind, Error, Event, NotWritable, Phase, Settings, Side, Until,
+    DivergenceKind, Error, Event, NotWritable, Phase, ProofVerdict, Settings, Side, Until,
     catalog::Encrypt,
     preflight::{Effect, Facts, Finding, Remedy, judge},
 };
@@ -333,7 +334,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     };
     migrate::finish(&settings.target, Some(&mut save)).unwrap();
     let saved = saved.unwrap();
-    assert_eq!((saved.verdict(), saved.source_end), (migrate::ProofVerdict::Proven, done.source_end));
+    assert_eq!((saved.verdict(), saved.source_end), (ProofVerdict::Proven, done.source_end));
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
 }
 
@@ -426,7 +427,7 @@ fn a_row_that_is_stored_otherwise_is_not_copied() {
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     let key = pair.source.value("SELECT a FROM shop.pair WHERE u = 77").unwrap();
     assert!(
-        matches!(&error, Error::ReadBack { table, key: found } if table == "shop.pair" && found.contains(&key)),
+        matches!(&error, Error::ReadBack { table, what: found } if table == "shop.pair" && found.contains(&key)),
         "{error}"
     );
     assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.pair WHERE u = 77").unwrap(), "0");
@@ -448,6 +449,8 @@ fn foreign_writes_to_the_target_are_named() {
     };
     let elsewhere = "CREATE DATABASE other; CREATE TABLE other.t (a INT PRIMARY KEY); INSERT INTO other.t VALUES (1)";
     pair.target.sql(elsewhere).unwrap();
+    let code = "CREATE VIEW shop.seen AS SELECT * FROM shop.pair; OPTIMIZE TABLE shop.pair; DROP VIEW shop.seen";
+    pair.target.sql(code).unwrap();
     assert_eq!(migrate::run(&settings, &mut |_| {}).unwrap().chunks, 0);
     let change = "UPDATE shop.pair SET u = u + 1000000 LIMIT 1";
     pair.target.sql(&format!("{change}; UPDATE shop.pair SET u = u - 1000000 WHERE u >= 1000000")).unwrap();
@@ -459,9 +462,17 @@ fn foreign_writes_to_the_target_are_named() {
     ends("compressed", migrate::verify(&settings, &mut |_| {}).err());
     pair.target.sql("UPDATE shop.pair SET u = u - 1000000 WHERE u >= 1000000").unwrap();
     ends("back", migrate::run(&settings, &mut |_| {}).err());
-    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let opened = |event: Event| {
+        if matches!(event, Event::Step { name: "switched" }) {
+            pair.target.sql(&format!("{change}; UPDATE shop.pair SET u = u - 1000000 WHERE u >= 1000000")).unwrap();
+            thread::sleep(Duration::from_millis(500));
+        }
+    };
+    migrate::cut_over(&settings, &mut { opened }).unwrap();
     pair.assert_equal();
     let proof = migrate::proof(&settings.target).unwrap();
+    assert_eq!(proof.verdict(), ProofVerdict::Proven);
     assert_eq!(proof.journal.iter().filter(|entry| entry.what == "foreign-write").count(), 4);
 }
 
@@ -490,9 +501,10 @@ fn a_paused_migration_waits_until_it_is_resumed() {
     settings.until = Until::Forever;
     let following = settings.clone();
     let run = thread::spawn(move || migrate::run(&following, &mut |_| {}).unwrap_err());
-    while migrate::status(&settings.target).map_or(true, |status| status.phase != Phase::Copied) {
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the rows are copied", limit(60), || {
+        assert!(!run.is_finished(), "the run has ended");
+        migrate::status(&settings.target).is_ok_and(|status| status.phase == Phase::Copied)
+    });
     migrate::pause(&settings.target).unwrap();
     let error = run.join().unwrap();
     assert!(matches!(error, Error::Paused), "{error}");
@@ -506,9 +518,16 @@ fn a_paused_migration_waits_until_it_is_resumed() {
     assert!(matches!(migrate::resume(&settings.target), Err(Error::NotPaused)));
     settings.until = Until::Verified;
     migrate::run(&settings, &mut |_| {}).unwrap();
+    // As a killed cut-over leaves it.
+    pair.target.sql("UPDATE _sealant.run SET fence = '0,0', phase = 'cut-over'").unwrap();
+    assert!(matches!(migrate::pause(&settings.target), Err(Error::CutOverInterrupted)));
+    assert!(!migrate::status(&settings.target).unwrap().paused);
     migrate::cut_over(&settings, &mut |_| {}).unwrap();
     pair.assert_equal();
     assert!(matches!(migrate::pause(&settings.target), Err(Error::Switched)));
+    pair.target.sql("UPDATE _sealant.run SET format = 3; ALTER TABLE _sealant.run DROP COLUMN paused").unwrap();
+    let error = migrate::status(&settings.target).unwrap_err();
+    assert!(matches!(&error, Error::OtherFormat { found, .. } if found == "3"), "{error}");
 }
 
 #[test]

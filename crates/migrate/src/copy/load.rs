@@ -84,7 +84,9 @@ impl<'m> Loader<'m> {
                 return ControlFlow::Continue(());
             }
             let key = table.key.of_fields(fields, &table.key_fields);
-            differs = Some(key.map_or_else(String::new, |key| table.key.literals(&key)));
+            let key = key.map_or_else(String::new, |key| table.key.literals(&key));
+            differs =
+                Some(format!("the first row that differs, or is not preceded by the same one, has the key {key}"));
             ControlFlow::Break(())
         });
         whole.map_err(Error::at(Side::Target))?;
@@ -92,7 +94,7 @@ impl<'m> Loader<'m> {
             None if sent.is_at_end() => Ok(()),
             found => Err(Error::ReadBack {
                 table: table.shown.clone(),
-                key: found.unwrap_or_else(|| "a missing row".to_owned()),
+                what: found.unwrap_or_else(|| "the last rows are missing".to_owned()),
             }),
         }
     }

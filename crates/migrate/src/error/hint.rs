@@ -36,10 +36,13 @@ impl Error {
             Self::OtherServer { .. } => "without GTIDs a migration can resume only with the server that it was begun with: \
                                          bring that one back, or abort and begin again"
                 .into(),
-            Self::TargetWritten { .. } => "find out what writes there, and stop it; the same command then compares these \
-                                           tables again"
+            Self::TargetWritten { .. } => "find out what writes there, and stop it; the same command then compares every row \
+                                           again"
                 .into(),
             Self::TargetLog(_) => "the same command compares every row again".into(),
+            Self::PauseRequested => "it ends after its current step; sealant migrate status shows whether it runs, and \
+                                     sealant migrate resume takes the request back"
+                .into(),
             Self::Paused => "sealant migrate resume lets it go on".into(),
             Self::NotPaused => "sealant migrate run continues it".into(),
             Self::LogReset { .. } => "changes may be lost with the old log, so the rows have to be copied again: \
@@ -73,6 +76,7 @@ impl Error {
             )
             .into(),
             Self::NotBegun => "sealant migrate run begins one".into(),
+            Self::OtherFormat { .. } => "finish it or abort it with that version".into(),
             Self::ForeignState { .. } => "rename that schema".into(),
             Self::OtherMigration { .. } => {
                 "give the same servers, --schema and --exclude as at first; leave new tables out with --exclude, or begin \

@@ -79,6 +79,17 @@ pub enum Error {
         /// Name of the schema.
         schema: &'static str,
     },
+    /// The state at the target is one of another version of this program.
+    #[error(
+        "target: the migration there was begun by another version of this program: its state has the format {found}, and \
+         this version has {known}"
+    )]
+    OtherFormat {
+        /// The format of the state.
+        found: String,
+        /// The format of this version.
+        known: u32,
+    },
     /// The state at the target belongs to another migration, or lists other tables.
     #[error("target: another migration was begun there: {what}")]
     OtherMigration {
@@ -127,12 +138,12 @@ pub enum Error {
         code: u16,
     },
     /// The target returned another row than it was sent.
-    #[error("target: {table} did not store the rows that were sent: the first that differs has the key {key}")]
+    #[error("target: {table} did not store the rows that were sent: {what}")]
     ReadBack {
         /// `schema.table`.
         table: String,
-        /// The key, as literals.
-        key: String,
+        /// The first row that differs.
+        what: String,
     },
     /// A row from the source does not have the selected fields.
     #[error("{table}: the source sent a row with other fields than were asked for")]
@@ -266,7 +277,7 @@ pub enum Error {
         "target: something else than this migration has changed {table}, in the transaction that ends at {position} of its log"
     )]
     TargetWritten {
-        /// `schema.table`, several with commas.
+        /// `schema.table`, several with commas; or that the log does not name it.
         table: String,
         /// File and position.
         position: String,
@@ -274,6 +285,9 @@ pub enum Error {
     /// The target's log cannot be read.
     #[error("target: its log: {0}")]
     TargetLog(#[source] binlog::Error),
+    /// A process that should pause has not ended yet.
+    #[error("target: the process that runs this migration has not ended yet; the pause stays requested")]
+    PauseRequested,
     /// The migration is paused.
     #[error("target: the migration is paused")]
     Paused,

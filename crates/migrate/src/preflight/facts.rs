@@ -6,7 +6,7 @@ use server::{
     Connection, Error as ServerError, Grants, Identity, ServerVersion, describe,
     dialect::{
         self,
-        statement::{PREPARED_TRANSACTIONS, REPLICATION_THREADS, binary_log_status},
+        statement::{PREPARED_TRANSACTIONS, REPLICATION_THREADS, SHOW_BINARY_LOG_STATUS, binary_log_status},
     },
     switch::is_switched_on,
 };
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Accept, Error, STATE_SCHEMA, Server, Side,
     catalog::{self, Catalog, Encrypt, Filter},
-    link,
+    link, target_log,
 };
 
 /// What the user asks for.
@@ -83,6 +83,8 @@ pub struct Tables {
     pub target_replicates: bool,
     /// Options that limit the source's log to some schemas, and their values.
     pub log_filters: Vec<(String, String)>,
+    /// The same options of the target.
+    pub target_log_filters: Vec<(String, String)>,
     /// Columns with JSON values that cannot be sent as text.
     pub json_columns: Vec<JsonColumn>,
     /// Whether the target rounds some fractional numbers when it reads JSON text.
@@ -218,7 +220,8 @@ impl Tables {
             prepared: count(source, PREPARED_TRANSACTIONS).map_err(of_source)?,
             source_replicates: count(source, REPLICATION_THREADS).map_err(of_source)? > 0,
             target_replicates: count(target, REPLICATION_THREADS).map_err(of_target)? > 0,
-            log_filters: log_filters(source, &facts.source.identity.version).map_err(of_source)?,
+            log_filters: log_filters(source).map_err(of_source)?,
+            target_log_filters: target_log_filters(&facts.target, target).map_err(of_target)?,
             json_columns: json::read(source, &facts.source.identity.version, &found.tables).map_err(of_source)?,
             target_rounds_json: json::rounds(target).map_err(of_target)?,
             target_keyring: keyring(target, &facts.target).map_err(of_target)?,
@@ -260,8 +263,19 @@ fn count(connection: &mut Connection, statement: &str) -> Result<u64, ServerErro
     Ok(connection.query(statement)?.scalar().and_then(|text| text.parse().ok()).unwrap_or_default())
 }
 
-fn log_filters(connection: &mut Connection, version: &ServerVersion) -> Result<Vec<(String, String)>, ServerError> {
-    let rows = connection.query(binary_log_status(version))?;
+/// The filters of the target's log, if the account may see them.
+fn target_log_filters(facts: &ServerFacts, target: &mut Connection) -> Result<Vec<(String, String)>, ServerError> {
+    if facts.is_on("log_bin") && target_log::missing(&facts.grants).is_empty() {
+        log_filters(target)
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+/// Options that limit a server's log to some schemas, and their values; empty without a log.
+pub(crate) fn log_filters(connection: &mut Connection) -> Result<Vec<(String, String)>, ServerError> {
+    let version = connection.greeting().server_version();
+    let rows = connection.query(version.as_ref().map_or(SHOW_BINARY_LOG_STATUS, binary_log_status))?;
     let filter = |(column, option): (&str, &str)| {
         let value = rows.value(0, column).filter(|value| !value.is_empty())?;
         Some((option.to_owned(), value.to_owned()))

@@ -193,8 +193,8 @@ const fn next(status: &Status) -> &'static str {
             "sealant migrate report shows the proof; sealant migrate finish --proof FILE saves it and ends the migration"
         }
         _ if status.running => "",
-        _ if status.paused => "sealant migrate resume, then sealant migrate run",
         _ if status.fenced => "sealant migrate cutover resumes; sealant migrate abort gives the migration up",
+        _ if status.paused => "sealant migrate resume, then sealant migrate run",
         Phase::Copy => "sealant migrate run resumes",
         Phase::Copied | Phase::CutOver => "sealant migrate run, until the cut-over; sealant migrate cutover",
     }

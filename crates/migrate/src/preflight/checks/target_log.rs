@@ -22,7 +22,12 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     }
     let missing = missing(&target.grants);
     if missing.is_empty() {
-        return Vec::new();
+        let filters = facts.tables.iter().flat_map(|tables| &tables.target_log_filters);
+        let finding = |(option, value): &(String, String)| {
+            let evidence = format!("{option} = {value}: its log lacks changes, and is not read: {BLIND}");
+            Finding::tell(Side::Target, evidence)
+        };
+        return filters.map(finding).collect();
     }
     let object = format!("{}: {}", target.side, target.account);
     let evidence = format!("lacks {}, so its log cannot be read: {BLIND}", missing.join(", "));
@@ -35,7 +40,7 @@ mod tests {
     use server::Grants;
 
     use super::*;
-    use crate::preflight::testing::{facts, finds, with};
+    use crate::preflight::testing::{facts, finds, with, with_tables};
 
     #[test]
     fn a_log_that_cannot_be_read_is_told() {
@@ -43,5 +48,8 @@ mod tests {
         let mut facts = facts();
         facts.target.grants = Grants::parse(["GRANT REPLICATION SLAVE ON *.* TO `mig`@`%`"]);
         finds(&CHECK, &facts, Effect::Tell, "lacks REPLICATION CLIENT");
+        let filtered = vec![("binlog-ignore-db".to_owned(), "shop".to_owned())];
+        let facts = with_tables(|tables| tables.target_log_filters = filtered);
+        finds(&CHECK, &facts, Effect::Tell, "lacks changes");
     }
 }
