@@ -646,19 +646,19 @@ fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
 
 #[test]
 fn compressed_tables_rotations_and_the_tunnel_are_measured() {
-    let options = ["--rounds", "1", "--arms", "compressed+tde,tde-ctr,rotation,tunnel", "--workload"];
-    let Some(output) = oltp(Kind::MariaDb1011, "500ms", &[&options[..], &["oltp_point_select"]].concat()) else {
+    let options = ["--rounds", "1", "--arms", "compressed+tde,rotation,tunnel", "--workload"];
+    let Some(output) = oltp(Kind::MariaDb1011, "1s", &[&options[..], &["oltp_point_select"]].concat()) else {
         return;
     };
     let document = json(&output);
     has_its_schema(&document, "bench-1");
     let experiments = document["experiments"].as_array().unwrap();
     let arms = |experiment: usize| names(&experiments[experiment]["arms"], "name");
-    assert_eq!(arms(1), ["clear", "tde", "compressed", "compressed+tde", "tde-ctr", "rotation"]);
+    assert_eq!(arms(1), ["clear", "tde", "compressed", "compressed+tde", "rotation"]);
     assert_eq!(arms(2), ["socket", "tunnel"]);
     let ratios = experiments[1]["ratios"].as_array().unwrap();
     let pairs: Vec<_> = ratios.iter().map(|one| (one["of"].as_str().unwrap(), one["to"].as_str().unwrap())).collect();
-    for pair in [("compressed+tde", "compressed"), ("tde-ctr", "tde"), ("rotation", "tde")] {
+    for pair in [("compressed+tde", "compressed"), ("rotation", "tde")] {
         assert!(pairs.contains(&pair), "{pair:?} is not in {pairs:?}");
     }
     for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
@@ -698,7 +698,7 @@ fn an_interrupted_measurement_of_transactions_reports_its_rounds() {
         let logs = fs::read_to_string(servers.join("a/data/binlog.index")).ok()?;
         logs.trim().rsplit('.').next()?.parse::<u32>().ok()
     };
-    harness::wait_until("some rounds", harness::limit(60), || number().is_some_and(|number| number >= 7));
+    harness::wait_until("some rounds", harness::limit(180), || number().is_some_and(|number| number >= 7));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -146,7 +146,8 @@ fn mariadb_under_load_is_predicted() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
-    let server = Server::builder(Kind::MariaDb1011).option("--log-bin=binlog").start().unwrap();
+    let server = Server::builder(Kind::MariaDb1011).option("--log-bin=binlog");
+    let server = server.option("--event-scheduler=ON").start().unwrap();
     server.sql(TABLE).unwrap();
     let _load = Load::start(&server);
     let found = document(&server, "root", 2, 0);
@@ -159,6 +160,11 @@ fn mariadb_under_load_is_predicted() {
     }
     // Without performance_schema, MariaDB does not list connections.
     assert_eq!(layer(&found, "connections")["state"], "unknown");
+
+    // MariaDB refuses nothing if it does not list the event scheduler.
+    server.sql(READER).unwrap();
+    let blind = document(&server, "reader", 1, 4)["unseen"].to_string();
+    assert!(blind.contains("which running sessions are the server's own"), "{blind}");
 }
 
 /// A calibration of this machine's processor, with one other value.

@@ -17,7 +17,10 @@ use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{state::StateFile, waiting::Waiting};
+use super::{
+    state::{ArchiveState, StateFile},
+    waiting::Waiting,
+};
 use crate::{Config, Error, Repository, state::make_directory};
 
 /// Beginning of the directory's name; the server's name follows.
@@ -85,10 +88,24 @@ impl SpoolStatus {
         let directory = config.state.join(&repository.id).join(&config.host);
         let mut found = Vec::new();
         for server in StateFile::servers(&directory)? {
-            let status = Self::new(&server, &StateFile::read(&directory, &server)?.spool);
+            let status = Self::new(&server, &Self::read_state(&directory, &server)?.spool);
             found.extend(Some(status).filter(|status| status.parts > 0 || status.unlisted > 0));
         }
         Ok(found)
+    }
+
+    /// Reads a state and its list. A running archiver may replace the list after the state was read; then the state is
+    /// another one by now.
+    fn read_state(directory: &Path, server: &str) -> Result<ArchiveState, Error> {
+        let mut state = StateFile::read(directory, server)?;
+        while state.spool.lost() > 0 {
+            let again = StateFile::read(directory, server)?;
+            if again == state {
+                break;
+            }
+            state = again;
+        }
+        Ok(state)
     }
 }
 

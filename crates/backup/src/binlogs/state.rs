@@ -179,7 +179,8 @@ impl StateFile {
             .map_err(|error| Error::io(&self.path, "cannot be written")(std::io::Error::other(error)))?;
         write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
             .map_err(Error::io(&self.path, "cannot be written"))?;
-        self.archive.spool.remove_replaced(&self.spool)
+        self.archive.spool.remove_replaced(&self.spool);
+        Ok(())
     }
 }
 

@@ -210,24 +210,18 @@ impl Waiting {
         }
         let written = write_atomic(&path, &text, WriteOptions::SECRET.replacing(true));
         written.map_err(Error::io(&path, "cannot be written"))?;
-        self.replaced.extend(self.list.map(|old| old.name).filter(|old| *old != name));
+        self.replaced.extend(self.list.map(|old| old.name));
+        self.replaced.retain(|old| *old != name);
         Ok(list)
     }
 
-    /// Removes the lists that others have replaced. The saved state must name the current one.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub(super) fn remove_replaced(&mut self, directory: &Path) -> Result<(), Error> {
-        for name in self.replaced.drain(..) {
-            let path = list_path(directory, &name);
-            match fs::remove_file(&path) {
-                // All of them are removed when nothing waits any more.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                removed => removed.map_err(Error::io(&path, "cannot be removed"))?,
-            }
-        }
-        Ok(())
+    /// Removes the lists that others have replaced. The saved state must name the current one. What cannot be removed is
+    /// left for the next save: the state is saved all the same.
+    pub(super) fn remove_replaced(&mut self, directory: &Path) {
+        self.replaced.retain(|name| {
+            // All of them are removed when nothing waits any more.
+            matches!(fs::remove_file(list_path(directory, name)), Err(error) if error.kind() != ErrorKind::NotFound)
+        });
     }
 
     /// Forgets the list when it has no parts that wait.
@@ -300,6 +294,22 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_cannot_be_removed_is_left_for_the_next_save() {
+        let directory = tempfile::tempdir().unwrap();
+        let names = [b"a", b"b"].map(|text| Digest::compute(text));
+        let [stuck, other] = names.map(|name| list_path(directory.path(), &name));
+        fs::create_dir(&stuck).unwrap();
+        fs::write(&other, "").unwrap();
+        let mut waiting = Waiting { replaced: names.to_vec(), ..Waiting::default() };
+        waiting.remove_replaced(directory.path());
+        assert!(!other.exists() && waiting.replaced == names[..1]);
+        fs::remove_dir(&stuck).unwrap();
+        fs::write(&stuck, "").unwrap();
+        waiting.remove_replaced(directory.path());
+        assert!(!stuck.exists() && waiting.replaced.is_empty());
+    }
+
+    #[test]
     fn parts_are_appended_and_stored_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let mut waiting = Waiting::default();
@@ -334,7 +344,7 @@ mod tests {
             if number >= 5 {
                 waiting.remove_first();
             }
-            waiting.remove_replaced(directory.path()).unwrap();
+            waiting.remove_replaced(directory.path());
             assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
             let list = waiting.list_path(directory.path()).unwrap();
             longest = longest.max(fs::metadata(list).unwrap().len());

@@ -58,6 +58,8 @@ pub(crate) struct ServerSetup<'a> {
     /// Further options of all servers.
     pub(crate) options: &'a [String],
     pub(crate) tables: TableSet,
+    /// Whether the first run of each arm is not measured.
+    pub(crate) warm_up: bool,
     pub(crate) stopped: &'a AtomicBool,
 }
 
@@ -191,19 +193,26 @@ impl<'a> BenchServer<'a> {
 
     /// Runs a load, and rotates keys in its middle. The run ends when both are done.
     fn run_with_rotation(&self, wire: &Wire, load: &Load<'_>, seed: u64) -> Result<Done, Error> {
-        let (socket, mariadb, start) = (self.daemon.socket(), self.setup.mariadb, load.span / 2);
-        let rotated = Mutex::new(Ok(Duration::ZERO));
+        let (socket, setup) = (self.daemon.socket(), self.setup);
+        let rotated = Mutex::new(Ok((Duration::ZERO, Duration::ZERO)));
         let done = load.run_with(wire, seed, &|begin| {
-            thread::sleep(start.saturating_sub(begin.elapsed()));
             let result = connect(&socket).and_then(|(mut connection, _)| {
-                rotation::rotate(&mut connection, mariadb).map_err(|error| self.setup.failed(&error.to_string()))
+                while begin.elapsed() < load.span / 2 {
+                    setup.pause()?;
+                }
+                let start = begin.elapsed();
+                Ok((start, rotation::rotate(&mut connection, setup)?))
             });
             if let Ok(mut rotated) = rotated.lock() {
                 *rotated = result;
             }
         })?;
-        let took = rotated.into_inner().unwrap_or_else(|_| Err(self.failed("the rotation panicked")))?;
-        self.dips.borrow_mut().extend(Dip::measure(&done.slices, start, took));
+        let rotated = rotated.into_inner().unwrap_or_else(|_| Err(self.failed("the rotation panicked")));
+        let (start, took) = rotated?;
+        let is_warm_up = setup.warm_up && seed == 1;
+        if !is_warm_up {
+            self.dips.borrow_mut().extend(Dip::measure(&done.slices, load.span, start, took));
+        }
         Ok(done)
     }
 
@@ -285,7 +294,7 @@ impl<'a> BenchServer<'a> {
             if begin.elapsed() > SETTLE_LIMIT {
                 return Err(self.failed(&format!("{wrong} is not encrypted as its arm requires")));
             }
-            self.pause()?;
+            self.setup.pause()?;
         }
         match self.switches()?.into_iter().find(|(_, on)| !on) {
             Some((name, _)) => Err(self.failed(&format!("{name} is off, although it was switched on"))),
@@ -328,7 +337,7 @@ impl<'a> BenchServer<'a> {
             if begin.elapsed() > SETTLE_LIMIT {
                 return Err(self.failed("does not write its changed pages"));
             }
-            self.pause()?;
+            self.setup.pause()?;
         }
         self.ask(&format!("SET GLOBAL innodb_max_dirty_pages_pct = {DIRTY_PERCENT}"))?;
         self.ask(statement::FLUSH_BINARY_LOGS)?;
@@ -336,14 +345,6 @@ impl<'a> BenchServer<'a> {
         if let Some(Some(newest)) = logs.rows.last().and_then(|row| row.first()) {
             self.ask(&format!("PURGE BINARY LOGS TO '{newest}'"))?;
         }
-        Ok(())
-    }
-
-    fn pause(&self) -> Result<(), Error> {
-        if self.setup.stopped.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
-        thread::sleep(POLL_INTERVAL);
         Ok(())
     }
 
@@ -375,8 +376,20 @@ impl<'a> BenchServer<'a> {
 }
 
 impl ServerSetup<'_> {
-    fn failed(&self, reason: &str) -> Error {
+    pub(super) fn failed(&self, reason: &str) -> Error {
         Error::program(self.server, reason)
+    }
+
+    /// Waits for a short time.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(super) fn pause(&self) -> Result<(), Error> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        thread::sleep(POLL_INTERVAL);
+        Ok(())
     }
 
     fn server_options(&self, directory: &Path) -> Vec<String> {

@@ -1,13 +1,10 @@
 //! A rotation of keys in the middle of a run: how long it takes, and how much throughput falls meanwhile.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use files::quantity::short_seconds;
 use server::{
-    Connection, Error,
+    Connection, Rows,
     dialect::{
         innodb::{MARIADB_WAKE_THREADS, mariadb_pending},
         statement::ROTATE_MASTER_KEY,
@@ -15,7 +12,8 @@ use server::{
     },
 };
 
-use crate::{stats::median, tls::OLTP_DATABASE};
+use super::ServerSetup;
+use crate::{Error, stats::median, tls::OLTP_DATABASE};
 
 /// Width of the slices of time in which completed operations are counted.
 pub(super) const SLICE: Duration = Duration::from_millis(100);
@@ -26,7 +24,6 @@ pub(super) const PAGES_PER_SECOND: u32 = 5000;
 /// Number of MariaDB's background threads.
 pub(super) const THREADS: u8 = 2;
 const LIMIT: Duration = Duration::from_secs(300);
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a rotation did to the throughput of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,40 +34,53 @@ pub(super) struct Dip {
     share: f64,
     /// The longest time that throughput stayed below [`DIP`] of that before, since the rotation began.
     low_seconds: f64,
+    /// Whether the load ended before the rotation did.
+    outlasted: bool,
 }
 
 /// Rotates MySQL's master key, or lets MariaDB decrypt and encrypt all tables again in the background, which is the
 /// nearest that it has. Returns the time that it took.
-pub(super) fn rotate(connection: &mut Connection, mariadb: bool) -> Result<Duration, Error> {
+pub(super) fn rotate(connection: &mut Connection, setup: &ServerSetup<'_>) -> Result<Duration, Error> {
     let begin = Instant::now();
-    if mariadb {
+    if setup.mariadb {
         for (value, encrypt) in [("OFF", false), ("ON", true)] {
-            connection.query(&format!("SET GLOBAL {MARIADB_TABLESPACES} = {value}"))?;
-            wait_for_background(connection, &mariadb_pending(OLTP_DATABASE, encrypt))?;
+            ask(connection, setup, &format!("SET GLOBAL {MARIADB_TABLESPACES} = {value}"))?;
+            wait_for_background(connection, setup, &mariadb_pending(OLTP_DATABASE, encrypt))?;
         }
     } else {
-        connection.query(ROTATE_MASTER_KEY)?;
+        ask(connection, setup, ROTATE_MASTER_KEY)?;
     }
     Ok(begin.elapsed())
 }
 
 /// Waits until MariaDB's threads have no page of the tables left.
-fn wait_for_background(connection: &mut Connection, pending: &str) -> Result<(), Error> {
+fn wait_for_background(connection: &mut Connection, setup: &ServerSetup<'_>, pending: &str) -> Result<(), Error> {
     let begin = Instant::now();
-    while connection.query(pending)?.scalar() != Some("0") && begin.elapsed() < LIMIT {
-        connection.query(MARIADB_WAKE_THREADS)?;
-        thread::sleep(POLL_INTERVAL);
+    while ask(connection, setup, pending)?.scalar() != Some("0") {
+        if begin.elapsed() > LIMIT {
+            return Err(setup.failed("does not decrypt and encrypt its tables again"));
+        }
+        ask(connection, setup, MARIADB_WAKE_THREADS)?;
+        setup.pause()?;
     }
     Ok(())
 }
 
+fn ask(connection: &mut Connection, setup: &ServerSetup<'_>, sql: &str) -> Result<Rows, Error> {
+    connection.query(sql).map_err(|error| setup.failed(&format!("{sql}: {error}")))
+}
+
 impl Dip {
-    /// Compares the operations of each slice before and during a rotation that began after `start`; `None` if the run
-    /// is too short to tell.
-    pub(super) fn measure(slices: &[u64], start: Duration, took: Duration) -> Option<Self> {
+    /// Compares the operations of each slice before and during a rotation that began after `start` in a load of `span`;
+    /// `None` if the run is too short to tell.
+    pub(super) fn measure(slices: &[u64], span: Duration, start: Duration, took: Duration) -> Option<Self> {
+        // The clients' last operations end after the time span, in a slice that is not full. Slices at the end in which
+        // none ended are missing.
+        let mut slices = slices.to_vec();
+        slices.resize(slice(span), 0);
         let (first, last) = (slice(start), slice(start + took));
         // Clients begin during the first slice.
-        let before = mean(slices.get(1..first)?)?;
+        let before = mean(slices.get(1..first)?).filter(|before| *before > 0.0)?;
         let meanwhile = mean(slices.get(first..=last.min(slices.len().checked_sub(1)?))?)?;
         let (mut longest, mut low) = (0_u32, 0_u32);
         for count in slices.get(first..)? {
@@ -78,7 +88,8 @@ impl Dip {
             longest = longest.max(low);
         }
         let low_seconds = (SLICE * longest).as_secs_f64();
-        Some(Self { seconds: took.as_secs_f64(), share: meanwhile / before, low_seconds })
+        let (seconds, outlasted) = (took.as_secs_f64(), start + took > span);
+        Some(Self { seconds, share: meanwhile / before, low_seconds, outlasted })
     }
 
     /// A note on the dips of all runs.
@@ -90,8 +101,9 @@ impl Dip {
             ),
             false => "a rotation of the master key".to_owned(),
         };
+        let ended = if all.iter().any(|dip| dip.outlasted) { " (the load ended before it did)" } else { "" };
         Some(format!(
-            "rotation: {what} took {} (median of {} runs); throughput meanwhile was {:.0} % of that before, and below \
+            "rotation: {what} took {}{ended} (median of {} runs); throughput meanwhile was {:.0} % of that before, and below \
              {:.0} % for {} at a time",
             short_seconds(of(|dip| dip.seconds)?),
             all.len(),
@@ -108,8 +120,7 @@ pub(super) fn slice(since_begin: Duration) -> usize {
 }
 
 fn mean(counts: &[u64]) -> Option<f64> {
-    let sum = number(counts.iter().sum());
-    (sum > 0.0).then(|| sum / number(counts.len() as u64))
+    (!counts.is_empty()).then(|| number(counts.iter().sum()) / number(counts.len() as u64))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a number of operations")]
@@ -121,20 +132,41 @@ fn number(count: u64) -> f64 {
 mod tests {
     use super::*;
 
+    fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
     #[test]
     fn a_dip_has_a_depth_and_a_length() {
         let slices = [1, 10, 10, 10, 4, 6, 10, 10];
-        let dip = Dip::measure(&slices, Duration::from_millis(400), Duration::from_millis(150)).unwrap();
-        assert_eq!(dip, Dip { seconds: 0.15, share: 0.5, low_seconds: 0.2 });
+        let dip = Dip::measure(&slices, millis(800), millis(400), millis(150)).unwrap();
+        assert_eq!(dip, Dip { seconds: 0.15, share: 0.5, low_seconds: 0.2, outlasted: false });
         let note = Dip::note(&[dip], false).unwrap();
         assert!(note.contains("took 150 ms (median of 1 runs); throughput meanwhile was 50 %"), "{note}");
         assert!(note.ends_with("below 90 % for 200 ms at a time"), "{note}");
     }
 
     #[test]
+    fn what_ends_after_the_time_span_is_no_dip() {
+        let dip = Dip::measure(&[1, 10, 10, 10, 10, 10, 2], millis(600), millis(400), millis(100)).unwrap();
+        assert_eq!(dip, Dip { seconds: 0.1, share: 1.0, low_seconds: 0.0, outlasted: false });
+    }
+
+    #[test]
+    fn a_standstill_is_a_dip() {
+        let dip = Dip::measure(&[1, 10, 10, 10, 0, 0, 10], millis(700), millis(400), millis(150)).unwrap();
+        assert_eq!((dip.share, dip.low_seconds), (0.0, 0.2));
+        let to_the_end = Dip::measure(&[1, 10, 10, 10], millis(700), millis(400), millis(500)).unwrap();
+        assert_eq!(to_the_end, Dip { seconds: 0.5, share: 0.0, low_seconds: 0.3, outlasted: true });
+        let note = Dip::note(&[to_the_end], true).unwrap();
+        assert!(note.contains("took 500 ms (the load ended before it did) (median of 1 runs)"), "{note}");
+    }
+
+    #[test]
     fn a_run_that_is_too_short_shows_no_dip() {
-        assert_eq!(Dip::measure(&[5, 5], Duration::from_millis(50), Duration::from_millis(10)), None);
-        assert_eq!(Dip::measure(&[], Duration::ZERO, Duration::ZERO), None);
+        assert_eq!(Dip::measure(&[5, 5], millis(200), millis(50), millis(10)), None);
+        assert_eq!(Dip::measure(&[], Duration::ZERO, Duration::ZERO, Duration::ZERO), None);
+        assert_eq!(Dip::measure(&[1, 0, 0, 5], millis(400), millis(300), millis(10)), None, "nothing before");
         assert_eq!(Dip::note(&[], true), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use server::{
-    Connection, Endpoint, Error, Rows, ServerVersion,
+    Connection, Endpoint, Error, Flavor, Rows, ServerVersion,
     dialect::{self, activity},
     error_code,
 };
@@ -16,7 +16,7 @@ pub(super) const SOCKET_CONNECTION: &str = "Socket";
 pub struct Unseen {
     /// What is missing.
     pub what: String,
-    /// The statement that permits it.
+    /// The statement or setting that permits it.
     pub grant: String,
 }
 
@@ -30,6 +30,8 @@ pub(super) struct Observer<'c> {
     asked: u32,
     /// Whether sessions of the server itself can be told from those of clients.
     sees_background: bool,
+    /// Whether [`activity::UNDO_PAGES`] was refused.
+    lacks_undo_pages: bool,
 }
 
 /// A look at the running sessions.
@@ -43,7 +45,15 @@ pub(super) struct Look {
 impl<'c> Observer<'c> {
     /// `account` is quoted as in statements.
     pub(super) fn new(connection: &'c mut Connection, version: &'c ServerVersion, account: String) -> Self {
-        Self { connection, version, account, unseen: Vec::new(), asked: 0, sees_background: true }
+        Self {
+            connection,
+            version,
+            account,
+            unseen: Vec::new(),
+            asked: 0,
+            sees_background: true,
+            lacks_undo_pages: false,
+        }
     }
 
     /// What the account may not see.
@@ -92,16 +102,30 @@ impl<'c> Observer<'c> {
             return Ok(0.0);
         }
         let (sql, needs) = activity::background_sessions(self.version.flavor);
-        let rows = self.ask(sql);
-        let rows = self.permitted(rows, needs, "which running sessions are the server's own")?;
-        self.sees_background = rows.is_some();
-        Ok(rows.as_ref().and_then(Rows::scalar).and_then(|value| value.parse().ok()).unwrap_or_default())
+        let what = "which running sessions are the server's own";
+        let rows = if self.version.flavor == Flavor::MariaDb && self.lacks_undo_pages {
+            // MariaDB refuses nothing here: without the same privilege it lists fewer sessions.
+            self.add_unseen(needs, what);
+            None
+        } else {
+            let rows = self.ask(sql);
+            self.permitted(rows, needs, what)?
+        };
+        let background = rows.as_ref().and_then(Rows::scalar).and_then(|value| value.parse().ok());
+        if rows.is_some() && background.is_none() {
+            let grant = "performance_schema = ON in the server's option file".to_owned();
+            self.unseen.push(Unseen { what: what.to_owned(), grant });
+        }
+        self.sees_background = background.is_some();
+        Ok(background.unwrap_or_default())
     }
 
     /// Counters of [`activity::UNDO_PAGES`]; `None` if the account may not see them.
     pub(super) fn undo_pages(&mut self) -> Result<Option<Rows>, Error> {
         let rows = self.ask(activity::UNDO_PAGES);
-        self.permitted(rows, activity::UNDO_PAGES_NEEDS, "how many pages belong to undo logs")
+        let rows = self.permitted(rows, activity::UNDO_PAGES_NEEDS, "how many pages belong to undo logs")?;
+        self.lacks_undo_pages = rows.is_none();
+        Ok(rows)
     }
 
     /// Runs a logical query; `None` if the account may not, or the server does not have it. What a server says to be
@@ -123,13 +147,17 @@ impl<'c> Observer<'c> {
         match rows {
             Ok(rows) => Ok(Some(rows)),
             Err(error) if error.is_privilege() => {
-                let unseen = Unseen { what: what.to_owned(), grant: format!("GRANT {needs} TO {}", self.account) };
-                if !self.unseen.contains(&unseen) {
-                    self.unseen.push(unseen);
-                }
+                self.add_unseen(needs, what);
                 Ok(None)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    fn add_unseen(&mut self, needs: &str, what: &str) {
+        let unseen = Unseen { what: what.to_owned(), grant: format!("GRANT {needs} TO {}", self.account) };
+        if !self.unseen.contains(&unseen) {
+            self.unseen.push(unseen);
         }
     }
 }

@@ -109,20 +109,24 @@ impl OltpSuite<'_> {
             pool_bytes: self.scale.pool_bytes,
             options: self.server_options,
             tables: self.scale.tables,
+            warm_up: self.settings.warm_up,
             stopped: self.stopped,
         };
         watch("a server in the clear");
         let clear = BenchServer::start(&setup, ServerArm::CLEAR, "a")?;
         collected.programs.push(clear.program());
         self.equal_arms(&setup, &clear, collected, schedule, watch)?;
+        self.check_stopped()?;
         let resolution = collected.resolution();
         if self.at_rest(&setup, &clear, collected, schedule, watch)? {
             collected.resolve(resolution);
         }
+        self.check_stopped()?;
         if !self.arms.wires.is_empty() {
             schedule.begin(Step::OnTheWire);
             self.on_the_wire(&clear, &Certificates { ca: ca.clone(), far: pair.clone(), near }, collected, watch)?;
             collected.resolve(resolution);
+            self.check_stopped()?;
         }
         // Last, since its load would be one that only this server had.
         schedule.begin(Step::Prediction);
@@ -134,6 +138,11 @@ impl OltpSuite<'_> {
             Err(error) => collected.notes.push(format!("the cost could not be predicted: {error}")),
         }
         Ok(())
+    }
+
+    /// An experiment that a signal ended returns its completed rounds; nothing is to begin after it.
+    fn check_stopped(&self) -> Result<(), Error> {
+        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// Compares two servers with the same settings and data: their difference is the resolution.

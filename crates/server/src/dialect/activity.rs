@@ -30,7 +30,7 @@ pub const RUNNING_THREADS: &str = "Threads_running";
 /// 5.7.22 and 8.0.33, which do not count the threads of a replica, and on MariaDB 11.8.
 ///
 /// Also returns the privilege that it needs, in the syntax of `GRANT`. MariaDB lists only sessions of the same user
-/// without it.
+/// without it. The count is NULL on a MySQL that was started without the performance schema.
 #[must_use]
 pub const fn background_sessions(flavor: Flavor) -> (&'static str, &'static str) {
     match flavor {
@@ -40,7 +40,7 @@ pub const fn background_sessions(flavor: Flavor) -> (&'static str, &'static str)
             "PROCESS ON *.*",
         ),
         Flavor::MySql | Flavor::Percona => (
-            "SELECT COUNT(*) FROM performance_schema.threads \
+            "SELECT IF(@@GLOBAL.performance_schema, COUNT(*), NULL) FROM performance_schema.threads \
              WHERE NAME = 'thread/sql/event_scheduler' OR PROCESSLIST_USER = 'event_scheduler' \
              OR PROCESSLIST_COMMAND LIKE 'Binlog Dump%'",
             "SELECT ON performance_schema.*",

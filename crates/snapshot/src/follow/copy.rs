@@ -24,7 +24,7 @@ use innodb::file_suffix;
 use innodb::{keys::KeySource, tablespace::Page0};
 
 use super::{
-    pages::{Page, PageFormat, lsn_of},
+    pages::{Page, PageFormat},
     version::Version,
 };
 use crate::{Error, attributes};
@@ -223,7 +223,7 @@ impl Copier<'_> {
                     _ => self.read_again(item, from, offset + within, page, format, &mut image)?,
                 };
                 if sound {
-                    newest = lsn_of(page).max(newest);
+                    newest = format.newest_lsn(page, &mut image).max(newest);
                 }
             }
             self.write(&item.to, to, offset, chunk)?;

@@ -70,17 +70,18 @@ impl PageFormat {
         match self {
             Self::MariaDb(layout, space) => judge_mariadb(page, *layout, *space, image),
             Self::Undetermined => {
-                let layouts = [
-                    Layout::FullCrc32 { compression: 0 },
-                    Layout::Legacy { row_compressed: false },
-                    Layout::Legacy { row_compressed: true },
-                ];
-                let judged = layouts.map(|layout| judge_mariadb(page, layout, SpaceId(0), image));
-                let is_whole = judged.contains(&Page::Whole) || holds_small_pages(page, image);
+                let is_whole = is_page_of_mariadb(page, image) || small_page_bytes(page, image).is_some();
                 if is_whole { Page::Whole } else { Page::Torn }
             }
             Self::MySql { row_compressed, cipher } => judge_mysql(page, *row_compressed, cipher.as_deref(), image),
         }
+    }
+
+    /// LSN of the newest change of a page, or of the newest one in a row of smaller pages.
+    pub(super) fn newest_lsn(&self, page: &[u8], image: &mut Vec<u8>) -> u64 {
+        let is_one = !matches!(self, Self::Undetermined) || all_zero(page) || is_page_of_mariadb(page, image);
+        let small = if is_one { None } else { small_page_bytes(page, image) };
+        small.map_or_else(|| lsn_of(page), |size| page.chunks(size).map(lsn_of).max().unwrap_or_default())
     }
 }
 
@@ -95,7 +96,7 @@ fn flags_of_new(head: &[u8]) -> Option<SpaceFlags> {
 }
 
 /// LSN of the newest change of a page.
-pub(super) fn lsn_of(page: &[u8]) -> u64 {
+fn lsn_of(page: &[u8]) -> u64 {
     page.get(LSN..).and_then(|rest| rest.first_chunk()).copied().map_or(0, u64::from_be_bytes)
 }
 
@@ -115,15 +116,25 @@ fn judge_mariadb(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8
     }
 }
 
-/// Whether a page of MariaDB's page size is a row of whole, smaller pages with `ROW_FORMAT=COMPRESSED`. A server that
-/// rebuilds a table writes other pages of the new file before the first one.
-fn holds_small_pages(bytes: &[u8], image: &mut Vec<u8>) -> bool {
+/// Whether this is a whole page of MariaDB in any layout.
+fn is_page_of_mariadb(page: &[u8], image: &mut Vec<u8>) -> bool {
+    let layouts = [
+        Layout::FullCrc32 { compression: 0 },
+        Layout::Legacy { row_compressed: false },
+        Layout::Legacy { row_compressed: true },
+    ];
+    layouts.into_iter().any(|layout| judge_mariadb(page, layout, SpaceId(0), image) == Page::Whole)
+}
+
+/// The size of whole, smaller pages with `ROW_FORMAT=COMPRESSED` if a page of MariaDB's page size is a row of them. A
+/// server that rebuilds a table writes other pages of the new file before the first one.
+fn small_page_bytes(bytes: &[u8], image: &mut Vec<u8>) -> Option<usize> {
     const SMALLEST_BYTES: usize = 1024;
     let sizes = std::iter::successors(Some(bytes.len() / 2), |size| Some(size / 2));
     let mut sizes = sizes.take_while(|size| *size >= SMALLEST_BYTES);
     let layout = Layout::Legacy { row_compressed: true };
-    sizes.any(|size| {
-        let mut pages = bytes.chunks(size);
+    sizes.find(|size| {
+        let mut pages = bytes.chunks(*size);
         pages.all(|page| all_zero(page) || judge_mariadb(page, layout, SpaceId(0), image) == Page::Whole)
     })
 }
@@ -221,6 +232,14 @@ mod tests {
         assert_eq!(judged([&small, &small]), Page::Whole);
         assert_eq!(judged([&[0; 8192], &small]), Page::Whole, "the first page is not on disk yet");
         assert_eq!(judged([&small, &torn]), Page::Torn);
+        let changed = |lsn: u64| {
+            let mut page = small.clone();
+            page[LSN..LSN + 8].copy_from_slice(&lsn.to_be_bytes());
+            update_checksum(&mut page, Checksum::ZipCrc32);
+            page
+        };
+        let newest = PageFormat::Undetermined.newest_lsn(&[changed(3), changed(7)].concat(), &mut Vec::new());
+        assert_eq!(newest, 7);
     }
 
     #[test]
