@@ -69,10 +69,9 @@ impl Archiver<'_> {
                 return Err(source.is_other(format!("the one with server_id {}", header.server_id)));
             }
             let is_repeated = header.is_repeated_head();
-            let is_other_log = is_repeated
-                && kind == Kind::Description
-                && self.is_other_log(&open.part, header.timestamp)
-                || gtids.is_some_and(|gtids| !self.accept_gtids(gtids, kind, &open.part));
+            let is_other_log =
+                is_repeated && kind == Kind::Description && self.is_other_log(&open.part, header.timestamp)
+                    || gtids.is_some_and(|gtids| !self.accept_gtids(gtids, kind, &open.part));
             if is_other_log {
                 self.lose(source, "the server has begun its logs again")?;
                 return Ok(StreamEnd::Lost);
