@@ -79,6 +79,12 @@ pub fn is_this_machine(host: &str) -> bool {
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// Host and port of an address as in the `Host` header, which signatures cover: without the scheme's default port.
+#[must_use]
+pub fn without_default_port(authority: &str, is_https: bool) -> &str {
+    authority.strip_suffix(if is_https { ":443" } else { ":80" }).unwrap_or(authority)
+}
+
 /// How long a service asks to wait before the next request: `Retry-After` in seconds (RFC 9110, section 10.2.3). `None`
 /// if it asks for nothing, or names a date, which depends on clocks.
 #[must_use]

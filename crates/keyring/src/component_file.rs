@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use crate::{
+    base64::Base64,
     error::Error,
     hex::Hex,
     lenient_json::Text,
@@ -17,6 +18,9 @@ use crate::{
     stored_key::StoredKey,
     summary::{Damage, StoreKind, StoreSummary},
 };
+
+/// Bytes of a key of 256 bits, and once more as much: a text of base64 that is longer holds none.
+const LONGEST_AES_DATA: usize = 64;
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -51,17 +55,53 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
     })
 }
 
-/// As [`parse`], with the errors of a damaged file.
+/// As [`parse`], with the errors of a damaged file. Takes the file of `component_keyring_kms` too, of which AWS KMS has
+/// encrypted each key.
 ///
 /// # Errors
 /// [`Error::WrongKind`] for other files; [`Error::Truncated`], [`Error::NotJson`] and [`Error::UnknownVersion`].
 pub(crate) fn load(bytes: &[u8]) -> Result<Parsed<'_>, Error> {
     match kind_of(bytes)? {
-        StoreKind::ComponentFile => {}
+        StoreKind::ComponentFile | StoreKind::KmsWrappedFile => {}
         kind => return Err(Error::WrongKind { kind }),
     }
     let parsed = parse(bytes).map_err(|error| Error::not_json(&error))?;
     if parsed.damage.is_empty() { Ok(parsed) } else { Err(Error::UnknownVersion) }
+}
+
+/// Whether the text, which may be cut off, is a file of `component_keyring_kms`: the data of every key is the text of a
+/// base64 longer than any AES key, and one of the keys is of the type `AES`. A secret of a user can be such a text, too.
+///
+/// AWS documents no magic number of a ciphertext.
+pub(crate) fn is_wrapped(bytes: &[u8]) -> bool {
+    let mut has_aes = false;
+    for element in bytes.split(|byte| *byte == b'}') {
+        // Without its end, a value is not judged.
+        let Some(data) = after(element, b"\"data\":\"").and_then(until_quote) else { continue };
+        if !is_wrapped_key(data) {
+            return false;
+        }
+        has_aes |= after(element, b"\"data_type\":\"AES\"").is_some();
+    }
+    has_aes
+}
+
+/// The bytes after the first `wanted`.
+fn after<'a>(bytes: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+    let start = bytes.windows(wanted.len()).position(|window| window == wanted)?;
+    bytes.get(start.saturating_add(wanted.len())..)
+}
+
+fn until_quote(bytes: &[u8]) -> Option<&[u8]> {
+    bytes.get(..bytes.iter().position(|byte| *byte == b'"')?)
+}
+
+/// Whether the digits are those of base64 text that is too long for an AES key.
+fn is_wrapped_key(digits: &[u8]) -> bool {
+    let Some(hex) = Hex::new(digits).filter(|hex| hex.bytes() > LONGEST_AES_DATA) else { return false };
+    let mut text = Zeroizing::new(vec![0; hex.bytes()]);
+    hex.decode(&mut text);
+    Base64::new(&text).is_some()
 }
 
 /// The file with this key added; a new file if `before` is empty.
@@ -138,6 +178,32 @@ fn digits(data: &RawValue) -> Option<Hex<'_>> {
 mod tests {
     use super::*;
     use crate::summary::InvalidReason;
+
+    #[test]
+    fn a_file_of_wrapped_keys_is_not_a_keyring() {
+        let clear = include_str!("../../../testdata/keyring/mysql97-component-file.json");
+        let mut json: serde_json::Value = serde_json::from_str(clear).unwrap();
+        for element in json["elements"].as_array_mut().unwrap() {
+            let text = data_encoding::BASE64.encode(&[0x5a; 184]);
+            element["data"] = data_encoding::HEXUPPER.encode(text.as_bytes()).into();
+        }
+        let wrapped = json.to_string();
+        let summary = crate::inspect(wrapped.as_bytes()).unwrap();
+        assert_eq!((summary.kind, summary.readable_without_password), (StoreKind::KmsWrappedFile, false));
+        assert!(summary.damage.is_empty() && summary.entries.is_empty());
+        let head = &wrapped.as_bytes()[..wrapped.len() - 9];
+        assert_eq!(crate::recognise(head, "keys", 4096), Some(StoreKind::KmsWrappedFile));
+        assert_eq!(load(wrapped.as_bytes()).unwrap().records.len(), json["elements"].as_array().unwrap().len());
+        let refused = crate::MysqlKeyring::open(wrapped.as_bytes());
+        assert!(matches!(refused, Err(Error::WrongKind { kind: StoreKind::KmsWrappedFile })));
+        // One clear key makes it a keyring, and so does a lack of AES keys.
+        let element = json["elements"].as_array_mut().unwrap().last_mut().unwrap();
+        element["data"] = "5A".repeat(32).into();
+        assert_eq!(kind_of(json.to_string().as_bytes()).unwrap(), StoreKind::ComponentFile);
+        let secrets = wrapped.replace("\"AES\"", "\"SECRET\"");
+        assert_eq!(kind_of(secrets.as_bytes()).unwrap(), StoreKind::ComponentFile);
+        assert_eq!(kind_of(clear.as_bytes()).unwrap(), StoreKind::ComponentFile);
+    }
 
     #[test]
     fn invalid_and_duplicate_elements_are_reported() {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+pub use server::dialect::key_store::KMS_COMPONENT;
+
 use crate::{
     component,
     component_config::{
@@ -18,8 +20,6 @@ use crate::{
 pub const VAULT_COMPONENT: &str = "component_keyring_vault";
 /// The component whose keys can be fetched from a KMIP service.
 pub const KMIP_COMPONENT: &str = "component_keyring_kmip";
-/// The component whose keys AWS KMS can decrypt.
-pub const KMS_COMPONENT: &str = "component_keyring_kms";
 /// Components that read a configuration with their name.
 pub const CONFIGURED_COMPONENTS: [&str; 5] =
     [component::NAME, "component_keyring_encrypted_file", VAULT_COMPONENT, KMIP_COMPONENT, KMS_COMPONENT];

@@ -155,6 +155,9 @@ pub enum Error {
         /// The directory.
         directory: PathBuf,
     },
+    /// The option file has the variables of two plug-ins, of which a server uses one.
+    #[error("names both hashicorp_key_management and aws_key_management; give a copy of the file with one of them")]
+    TwoServices,
     /// Keys were to be added that AWS KMS would have to encrypt.
     #[error("keys that AWS KMS encrypts can only be read")]
     KmsIsReadOnly,
@@ -292,6 +295,67 @@ impl Error {
         Self::NotJson { line: from_1(error.line()), column: from_1(error.column()) }
     }
 
+    /// Whether the wrong file was given, or what it needs is not there or not permitted, so that the error says nothing
+    /// about a copy of keys. Otherwise, the copy is damaged.
+    #[must_use]
+    pub const fn is_mistake(&self) -> bool {
+        match self {
+            Self::WrongKind { .. }
+            | Self::NeedsPassword
+            | Self::PasswordTooLong { .. }
+            | Self::VaultConfig { .. }
+            | Self::KmipConfig { .. }
+            | Self::KmsConfig { .. }
+            | Self::TwoServices
+            | Self::WrappedKeys { .. }
+            | Self::NoWrappedKeys { .. }
+            | Self::NoKeysInKmip { .. }
+            | Self::Service(_)
+            | Self::MayNotList(_)
+            | Self::NoKeysInVault { .. }
+            | Self::Vanished { .. }
+            | Self::NotFound
+            | Self::NotPermitted
+            | Self::NotAFile { .. }
+            | Self::Io(_)
+            | Self::Memory(_) => true,
+            Self::Empty
+            | Self::NotRecognised
+            | Self::TooLarge { .. }
+            | Self::Truncated
+            | Self::NotJson { .. }
+            | Self::Malformed { .. }
+            | Self::Checksum
+            | Self::UnknownVersion
+            | Self::NoKeyLine
+            | Self::InvalidLine { .. }
+            | Self::WrongPassword
+            | Self::NoPath
+            | Self::NeedsDatadir { .. }
+            | Self::LocalConfig { .. }
+            | Self::ManifestNotConfig
+            | Self::OtherComponent { .. }
+            | Self::NotConfiguration
+            | Self::KmsIsReadOnly
+            | Self::Incomplete { .. }
+            | Self::KmipIsReadOnly
+            | Self::NewestWithdrawn { .. }
+            | Self::VersionWouldBeLost { .. }
+            | Self::VersionMayBeLost { .. }
+            | Self::NotForVault { .. }
+            | Self::OtherKey { .. }
+            | Self::ReadOnly
+            | Self::ReadableByOthers
+            | Self::NamedLikeConfiguration
+            | Self::CannotAdd
+            | Self::NotForPlugin
+            | Self::Backup
+            | Self::LinkToNothing
+            | Self::CannotWrite(_)
+            | Self::Cipher => false,
+        }
+    }
+
     /// The next step for the user, if the message does not say it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
@@ -369,6 +433,9 @@ const fn wrong_kind(kind: StoreKind) -> &'static str {
         }
         StoreKind::KmsConfig => {
             "the configuration of keys that AWS KMS has encrypted; migrate a copy of them to a keyring file and give that"
+        }
+        StoreKind::KmsWrappedFile => {
+            "keys that AWS KMS has encrypted; give component_keyring_kms.cnf, which names this file"
         }
         StoreKind::CfpExportKey => {
             "the transfer key of one exported table (.cfp), which opens the tablespace file exported with it and no \

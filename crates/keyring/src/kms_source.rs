@@ -5,7 +5,7 @@
 //! Source: docs/formats, "Keys wrapped by AWS KMS".
 
 use std::{
-    env, fs,
+    env, fs, mem,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -23,6 +23,8 @@ use crate::{
     vault_settings::Settings,
 };
 
+/// Follows the name of a key in warnings.
+pub(crate) const NOT_WRAPPED: &str = " (not encrypted by this KMS, or damaged)";
 /// Prefix of the names of MariaDB's files with wrapped keys; number and version follow.
 const MARIADB_FILE: &str = "aws-kms-key.";
 
@@ -33,8 +35,8 @@ pub(crate) struct KmsSource {
     pub(crate) path: PathBuf,
 }
 
-/// A key as KMS has decrypted it; `None` if it is not what KMS has encrypted.
-pub(crate) type Unwrapped = Option<Zeroizing<Vec<u8>>>;
+/// A key as KMS has decrypted it; an error if it is not what KMS has encrypted.
+pub(crate) type Unwrapped = Result<Zeroizing<Vec<u8>>, keyservice::Error>;
 
 /// Number and version of a key of MariaDB, and the key.
 pub(crate) type MariaDbKey = ((u32, u32), Unwrapped);
@@ -66,7 +68,8 @@ pub(crate) fn percona(bytes: &[u8]) -> Result<KmsSource, Error> {
             let (access_key, secret) = (access_key.to_owned(), Zeroizing::new(secret.to_owned()));
             Some(KmsCredentials::Inline { access_key, secret })
         }
-        _ => None,
+        (None, None) => None,
+        _ => return Err(Error::KmsConfig { what: "has only one of auth_key and secret_access_key" }),
     };
     let timeout = settings.time_limit("sealant_timeout", Duration::from_secs);
     Ok(KmsSource { access: access(&settings, None, inline, timeout)?, path: path.into() })
@@ -81,7 +84,12 @@ pub(crate) fn mariadb(bytes: &[u8]) -> Result<KmsSource, Error> {
         what: "names no directory of the keys: it needs datadir, or sealant_key_directory in a group [sealant]",
     })?;
     let timeout = settings.time_limit("request_timeout", Duration::from_millis);
-    Ok(KmsSource { access: access(&settings, settings.text("endpoint_url"), None, timeout)?, path: path.into() })
+    // AWS's SDK in the server takes a bare host, too.
+    let endpoint = settings.text("endpoint_url").map(|text| match text.contains("://") {
+        true => text.to_owned(),
+        false => format!("https://{text}"),
+    });
+    Ok(KmsSource { access: access(&settings, endpoint.as_deref(), None, timeout)?, path: path.into() })
 }
 
 impl KmsSource {
@@ -107,7 +115,7 @@ impl KmsSource {
             let (name, user, key_type) = (record.id.clone(), record.user.clone(), record.key_type.clone());
             keys.push(PerconaKey { name, user, key_type, key });
         }
-        Ok(keys)
+        some_is_wrapped(keys, |found| &mut found.key)
     }
 
     /// Decrypts the keys of MariaDB, each version once, by number and version.
@@ -127,7 +135,7 @@ impl KmsSource {
             let wrapped = read_file(&path).map_err(|source| self.unreadable(&path, source))?;
             Ok(((id, version), decrypted(&kms, &version_name(id, version), &encode_base64(&wrapped))?))
         };
-        found.into_iter().map(unwrapped).collect()
+        some_is_wrapped(found.into_iter().map(unwrapped).collect::<Result<_, Error>>()?, |(_, key)| key)
     }
 
     fn unreadable(&self, path: &Path, source: Error) -> Error {
@@ -135,11 +143,21 @@ impl KmsSource {
     }
 }
 
-/// The key, or `None` if this text is not what KMS has encrypted; other keys can still be used then.
+/// The keys, or the first error if KMS has encrypted none of them: then the region or the account is the wrong one.
+fn some_is_wrapped<T>(mut keys: Vec<T>, key: impl Fn(&mut T) -> &mut Unwrapped) -> Result<Vec<T>, Error> {
+    let has_some = keys.iter_mut().any(|found| key(found).is_ok());
+    let first = keys.first_mut().filter(|_| !has_some).map(|found| mem::replace(key(found), Ok(Zeroizing::default())));
+    match first {
+        Some(Err(error)) => Err(error.into()),
+        _ => Ok(keys),
+    }
+}
+
+/// The key, or the error if this text is not what KMS has encrypted; other keys can still be used then.
 fn decrypted(kms: &Kms, name: &str, wrapped: &str) -> Result<Unwrapped, Error> {
     match kms.decrypt(&name.escape_debug().to_string(), wrapped) {
-        Err(error) if error.fault() == Some(&Fault::Kms(KmsFault::NotWrapped)) => Ok(None),
-        key => Ok(Some(key?)),
+        Err(error) if error.fault() == Some(&Fault::Kms(KmsFault::NotWrapped)) => Ok(Err(error)),
+        key => Ok(Ok(key?)),
     }
 }
 
@@ -202,6 +220,8 @@ mod tests {
         assert_eq!((access.endpoint.as_deref(), access.authorities), (Some("https://kms.vpc"), Some("/ca.pem".into())));
         assert!(fault(percona(br#"{"path": "k", "kms_key": "k"}"#)).contains("not absolute"));
         assert!(fault(percona(br#"{"kms_key": "k"}"#)).contains("no path"));
+        let half = br#"{"path": "/k", "region": "r", "kms_key": "k", "auth_key": "AK"}"#;
+        assert!(fault(percona(half)).contains("only one of auth_key and secret_access_key"));
     }
 
     #[test]
@@ -215,11 +235,13 @@ mod tests {
         assert_eq!(source.access.timeout, Duration::from_millis(700));
         let other = [&text[..], b"sealant_key_directory = /copy\n"].concat();
         assert_eq!(mariadb(&other).unwrap().path, Path::new("/copy"));
+        let bare = [&text[..], b"[mariadb]\naws_key_management_endpoint_url = kms.vpc:8443\n"].concat();
+        assert_eq!(mariadb(&bare).unwrap().access.endpoint.as_deref(), Some("https://kms.vpc:8443"));
         assert!(fault(mariadb(b"[mariadb]\naws_key_management_region = r\n")).contains("needs datadir"));
         for other in [
             &b"[mariadb]\ndatadir = /x\n"[..],
             b"[client]\naws_key_management_region = r\n",
-            b"[sealant]\nsealant_ca = x\n",
+            b"[sealant]\nsealant_ca = x\nuser = audit\n",
         ] {
             assert!(!is_mariadb_configuration(other));
         }

@@ -36,6 +36,7 @@ mod limits;
 mod locked;
 mod mariadb;
 mod mariadb_file;
+mod mariadb_service;
 mod mysql;
 mod openssl_enc;
 mod plugin_file;

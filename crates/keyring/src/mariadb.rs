@@ -13,14 +13,15 @@ use zeroize::Zeroizing;
 use crate::{
     error::Error,
     key::{Arena, Key},
-    kms_source::{self, KmsSource},
+    kms_source::{self, KmsSource, NOT_WRAPPED},
     mariadb_file::{KeyLine, Line, key_digits, lines},
+    mariadb_service::{MariaDbService, mariadb_service},
     openssl_enc::{Derivation, OpensslFile},
     record::Material,
     service::{self, Versions, version_name},
     store::kind_of,
     summary::{Damage, InvalidReason, StoreKind},
-    vault_source,
+    vault_source::{self, VaultSource},
     withdrawn_key::WithdrawnKey,
 };
 
@@ -89,16 +90,19 @@ impl MariaDbKeys {
     /// accepted too, and the keys are fetched from the Vault, or decrypted by AWS KMS.
     ///
     /// # Errors
-    /// Those of [`Self::load`]; [`Error::VaultConfig`], [`Error::Service`],
+    /// Those of [`Self::load`]; [`Error::TwoServices`], [`Error::VaultConfig`], [`Error::Service`],
     /// [`Error::MayNotList`], [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
-        if kms_source::is_mariadb_configuration(bytes) {
-            return Self::from_kms(&kms_source::mariadb(bytes)?);
+        match mariadb_service(bytes)? {
+            None => Self::load(bytes, password),
+            Some(MariaDbService::Kms) => Self::from_kms(&kms_source::mariadb(bytes)?),
+            Some(MariaDbService::Vault) => Self::from_vault(&vault_source::mariadb(bytes)?),
         }
-        if !vault_source::is_mariadb_configuration(bytes) {
-            return Self::load(bytes, password);
-        }
-        let fetched = service::mariadb(&vault_source::mariadb(bytes)?)?;
+    }
+
+    /// Fetches keys from a Vault.
+    fn from_vault(source: &VaultSource) -> Result<Self, Error> {
+        let fetched = service::mariadb(source)?;
         let (mut found, mut damage, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
         for ((id, version), answer) in &fetched.answers {
             match answer.text("data").map_err(|_| InvalidReason::Data).and_then(|text| key_digits(text.as_bytes())) {
@@ -118,16 +122,16 @@ impl MariaDbKeys {
         let keys = source.mariadb_keys()?;
         let (mut found, mut damage, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
         for ((id, version), key) in &keys {
-            let reason = match key {
-                Some(key) if matches!(key.len(), 16 | 24 | 32) => {
+            let (reason, why) = match key {
+                Ok(key) if matches!(key.len(), 16 | 24 | 32) => {
                     found.push(((*id, *version), Material::Plain(key)));
                     continue;
                 }
-                Some(_) => InvalidReason::Length,
-                None => InvalidReason::Data,
+                Ok(_) => (InvalidReason::Length, " (its length is not that of a key)"),
+                Err(_) => (InvalidReason::Data, NOT_WRAPPED),
             };
             damage.push(Damage::InvalidElement { index: u64::from(*id), reason });
-            unusable.push(version_name(*id, *version));
+            unusable.push(format!("{}{why}", version_name(*id, *version)));
         }
         Ok(Self { unusable, ..Self::from_materials(&found, damage)? })
     }
@@ -176,7 +180,7 @@ impl MariaDbKeys {
     /// [`Error::VaultConfig`], [`Error::Service`], [`Error::Cipher`]; [`Error::Vanished`] if there is no such key;
     /// [`Error::NewestWithdrawn`]; [`Error::VersionWouldBeLost`] and [`Error::VersionMayBeLost`].
     pub fn add_version(&self, option_file: &[u8], id: u32) -> Result<(), Error> {
-        if !vault_source::takes_new_versions(option_file) {
+        if mariadb_service(option_file)? == Some(MariaDbService::Kms) {
             return Err(Error::KmsIsReadOnly);
         }
         let newest = self.newest_version(id).and_then(|version| Some((version, self.get(id, version)?)));

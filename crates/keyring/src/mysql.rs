@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     key::{Arena, Key, Keys, Slot},
     kmip_source::KmipSource,
-    kms_source::{self, KmsSource},
+    kms_source::{self, KmsSource, NOT_WRAPPED},
     plugin_file,
     record::{Material, Parsed, Record},
     service::{self, Owners},
@@ -108,9 +108,16 @@ impl MysqlKeyring {
             user: found.user.clone(),
             key_type: found.key_type.clone(),
             is_utf8: true,
-            material: found.key.as_ref().map(|key| Material::Plain(key)),
+            material: found.key.as_ref().ok().map(|key| Material::Plain(key)),
         });
-        Self::from_parsed(&Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None })
+        let parsed = Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None };
+        let mut keyring = Self::from_parsed(&parsed)?;
+        for name in &mut keyring.unusable {
+            if keys.iter().any(|found| found.name == *name && found.key.is_err()) {
+                name.push_str(NOT_WRAPPED);
+            }
+        }
+        Ok(keyring)
     }
 
     /// Fetches keys from a Vault.

@@ -44,9 +44,11 @@ pub fn inspect(bytes: &[u8]) -> Result<StoreSummary, Error> {
         StoreKind::ComponentConfig => component_config::inspect_component(bytes),
         StoreKind::Manifest => component_config::inspect_manifest(bytes),
         StoreKind::VaultConfig => vault::inspect(bytes),
-        StoreKind::OpensslSalted | StoreKind::AwsPlugin | StoreKind::KmipConfig | StoreKind::KmsConfig => {
-            StoreSummary::new(kind, false)
-        }
+        StoreKind::OpensslSalted
+        | StoreKind::AwsPlugin
+        | StoreKind::KmipConfig
+        | StoreKind::KmsConfig
+        | StoreKind::KmsWrappedFile => StoreSummary::new(kind, false),
         StoreKind::CfpExportKey => StoreSummary::new(kind, true),
     };
     Ok(summary.complete())
@@ -104,7 +106,9 @@ fn json_kind(bytes: &[u8]) -> Option<StoreKind> {
         ("\"read_local_config\"", StoreKind::ComponentConfig),
         ("\"read_only\"", StoreKind::ComponentConfig),
     ];
-    fields.iter().find(|(field, _)| contains(bytes, field.as_bytes())).map(|(_, kind)| *kind)
+    let kind = fields.iter().find(|(field, _)| contains(bytes, field.as_bytes())).map(|(_, kind)| *kind)?;
+    let is_wrapped = kind == StoreKind::ComponentFile && component_file::is_wrapped(bytes);
+    Some(if is_wrapped { StoreKind::KmsWrappedFile } else { kind })
 }
 
 pub(crate) fn contains(bytes: &[u8], wanted: &[u8]) -> bool {

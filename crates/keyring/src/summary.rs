@@ -33,6 +33,8 @@ pub enum StoreKind {
     KmipConfig,
     /// `component_keyring_kms.cnf`: path of keys that AWS KMS has encrypted, and credentials for it.
     KmsConfig,
+    /// File of `component_keyring_kms`: keys that AWS KMS has encrypted, which it alone can decrypt.
+    KmsWrappedFile,
     /// `<table>.cfp`: transfer key of an exported table; opens the table without a keyring.
     CfpExportKey,
 }

@@ -16,12 +16,14 @@ use server::{
 const MAX_TIMEOUT: Duration = Duration::from_secs(86400);
 /// Sealant's own group in an option file.
 const OWN_GROUP: &str = "sealant";
-/// Prefix of the names in it.
-const OWN_PREFIX: &str = "sealant_";
 
 /// Names and values as in the configuration; MariaDB's names without their prefix.
 #[derive(Default)]
-pub(crate) struct Settings<'a>(BTreeMap<String, Cow<'a, str>>);
+pub(crate) struct Settings<'a> {
+    values: BTreeMap<String, Cow<'a, str>>,
+    /// Whether a name had the prefix that was asked for.
+    has_prefixed: bool,
+}
 
 impl<'a> Settings<'a> {
     /// Settings of Percona's component, a JSON object, or of its plug-in, lines `name = value`.
@@ -36,9 +38,8 @@ impl<'a> Settings<'a> {
 
     /// Settings of MariaDB's plug-in for AWS KMS, in an option file; none without a variable of the plug-in.
     pub(crate) fn from_mariadb_aws(bytes: &'a [u8]) -> Self {
-        let settings = lines(bytes, Some(MARIADB_AWS_PREFIX));
-        let is_own = |name: &String| name.starts_with(OWN_PREFIX);
-        if settings.0.keys().all(is_own) { Self::default() } else { settings }
+        // The group [sealant] is there for other commands, too.
+        Some(lines(bytes, Some(MARIADB_AWS_PREFIX))).filter(|settings| settings.has_prefixed).unwrap_or_default()
     }
 
     /// All settings of a MariaDB server, in an option file.
@@ -48,12 +49,12 @@ impl<'a> Settings<'a> {
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
     }
 
     /// The value of a name, unless it is empty.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+        self.values.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
     /// The time limit of this name in the given unit; without a positive number, the default.
@@ -66,13 +67,14 @@ impl<'a> Settings<'a> {
 /// Whether the bytes are lines `name = value` of Percona's plug-in.
 pub(crate) fn is_key_value(bytes: &[u8]) -> bool {
     let settings = lines(bytes.get(..bytes.len().min(65536)).unwrap_or_default(), None);
-    ["vault_url", "secret_mount_point"].iter().any(|name| settings.0.contains_key(*name))
+    ["vault_url", "secret_mount_point"].iter().any(|name| settings.values.contains_key(*name))
 }
 
 /// The scalar fields of a JSON object; numbers as they are written.
 fn json(bytes: &[u8]) -> Result<Settings<'_>, serde_json::Error> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(bytes)?;
-    Ok(Settings(fields.into_iter().filter_map(|(name, raw)| Some((name, value(raw)?))).collect()))
+    let values = fields.into_iter().filter_map(|(name, raw)| Some((name, value(raw)?))).collect();
+    Ok(Settings { values, has_prefixed: false })
 }
 
 /// Borrowed from the buffer, which is wiped, unless the text has escapes.
@@ -99,11 +101,15 @@ fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
         let name = match prefix {
             None => Some(name.as_str()),
             Some(_) if group == OWN_GROUP => Some(name.as_str()),
-            Some(prefix) if is_server(group) => option_name::without_loose(&name).strip_prefix(prefix),
+            Some(prefix) if is_server(group) => {
+                let rest = option_name::without_loose(&name).strip_prefix(prefix);
+                settings.has_prefixed |= rest.is_some();
+                rest
+            }
             Some(_) => None,
         };
         if let Some(name) = name {
-            settings.0.insert(name.to_owned(), Cow::Borrowed(unquoted(value.trim())));
+            settings.values.insert(name.to_owned(), Cow::Borrowed(unquoted(value.trim())));
         }
     }
     settings

@@ -14,7 +14,10 @@ use files::{Backoff, secret::decode_base64, sha256_hex};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use ureq::{Agent, http::Uri};
+use ureq::{
+    Agent,
+    http::{Uri, uri::Authority},
+};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -117,7 +120,9 @@ impl Kms {
         let trusted = access.authorities.as_deref().or_else(https::system_authorities);
         let agent = agent(trusted, address.is_https)?;
         let uri: Option<Uri> = text.parse().ok();
-        let host = uri.as_ref().and_then(Uri::authority).map(|authority| authority.as_str().to_owned());
+        let host = uri.as_ref().and_then(Uri::authority).map(Authority::as_str).unwrap_or_default();
+        let host = https::without_default_port(host, address.is_https).to_owned();
+        let scheme = if address.is_https { "https" } else { "http" };
         let credentials = match &access.credentials {
             KmsCredentials::Inline { access_key, secret } => {
                 Login::Fixed(Credentials::new(access_key, secret, "the configuration")?)
@@ -127,8 +132,8 @@ impl Kms {
         };
         Ok(Self {
             agent,
-            origin: text.trim_end_matches('/').to_owned(),
-            host: host.unwrap_or_default(),
+            origin: format!("{scheme}://{host}"),
+            host,
             region: region.clone(),
             credentials,
             timeout: access.timeout,
@@ -147,19 +152,27 @@ impl Kms {
         }
         let body = format!(r#"{{"CiphertextBlob":"{wrapped}"}}"#);
         let began = Instant::now();
+        let (mut busy, mut is_renewed) = (None, false);
         for pause in PAUSES {
             let left = self.timeout.saturating_sub(began.elapsed()).max(Duration::from_millis(1));
             let fault = match self.attempt(&body, left)? {
                 Ok(key) => return Ok(key),
                 Err(fault) => fault,
             };
+            // The credentials are read or fetched again.
+            if fault == Fault::Kms(KmsFault::Expired) && !is_renewed && self.credentials.forget() {
+                is_renewed = true;
+                continue;
+            }
             let is_busy = matches!(&fault, Fault::Kms(fault) if fault.may_pass());
             if !is_busy || began.elapsed().saturating_add(pause) >= self.timeout {
-                return Err(failed(fault));
+                // What the service has said is the reason for the last, too short attempt.
+                return Err(failed(busy.filter(|_| fault == Fault::Timeout).unwrap_or(fault)));
             }
+            busy = Some(fault);
             sleep(pause);
         }
-        Err(failed(Fault::Timeout))
+        Err(failed(busy.unwrap_or(Fault::Timeout)))
     }
 
     /// Sends one request. The outer error is one of the credentials.
@@ -173,13 +186,7 @@ impl Kms {
         Ok(answer.and_then(|reply| match reply.status {
             200 => plaintext(&reply.body),
             code @ 300..400 => Err(Fault::Redirect(code)),
-            status => {
-                let fault = KmsFault::of_answer(status, &reply.body, &self.region);
-                if fault == KmsFault::Expired {
-                    self.credentials.forget();
-                }
-                Err(Fault::Kms(fault))
-            }
+            status => Err(Fault::Kms(KmsFault::of_answer(status, &reply.body, &self.region))),
         }))
     }
 
@@ -206,9 +213,14 @@ impl Login {
         }
     }
 
-    fn forget(&self) {
-        if let Self::Source(source) = self {
-            source.forget();
+    /// Whether there may be newer credentials, which are then asked for next.
+    fn forget(&self) -> bool {
+        match self {
+            Self::Fixed(_) => false,
+            Self::Source(source) => {
+                source.forget();
+                true
+            }
         }
     }
 }
@@ -264,6 +276,12 @@ mod tests {
             assert_eq!(error.fault(), Some(&Fault::Kms(KmsFault::NotWrapped)));
             let expected = "AWS KMS at http://127.0.0.1:1, key 1 version 1: it is not what";
             assert!(error.to_string().starts_with(expected), "{error}");
+        }
+        for (endpoint, host) in
+            [("https://kms.vpc:443/", "kms.vpc"), ("http://[::1]:80", "[::1]"), ("http://[::1]:443", "[::1]:443")]
+        {
+            let authorities = https::system_authorities().is_some() || endpoint.starts_with("http:");
+            assert!(!authorities || Kms::new(&access("eu-central-1", Some(endpoint))).unwrap().host == host);
         }
         assert!(!format!("{:?} {kms:?}", access("eu-central-1", None)).contains("s3cr3t"));
     }

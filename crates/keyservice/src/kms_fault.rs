@@ -102,7 +102,9 @@ impl KmsFault {
             | "InvalidClientTokenId"
             | "InvalidSignatureException"
             | "SignatureDoesNotMatch"
+            | "IncompleteSignature"
             | "IncompleteSignatureException"
+            | "MissingAuthenticationToken"
             | "MissingAuthenticationTokenException" => Self::Rejected(code),
             "ExpiredTokenException" | "ExpiredToken" => Self::Expired,
             "ThrottlingException" | "LimitExceededException" | "TooManyRequestsException" => Self::Throttled(code),
@@ -115,6 +117,9 @@ impl KmsFault {
             "" if status == 429 => Self::Throttled(status.to_string()),
             "" if status >= 500 => Self::NotAvailable(status.to_string()),
             "" => Self::Refused { code: format!("status {status}"), message },
+            // Codes that differ between services and versions, such as ServiceUnavailable.
+            _ if status == 429 => Self::Throttled(code),
+            _ if status >= 500 => Self::NotAvailable(code),
             _ => Self::Refused { code, message },
         }
     }
@@ -180,6 +185,8 @@ mod tests {
             ("InvalidSignatureException", "Signature not yet current", "the time of this host"),
             ("InvalidSignatureException", "The request signature we calculated", "(InvalidSignatureException)"),
             ("UnrecognizedClientException", "The security token is invalid", "(UnrecognizedClientException)"),
+            ("IncompleteSignature", "", "KMS does not accept the credentials (IncompleteSignature)"),
+            ("MissingAuthenticationToken", "", "(MissingAuthenticationToken)"),
             ("ExpiredTokenException", "", "the credentials have expired"),
             ("com.amazonaws.kms#ThrottlingException", "Rate exceeded", "limits the rate of requests"),
             ("KMSInternalException", "", "KMS is not available (KMSInternalException)"),
@@ -197,5 +204,9 @@ mod tests {
         let fault = |status| KmsFault::of_answer(status, b"<html>", "eu-west-1");
         assert!(fault(429).may_pass() && fault(502).may_pass() && !fault(403).may_pass());
         assert_eq!(fault(403).to_string(), "KMS refuses it: status 403");
+        let coded = |status| KmsFault::of_answer(status, br#"{"__type":"ServiceUnavailable"}"#, "eu-west-1");
+        assert_eq!(coded(503), KmsFault::NotAvailable("ServiceUnavailable".to_owned()));
+        assert_eq!(coded(429), KmsFault::Throttled("ServiceUnavailable".to_owned()));
+        assert!(!coded(400).may_pass());
     }
 }

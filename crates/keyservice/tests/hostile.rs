@@ -55,15 +55,19 @@ impl Peer {
     }
 }
 
-/// A KMS on this port that has two seconds for each key.
+/// A KMS on this port that has a minute for each key.
 fn kms(peer: &Peer) -> Kms {
+    kms_within(peer, Duration::from_secs(60))
+}
+
+fn kms_within(peer: &Peer, timeout: Duration) -> Kms {
     let (access_key, secret) = ("AKIATEST".to_owned(), Zeroizing::new("s3cr3t".to_owned()));
     let access = KmsAccess {
         region: "eu-central-1".to_owned(),
         endpoint: Some(format!("http://127.0.0.1:{}", peer.port)),
         authorities: None,
         credentials: KmsCredentials::Inline { access_key, secret },
-        timeout: Duration::from_secs(2),
+        timeout,
     };
     Kms::new(&access).unwrap()
 }
@@ -193,7 +197,8 @@ fn kms_is_asked_again_only_while_it_is_busy() {
     assert_eq!(kms(&peer).decrypt("key 1 version 1", "AAAA").unwrap().as_slice(), [1, 2, 3]);
     assert_eq!(*peer.requests.lock().unwrap(), ["POST / HTTP/1.1"; 3]);
 
-    let busy = kms(&Peer::sends(vec![throttled; 9])).decrypt("key 1 version 1", "AAAA").unwrap_err();
+    let peer = Peer::sends(vec![throttled; 9]);
+    let busy = kms_within(&peer, Duration::from_secs(2)).decrypt("key 1 version 1", "AAAA").unwrap_err();
     assert!(busy.to_string().ends_with("key 1 version 1: KMS limits the rate of requests (ThrottlingException)"));
     assert!(busy.may_pass());
 

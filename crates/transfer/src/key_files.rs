@@ -67,9 +67,9 @@ fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, Error>
     let source = SourceFile::open_in_use(plan, number)?;
     let head = Zeroizing::new(source.head(HEAD_BYTES)?);
     Ok(match store_kind(&source, &head, path)? {
-        Some(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2) => {
-            Some("a keyring of MySQL")
-        }
+        Some(
+            StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2 | StoreKind::KmsWrappedFile,
+        ) => Some("a keyring of MySQL"),
         Some(StoreKind::MariaDbPlain) => Some("a key file of MariaDB"),
         Some(StoreKind::OpensslSalted) => Some("a file encrypted with a password, as key files of MariaDB are"),
         Some(StoreKind::VaultConfig | StoreKind::KmipConfig | StoreKind::KmsConfig) => {

@@ -72,8 +72,10 @@ impl fmt::Display for KeyWarning {
                 if names.is_empty() {
                     return f.write_str("; `sealant audit` names them");
                 }
-                let names: Vec<String> = names.iter().map(|name| name.escape_debug().to_string()).collect();
-                write!(f, ": {}", names.join(", "))
+                let listed: Vec<String> = names.iter().map(|name| name.escape_debug().to_string()).collect();
+                write!(f, ": {}", listed.join(", "))?;
+                // Those that occur twice, or have no name.
+                if names.len() < *entries { f.write_str("; `sealant audit` names the others") } else { Ok(()) }
             }
             Self::Withdrawn(key) => key.fmt(f),
             Self::Compromised(key) => key.fmt(f),

@@ -91,7 +91,8 @@ fn private(file: &FileFact) -> Option<&'static str> {
             keyring::StoreKind::ComponentFile
             | keyring::StoreKind::PluginFileV1
             | keyring::StoreKind::PluginFileV2
-            | keyring::StoreKind::AwsPlugin => Some("keyring"),
+            | keyring::StoreKind::AwsPlugin
+            | keyring::StoreKind::KmsWrappedFile => Some("keyring"),
             keyring::StoreKind::Manifest => Some("keyring manifest"),
             keyring::StoreKind::ComponentConfig
             | keyring::StoreKind::VaultConfig

@@ -79,7 +79,9 @@ impl KeyCopies {
         let mut opened = LoadedStores::default();
         for copy in keyrings.chain(key_files) {
             match opened.read(&copy) {
-                Err(error) if error.key_store_fault().is_some_and(is_mistake) => return Err(error.into()),
+                Err(error) if error.key_store_fault().is_some_and(keyring::Error::is_mistake) => {
+                    return Err(error.into());
+                }
                 result => opened.note(&copy, result),
             }
         }
@@ -103,30 +105,6 @@ impl KeyCopies {
             };
         }
     }
-}
-
-/// Whether the operator named the wrong file, rather than a damaged copy.
-const fn is_mistake(error: &keyring::Error) -> bool {
-    use keyring::Error::{
-        Io, MayNotList, Memory, NeedsPassword, NoKeysInVault, NotAFile, NotFound, NotPermitted, PasswordTooLong,
-        Service, Vanished, VaultConfig, WrongKind,
-    };
-    matches!(
-        error,
-        NotFound
-            | NotPermitted
-            | NotAFile { .. }
-            | Io(_)
-            | Memory(_)
-            | WrongKind { .. }
-            | NeedsPassword
-            | PasswordTooLong { .. }
-            | VaultConfig { .. }
-            | Service(_)
-            | MayNotList(_)
-            | NoKeysInVault { .. }
-            | Vanished { .. }
-    )
 }
 
 /// Whether the file leads to the keys themselves, which are somewhere else.

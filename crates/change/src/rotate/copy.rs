@@ -203,6 +203,19 @@ impl KeyringCopy {
         }
     }
 
+    /// As [`Self::compromised`], after a rotation: a key that is not among the `used` needs no advice.
+    pub(crate) fn still_compromised(&self, used: &BTreeSet<String>) -> Vec<String> {
+        let ParsedKeys::MySql(keyring) = &self.parsed else { return Vec::new() };
+        let says = |key: &keyring::CompromisedKey| match used.contains(&key.name) {
+            true => key.to_string(),
+            false => format!(
+                "the KMIP service calls {} compromised; no file of this server uses it any more, but older backups may",
+                key.name.escape_debug()
+            ),
+        };
+        keyring.compromised().iter().map(says).collect()
+    }
+
     /// The newest version of a MariaDB key.
     pub(crate) fn newest_version(&self, key_id: u32) -> Option<u32> {
         let ParsedKeys::MariaDb(keys, _) = &self.parsed else { return None };

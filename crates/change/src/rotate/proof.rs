@@ -108,6 +108,11 @@ impl FileScan {
         Err(Error::KeyringOpensNotAll { keyring, opened, encrypted, files })
     }
 
+    /// Names of the keys that a file needs.
+    pub(super) fn used_keys(&self) -> BTreeSet<String> {
+        self.encrypted().flat_map(key_names).collect()
+    }
+
     /// Examines files without the wanted keys again, until `settle_timeout` has passed or the server is gone: the
     /// server writes page 0 with a delay.
     pub(super) fn wait_until_settled(

@@ -47,6 +47,8 @@ const MARIADB_TEST_PLUGINS: [&str; 2] = ["example_key_management", "debug_key_ma
 pub const MARIADB_VAULT_PREFIX: &str = "hashicorp_key_management_";
 /// Prefix of the variables of MariaDB's plug-in for AWS KMS.
 pub const MARIADB_AWS_PREFIX: &str = "aws_key_management_";
+/// Percona's component whose keys AWS KMS has encrypted.
+pub const KMS_COMPONENT: &str = "component_keyring_kms";
 /// Address of the Vault.
 pub const MARIADB_VAULT_URL: &str = "hashicorp_key_management_vault_url";
 /// File with the authorities that the plug-in trusts.
@@ -146,7 +148,7 @@ pub struct Component<'a> {
     pub name: &'a str,
     /// `Active` or `Disabled`.
     pub status: &'a str,
-    /// Path of its keys, if it has a file.
+    /// Path of its keys, if it has a file and can read it alone.
     pub data_file: Option<&'a str>,
     /// Path of its configuration.
     pub config_file: Option<&'a str>,
@@ -160,10 +162,13 @@ impl<'a> Component<'a> {
     pub fn from_pairs(pairs: &[(&str, &'a str)]) -> Option<Self> {
         let value =
             |wanted: &str| pairs.iter().find(|(key, _)| key.eq_ignore_ascii_case(wanted)).map(|(_, value)| *value);
+        let name = value("Component_name")?;
+        // Its file holds keys that only the service can decrypt.
+        let is_wrapped = name.eq_ignore_ascii_case(KMS_COMPONENT);
         Some(Self {
-            name: value("Component_name")?,
+            name,
             status: value("Component_status").unwrap_or_default(),
-            data_file: value("Data_file").filter(|path| is_path(path)),
+            data_file: value("Data_file").filter(|path| is_path(path) && !is_wrapped),
             config_file: value("Config_file").filter(|path| is_path(path)),
             read_only: value("Read_only").is_some_and(switch::is_on),
         })
@@ -216,9 +221,7 @@ impl ActiveKeyStore {
 
     fn from_component(status: &Rows, datadir: &Path) -> Option<Self> {
         let component = Component::from_pairs(&pairs(status)).filter(Component::is_active)?;
-        // The file of `component_keyring_kms` holds keys that only a service can decrypt.
-        let data_file = component.data_file.filter(|_| keeps_keys_on_host(component.name));
-        let file = data_file.map(|path| datadir.join(path));
+        let file = component.data_file.map(|path| datadir.join(path));
         Some(Self { name: component.name.to_owned(), file, password: None, read_only: component.read_only })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::IpAddr};
 
-use https::is_this_machine;
+use https::{is_this_machine, without_default_port};
 use serde::Deserialize;
 
 use super::S3Fault;
@@ -148,9 +148,7 @@ fn endpoint_of(text: &str) -> Result<(&'static str, &str), &'static str> {
     if scheme == "http" && !is_this_machine(host) {
         return Err("http:// would show names and sizes, and let others change them, on the network: use https://");
     }
-    // The default port is not in the `Host` header, which the signature covers.
-    let usual = if scheme == "https" { ":443" } else { ":80" };
-    Ok((scheme, authority.strip_suffix(usual).filter(|rest| *rest == host).unwrap_or(authority)))
+    Ok((scheme, without_default_port(authority, scheme == "https")))
 }
 
 /// The host of `host:port`, or of `[address]:port` with its brackets.

@@ -315,6 +315,27 @@ pub(super) mod tests {
         with_plugins(made, &[]).answer("keyring_status", &["key", "value"], rows)
     }
 
+    #[test]
+    fn keys_that_kms_has_encrypted_are_not_on_this_host() {
+        let element = |data: &str| {
+            format!(r#"{{"user":"","data_id":"INNODBKey-{UUID}-1","data_type":"AES","data":"{data}","extension":[]}}"#)
+        };
+        // Hexadecimal of a text of base64.
+        let text = format!(r#"{{"version":"1.0","elements":[{}]}}"#, element(&"41".repeat(248)));
+        let summary = inspect(text.as_bytes()).unwrap();
+        assert!(!holds_keys(&summary) && !summary.readable_without_password);
+        let Content::KeyStore { summary } = json(&[1]) else { panic!("a keyring") };
+        assert!(holds_keys(&summary));
+        let path = |name: &str| {
+            let rows: &[&[&str]] =
+                &[&["Component_name", name], &["Component_status", "Active"], &["Data_file", "/keys"]];
+            let made = crate::testing::mysql().answer("keyring_status", &["key", "value"], rows);
+            key_path(made.0.sql.as_ref().unwrap()).map(|(path, _)| path)
+        };
+        assert_eq!(path("component_keyring_file").as_deref(), Some("/keys"));
+        assert_eq!(path("component_keyring_kms"), None);
+    }
+
     /// Makes the server list its plug-ins, InnoDB among them.
     pub(in crate::checks) fn with_plugins(made: FactsBuilder, plugins: &[[&str; 2]]) -> FactsBuilder {
         let mut rows = vec![vec!["InnoDB", "ACTIVE", "STORAGE ENGINE", ""]];

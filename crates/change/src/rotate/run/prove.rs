@@ -61,8 +61,11 @@ impl Run<'_, '_> {
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.after = Some(after(&seen, &wanted, self.request));
-                    report.compromised = copy.compromised();
                     report.old_key_files = seen.old_key_files(&wanted);
+                    report.compromised = match report.old_key_files.is_empty() {
+                        true => copy.still_compromised(&seen.used_keys()),
+                        false => copy.compromised(),
+                    };
                     if report.old_key_files.is_empty() {
                         self.prove_redo(&seen, &wanted)?;
                     }
