@@ -14,7 +14,6 @@ use crate::{
     hex::Hex,
     lenient_json::Text,
     record::{Material, NewKey, Parsed, Record},
-    store::kind_of,
     stored_key::StoredKey,
     summary::{Damage, StoreKind, StoreSummary},
 };
@@ -53,20 +52,6 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
         damage: if known { Vec::new() } else { vec![Damage::UnknownVersion] },
         checksum_ok: None,
     })
-}
-
-/// As [`parse`], with the errors of a damaged file. Takes the file of `component_keyring_kms` too, of which AWS KMS has
-/// encrypted each key.
-///
-/// # Errors
-/// [`Error::WrongKind`] for other files; [`Error::Truncated`], [`Error::NotJson`] and [`Error::UnknownVersion`].
-pub(crate) fn load(bytes: &[u8]) -> Result<Parsed<'_>, Error> {
-    match kind_of(bytes)? {
-        StoreKind::ComponentFile | StoreKind::KmsWrappedFile => {}
-        kind => return Err(Error::WrongKind { kind }),
-    }
-    let parsed = parse(bytes).map_err(|error| Error::not_json(&error))?;
-    if parsed.damage.is_empty() { Ok(parsed) } else { Err(Error::UnknownVersion) }
 }
 
 /// Whether the text, which may be cut off, is a file of `component_keyring_kms`: the data of every key is the text of a
@@ -179,6 +164,10 @@ mod tests {
     use super::*;
     use crate::summary::InvalidReason;
 
+    fn kind_of(bytes: &[u8]) -> StoreKind {
+        crate::inspect(bytes).unwrap().kind
+    }
+
     #[test]
     fn a_file_of_wrapped_keys_is_not_a_keyring() {
         let clear = include_str!("../../../testdata/keyring/mysql97-component-file.json");
@@ -193,16 +182,16 @@ mod tests {
         assert!(summary.damage.is_empty() && summary.entries.is_empty());
         let head = &wrapped.as_bytes()[..wrapped.len() - 9];
         assert_eq!(crate::recognise(head, "keys", 4096), Some(StoreKind::KmsWrappedFile));
-        assert_eq!(load(wrapped.as_bytes()).unwrap().records.len(), json["elements"].as_array().unwrap().len());
+        assert_eq!(parse(wrapped.as_bytes()).unwrap().records.len(), json["elements"].as_array().unwrap().len());
         let refused = crate::MysqlKeyring::open(wrapped.as_bytes());
         assert!(matches!(refused, Err(Error::WrongKind { kind: StoreKind::KmsWrappedFile })));
         // One clear key makes it a keyring, and so does a lack of AES keys.
         let element = json["elements"].as_array_mut().unwrap().last_mut().unwrap();
         element["data"] = "5A".repeat(32).into();
-        assert_eq!(kind_of(json.to_string().as_bytes()).unwrap(), StoreKind::ComponentFile);
+        assert_eq!(kind_of(json.to_string().as_bytes()), StoreKind::ComponentFile);
         let secrets = wrapped.replace("\"AES\"", "\"SECRET\"");
-        assert_eq!(kind_of(secrets.as_bytes()).unwrap(), StoreKind::ComponentFile);
-        assert_eq!(kind_of(clear.as_bytes()).unwrap(), StoreKind::ComponentFile);
+        assert_eq!(kind_of(secrets.as_bytes()), StoreKind::ComponentFile);
+        assert_eq!(kind_of(clear.as_bytes()), StoreKind::ComponentFile);
     }
 
     #[test]

@@ -20,6 +20,8 @@ use crate::{
     file::read_file,
     record::{Parsed, Record},
     service::{Owners, version_name},
+    store::kind_of,
+    summary::StoreKind,
     vault_settings::Settings,
 };
 
@@ -99,7 +101,7 @@ impl KmsSource {
         let bytes = read_file(&self.path).map_err(failed)?;
         let parsed = match bytes.is_empty() {
             true => Parsed { records: Vec::new(), damage: Vec::new(), checksum_ok: None },
-            false => component_file::load(&bytes).map_err(failed)?,
+            false => parse_file(&bytes).map_err(failed)?,
         };
         let kms = Kms::new(&self.access)?;
         let wanted = |record: &&Record<'_>| owners == Owners::All || record.user.is_empty();
@@ -194,6 +196,19 @@ fn access(
 
 fn required<'s>(settings: &'s Settings<'_>, name: &str, what: &'static str) -> Result<&'s str, Error> {
     settings.text(name).ok_or(Error::KmsConfig { what })
+}
+
+/// Parses the file of a component. Each key in it is encrypted by AWS KMS.
+///
+/// # Errors
+/// [`Error::WrongKind`] for other files; [`Error::Truncated`], [`Error::NotJson`] and [`Error::UnknownVersion`].
+fn parse_file(bytes: &[u8]) -> Result<Parsed<'_>, Error> {
+    match kind_of(bytes)? {
+        StoreKind::ComponentFile | StoreKind::KmsWrappedFile => {}
+        kind => return Err(Error::WrongKind { kind }),
+    }
+    let parsed = component_file::parse(bytes).map_err(|error| Error::not_json(&error))?;
+    if parsed.damage.is_empty() { Ok(parsed) } else { Err(Error::UnknownVersion) }
 }
 
 #[cfg(test)]

@@ -67,6 +67,7 @@ pub use crate::key_id::{KeyName, MasterKeys};
 pub use crate::key_location::KeyLocation;
 pub use crate::limits::MAX_STORE_BYTES;
 pub use crate::mariadb::MariaDbKeys;
+pub use crate::mariadb_service::{names_service, takes_new_versions};
 pub use crate::mysql::MysqlKeyring;
 pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
 pub use crate::store::{inspect, recognise};
@@ -75,7 +76,6 @@ pub use crate::summary::{
     ComponentConfig, Damage, InvalidReason, KeyEntry, Manifest, StoreKind, StoreSummary, VaultConfig, VaultIssue,
 };
 pub use crate::unwraps::{WRAPPED_BYTES, unwraps};
-pub use crate::vault_source::{names_service, takes_new_versions};
 pub use crate::withdrawn_key::{CompromisedKey, KeyService, WithdrawnKey};
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
 pub use keyservice::Withdrawn;

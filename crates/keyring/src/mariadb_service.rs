@@ -24,6 +24,20 @@ pub(crate) fn mariadb_service(bytes: &[u8]) -> Result<Option<MariaDbService>, Er
     }
 }
 
+/// Whether the bytes are the configuration of a key service: where the keys are, and how to fetch them.
+#[must_use]
+pub fn names_service(bytes: &[u8]) -> bool {
+    vault_source::is_mysql_service(bytes) || !matches!(mariadb_service(bytes), Ok(None))
+}
+
+/// Whether the bytes are an option file of a MariaDB whose keys are in a service that takes new versions of them from
+/// Sealant: a Vault. AWS KMS does not have the keys; the server makes them. A file that names both counts: opening it is
+/// the error that says so.
+#[must_use]
+pub fn takes_new_versions(bytes: &[u8]) -> bool {
+    !matches!(mariadb_service(bytes), Ok(None | Some(MariaDbService::Kms)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,17 +53,17 @@ mod tests {
     #[test]
     fn a_group_for_logins_names_no_service() {
         assert_eq!(service(&[LOGIN]).unwrap(), None);
-        assert!(!crate::names_service(LOGIN.as_bytes()));
+        assert!(!names_service(LOGIN.as_bytes()));
         assert_eq!(service(&[LOGIN, VAULT]).unwrap(), Some(MariaDbService::Vault));
-        assert!(crate::takes_new_versions([VAULT, LOGIN].concat().as_bytes()));
+        assert!(takes_new_versions([VAULT, LOGIN].concat().as_bytes()));
         assert_eq!(service(&[AWS, LOGIN]).unwrap(), Some(MariaDbService::Kms));
-        assert!(!crate::takes_new_versions(AWS.as_bytes()));
+        assert!(!takes_new_versions(AWS.as_bytes()));
     }
 
     #[test]
     fn two_services_are_refused_before_either_is_asked() {
         let both = [VAULT, AWS].concat();
-        assert!(crate::names_service(both.as_bytes()));
+        assert!(names_service(both.as_bytes()));
         assert!(matches!(crate::MariaDbKeys::open(both.as_bytes(), None), Err(Error::TwoServices)));
         let keys = crate::MariaDbKeys::load(format!("1;{}\n", "5a".repeat(16)).as_bytes(), None).unwrap();
         assert!(matches!(keys.add_version(both.as_bytes(), 1), Err(Error::TwoServices)));

@@ -11,13 +11,7 @@ use std::{path::PathBuf, time::Duration};
 use keyservice::{Access, AppRole, EngineVersion, Login};
 use zeroize::Zeroizing;
 
-use crate::{
-    error::Error,
-    mariadb_service::{MariaDbService, mariadb_service},
-    store::kind_of,
-    summary::StoreKind,
-    vault_settings::Settings,
-};
+use crate::{error::Error, store::kind_of, summary::StoreKind, vault_settings::Settings};
 
 const APPROLE: &str = "approle";
 
@@ -30,20 +24,6 @@ pub(crate) struct VaultSource {
     pub(crate) version: Option<EngineVersion>,
     /// The numbers of MariaDB's keys, if configured.
     pub(crate) key_ids: Option<Vec<u32>>,
-}
-
-/// Whether the bytes are the configuration of a key service: where the keys are, and how to fetch them.
-#[must_use]
-pub fn names_service(bytes: &[u8]) -> bool {
-    is_mysql_service(bytes) || !matches!(mariadb_service(bytes), Ok(None))
-}
-
-/// Whether the bytes are an option file of a MariaDB whose keys are in a service that takes new versions of them from
-/// Sealant: a Vault. AWS KMS does not have the keys; the server makes them. A file that names both counts: opening it is
-/// the error that says so.
-#[must_use]
-pub fn takes_new_versions(bytes: &[u8]) -> bool {
-    !matches!(mariadb_service(bytes), Ok(None | Some(MariaDbService::Kms)))
 }
 
 /// Whether the bytes are a configuration of Percona's plug-in or component for a Vault, or of its components for KMIP and

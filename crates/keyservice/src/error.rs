@@ -2,7 +2,10 @@
 
 use std::{io, path::PathBuf};
 
-use crate::{kms, kms_fault::KmsFault, withdrawn::Withdrawn};
+use crate::{
+    kms_fault::{KmsFault, NAME},
+    withdrawn::Withdrawn,
+};
 
 /// Why a service cannot be used. No message contains a credential or a key.
 #[derive(Debug, thiserror::Error)]
@@ -220,9 +223,7 @@ impl Error {
             {
                 Some("is the KMIP service running, and may this host reach it?")
             }
-            Self::Request { address, fault: Fault::Unreachable(_) | Fault::Timeout }
-                if address.starts_with(kms::NAME) =>
-            {
+            Self::Request { address, fault: Fault::Unreachable(_) | Fault::Timeout } if address.starts_with(NAME) => {
                 Some("check region and endpoint, and that this host may reach it")
             }
             Self::Aws(aws::Error::Missing { .. }) => Some(

@@ -24,7 +24,7 @@ use crate::{
     address::Address,
     error::{Error, Fault},
     http::{self, agent},
-    kms_fault::KmsFault,
+    kms_fault::{KmsFault, NAME},
 };
 
 /// Longest ciphertext that KMS takes, in base64.
@@ -33,8 +33,6 @@ const MAX_WRAPPED_BYTES: usize = 6144_usize.div_ceil(3).saturating_mul(4);
 const MAX_ANSWER_BYTES: u64 = 1 << 14;
 const TARGET: &str = "TrentService.Decrypt";
 const CONTENT_TYPE: &str = "application/x-amz-json-1.1";
-/// Prefix of the address in errors.
-pub(crate) const NAME: &str = "AWS KMS";
 /// Pauses before a request is repeated.
 const PAUSES: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(4));
 

@@ -4,6 +4,9 @@
 
 use serde::Deserialize;
 
+/// Prefix of the address in errors.
+pub(crate) const NAME: &str = "AWS KMS";
+
 /// Why AWS KMS does not decrypt a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

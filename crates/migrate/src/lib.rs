@@ -32,6 +32,7 @@ mod key;
 mod lexer;
 mod link;
 mod literal;
+mod log_access;
 mod log_file;
 mod logged_type;
 mod moved_table;

@@ -14,10 +14,10 @@ use crate::{
     chunk_map::{Chunk, Copied, State},
     journal,
     key::{Key, KeyColumns},
+    log_access,
     log_file::LogFile,
     moved_table::MovedTable,
     position::{ChangedRow, Position, Start, Tracking},
-    target_log,
 };
 
 /// Version of the layout of the tables below.
@@ -168,7 +168,7 @@ pub(crate) fn begin(
     encrypted: bool,
 ) -> Result<(), Error> {
     // Read before the tables are found empty, so that no foreign write falls in between.
-    let target_log = target_log::start(target)?;
+    let target_log = log_access::start(target)?;
     moved.iter().try_for_each(|table| require_empty(target, table))?;
     let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
     let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];

@@ -54,7 +54,7 @@ pub(crate) fn kind(words: &[Word]) -> Kind {
 }
 
 /// Whether a statement leaves the rows and columns of tables as they are: it makes, changes or removes code or a view, or
-/// maintains tables. Rows that triggers change are logged on their own.
+/// maintains tables. Rows that triggers change are in the log of the statement that fires them.
 pub(crate) fn keeps_rows(words: &[Word]) -> bool {
     const CODE: [&str; 5] = ["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
     const OTHERS: [&str; 6] = ["TABLE", "TABLES", "DATABASE", "SCHEMA", "INDEX", "TABLESPACE"];

@@ -12,48 +12,21 @@ use binlog::{
     replica::{Replica, Start},
 };
 use innodb::binlog::LogPosition;
-use server::{Connection, Grants, dialect::variable::SERVER_UUID};
+use server::{Connection, dialect::variable::SERVER_UUID};
 
 use crate::{
     Error, STATE_SCHEMA, Server, Side, journal,
     lexer::{Syntax, Word, words},
     link,
+    log_access::is_whole,
     moved_table::MovedTable,
     position::log_end_at,
-    preflight::log_filters,
     shared::{RunState, Shared},
     state,
     statement::{self, Kind},
     stream::{LIMITS, STORE_POSITION, obstacle, replica_settings},
     xa::Prepared,
 };
-
-/// Privileges to read the log.
-pub(crate) const PRIVILEGES: [&str; 2] = ["REPLICATION SLAVE", "REPLICATION CLIENT"];
-
-/// The privileges to read the log that an account lacks.
-pub(crate) fn missing(held: &Grants) -> Vec<&'static str> {
-    PRIVILEGES.into_iter().filter(|name| !held.cover(&format!("{name} ON *.*"))).collect()
-}
-
-/// Where a migration that begins now starts to read the target's log; `None` if it cannot.
-///
-/// # Errors
-/// [`Error::Server`].
-pub(crate) fn start(target: &mut Connection) -> Result<Option<LogPosition>, Error> {
-    let held = Grants::of_session(target).map_err(Error::at(Side::Target))?;
-    if !missing(&held).is_empty() || !is_whole(target)? {
-        return Ok(None);
-    }
-    log_end_at(target, Side::Target).map(Some)
-}
-
-/// Whether the target has a log, and logs all schemas: a filter could leave out foreign writes, or the state, which
-/// tells a migration's own writes from them.
-fn is_whole(target: &mut Connection) -> Result<bool, Error> {
-    Ok(link::variable(target, Side::Target, "log_bin")? == "1"
-        && log_filters(target).map_err(Error::at(Side::Target))?.is_empty())
-}
 
 /// Gives up a part of the log that cannot be read: every row has to be compared again, and the log is read from its
 /// present end on.
@@ -74,6 +47,11 @@ struct Transaction {
     any: bool,
     /// Whether it has changed the state, too.
     ours: bool,
+    /// The first moved table that the current statement has changed.
+    changed: Option<usize>,
+    /// Whether a statement has changed several moved tables. No statement of a migration does, but triggers at the target
+    /// do when a migration writes to their table.
+    is_triggered: bool,
 }
 
 /// Reads the target's log, in a thread of its own.
@@ -170,7 +148,7 @@ impl<'m> TargetLog<'m> {
     /// Judges a whole transaction. Unless it is ours, every row has to be compared again.
     fn judge(&mut self, end: LogPosition) -> Result<(), Error> {
         let found = std::mem::take(&mut self.transaction);
-        if found.ours || !found.concerns_us() {
+        if !found.is_foreign() {
             if self.stored.elapsed() > STORE_POSITION {
                 state::store_target_log(&mut self.target, &end)?;
                 self.stored = Instant::now();
@@ -199,6 +177,10 @@ impl<'m> TargetLog<'m> {
 }
 
 impl Transaction {
+    fn is_foreign(&self) -> bool {
+        self.concerns_us() && (self.is_triggered || !self.ours)
+    }
+
     fn concerns_us(&self) -> bool {
         self.any || !self.tables.is_empty()
     }
@@ -217,10 +199,17 @@ impl Transaction {
     }
 
     fn rows(&mut self, rows: &Rows<'_>, tables: &[MovedTable]) {
-        let Some(map) = &rows.table else { return };
-        self.ours |= map.database == STATE_SCHEMA;
-        let is_it = |moved: &&MovedTable| moved.table.schema == map.database && moved.table.name == map.name;
-        self.tables.extend(tables.iter().find(is_it).map(|moved| moved.number));
+        if let Some(map) = &rows.table {
+            self.ours |= map.database == STATE_SCHEMA;
+            let is_it = |moved: &&MovedTable| moved.table.schema == map.database && moved.table.name == map.name;
+            if let Some(moved) = tables.iter().find(is_it) {
+                self.tables.insert(moved.number);
+                self.is_triggered |= *self.changed.get_or_insert(moved.number) != moved.number;
+            }
+        }
+        if rows.ends_statement() {
+            self.changed = None;
+        }
     }
 
     fn statement(&mut self, query: &Query<'_>, tables: &[MovedTable], prepared: &mut Prepared) {

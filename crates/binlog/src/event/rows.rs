@@ -115,7 +115,7 @@ impl<'e> Rows<'e> {
 
     /// Whether this event ends the statement.
     #[must_use]
-    pub(crate) const fn ends_statement(&self) -> bool {
+    pub const fn ends_statement(&self) -> bool {
         self.flags & STATEMENT_END != 0
     }
 

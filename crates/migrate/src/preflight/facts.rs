@@ -6,7 +6,7 @@ use server::{
     Connection, Error as ServerError, Grants, Identity, ServerVersion, describe,
     dialect::{
         self,
-        statement::{PREPARED_TRANSACTIONS, REPLICATION_THREADS, SHOW_BINARY_LOG_STATUS, binary_log_status},
+        statement::{PREPARED_TRANSACTIONS, REPLICATION_THREADS},
     },
     switch::is_switched_on,
 };
@@ -19,7 +19,8 @@ use super::{
 use crate::{
     Accept, Error, STATE_SCHEMA, Server, Side,
     catalog::{self, Catalog, Encrypt, Filter},
-    link, target_log,
+    link,
+    log_access::{self, log_filters},
 };
 
 /// What the user asks for.
@@ -265,23 +266,11 @@ fn count(connection: &mut Connection, statement: &str) -> Result<u64, ServerErro
 
 /// The filters of the target's log, if the account may see them.
 fn target_log_filters(facts: &ServerFacts, target: &mut Connection) -> Result<Vec<(String, String)>, ServerError> {
-    if facts.is_on("log_bin") && target_log::missing(&facts.grants).is_empty() {
+    if facts.is_on("log_bin") && log_access::missing(&facts.grants).is_empty() {
         log_filters(target)
     } else {
         Ok(Vec::new())
     }
-}
-
-/// Options that limit a server's log to some schemas, and their values; empty without a log.
-pub(crate) fn log_filters(connection: &mut Connection) -> Result<Vec<(String, String)>, ServerError> {
-    let version = connection.greeting().server_version();
-    let rows = connection.query(version.as_ref().map_or(SHOW_BINARY_LOG_STATUS, binary_log_status))?;
-    let filter = |(column, option): (&str, &str)| {
-        let value = rows.value(0, column).filter(|value| !value.is_empty())?;
-        Some((option.to_owned(), value.to_owned()))
-    };
-    let options = [("Binlog_Do_DB", "binlog-do-db"), ("Binlog_Ignore_DB", "binlog-ignore-db")];
-    Ok(options.into_iter().filter_map(filter).collect())
 }
 
 /// Log settings that prove a keyring: without a keyring the server would not have started, or would have refused them.

@@ -193,6 +193,9 @@ const fn next(status: &Status) -> &'static str {
             "sealant migrate report shows the proof; sealant migrate finish --proof FILE saves it and ends the migration"
         }
         _ if status.running => "",
+        _ if status.fenced && status.paused => {
+            "sealant migrate resume, then sealant migrate cutover; sealant migrate abort gives the migration up"
+        }
         _ if status.fenced => "sealant migrate cutover resumes; sealant migrate abort gives the migration up",
         _ if status.paused => "sealant migrate resume, then sealant migrate run",
         Phase::Copy => "sealant migrate run resumes",

@@ -2,8 +2,8 @@
 
 use super::prelude::*;
 use crate::{
+    log_access::{PRIVILEGES, missing},
     preflight::grants::quoted_account,
-    target_log::{PRIVILEGES, missing},
 };
 
 pub(super) const CHECK: Check = Check {
