@@ -310,13 +310,14 @@ impl RedoScan {
             // The other formats have no blocks, and have clear bytes between the encrypted ones.
             (_, Some(true)) => BlockState::Encrypted,
             (format, None) => {
-                let random = random(block.range(BLOCK_HEADER_BYTES, BLOCK_BYTES));
+                // Only if a checksum does not decide it: this costs several times as much.
+                let random = || random(block.range(BLOCK_HEADER_BYTES, BLOCK_BYTES));
                 let may_lack_marks = format != RedoFormat::MySql;
                 match is_encrypted(block) {
-                    true if random && has_lengths(block) => BlockState::Encrypted,
-                    true if !random && !may_lack_marks => BlockState::Mislabelled,
+                    true if has_lengths(block) && random() => BlockState::Encrypted,
+                    true if !may_lack_marks && !random() => BlockState::Mislabelled,
                     // A clear block can look random too, for example if it holds compressed values.
-                    false if block_holds(block, true) || (!random && !may_lack_marks) => BlockState::Clear,
+                    false if block_holds(block, true) || (!may_lack_marks && !random()) => BlockState::Clear,
                     _ if may_lack_marks && (legacy::holds(block) || has_text(block)) => BlockState::Clear,
                     _ => BlockState::Unrecognised,
                 }
