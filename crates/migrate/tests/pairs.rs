@@ -12,7 +12,7 @@ use migrate::{
     DivergenceKind, Error, ProofVerdict, Settings, Until,
     plan::{CheckState, Readiness, plan},
 };
-use support::{Kinds, Pair, shop, writers::Writers};
+use support::{Kinds, Pair, shop, types, writers::Writers};
 
 const ROWS: u32 = 1500;
 
@@ -29,6 +29,9 @@ fn migrates(kinds: Kinds) {
     let mut settings = pair.addresses().settings();
     is_planned(&settings);
     migrate::create_tables(&settings).unwrap();
+    if kinds.target.is_mariadb() {
+        is_not_copied_in_clear(&pair, &settings);
+    }
     let writers = Writers::start(&pair, 2, ROWS.into());
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();
@@ -36,6 +39,9 @@ fn migrates(kinds: Kinds) {
     assert!(during > 20, "{during}");
     settings.until = Until::Verified;
     the_planted_row_alone_differs(&pair, &settings);
+    if kinds.source.is_mariadb() {
+        is_not_fenced_for_administrators(&pair, &settings);
+    }
     migrate::cut_over(&settings, &mut |_| {}).unwrap();
     let acknowledged = writers.stop();
     let stored = pair.target.sql("SELECT marker FROM shop.ack").unwrap();
@@ -44,6 +50,24 @@ fn migrates(kinds: Kinds) {
     assert!(acknowledged.iter().all(|marker| stored.contains(marker)), "an acknowledged row is lost");
     pair.assert_equal();
     migrate::finish(&settings.target, Some(|proof: &migrate::Proof| proven(proof.verdict()))).unwrap();
+}
+
+/// A table of the target that is less encrypted than the source's gets no rows.
+fn is_not_copied_in_clear(pair: &Pair, settings: &Settings) {
+    let alter = |value: &str| pair.target.sql(&format!("ALTER TABLE shop.pair ENCRYPTED={value}")).unwrap();
+    alter("NO");
+    let error = migrate::run(settings, &mut |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "target: shop.pair tablespace encryption is 'clear' and not 'encrypted'");
+    alter("YES");
+}
+
+/// Users who can write in spite of MariaDB's `read_only` have to leave before the cut-over.
+fn is_not_fenced_for_administrators(pair: &Pair, settings: &Settings) {
+    let administrator = pair.root();
+    let error = migrate::cut_over(settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::NotReady { what } if what.starts_with("root: connected")), "{error}");
+    assert_eq!(pair.source.value("SELECT @@read_only").unwrap(), "0");
+    administrator.close();
 }
 
 fn proven(verdict: ProofVerdict) -> Result<(), Error> {
@@ -86,4 +110,41 @@ fn mysql_8_0_to_9_7() {
 #[test]
 fn mysql_9_7_without_gtids() {
     migrates(Kinds { gtids: false, ..Kinds::MYSQL_97 });
+}
+
+#[test]
+fn mariadb_10_11_to_10_11() {
+    migrates(Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb1011, gtids: true });
+}
+
+#[test]
+fn mariadb_10_11_to_11_8() {
+    migrates(Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb118, gtids: true });
+}
+
+#[test]
+fn mariadb_11_4_to_11_8() {
+    migrates(Kinds { source: Kind::MariaDb114, target: Kind::MariaDb118, gtids: true });
+}
+
+/// Copied rows, and rows that are changed afterwards, have the same bits as at the source.
+#[test]
+fn values_of_mariadb_are_exact() {
+    let kinds = Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb118, gtids: true };
+    let Some(pair) = Pair::of_kinds(kinds, 20) else { return };
+    pair.source.sql(&types::create()).unwrap();
+    pair.source.sql(&types::insert(0)).unwrap();
+    let mut settings = pair.addresses().settings();
+    is_planned(&settings);
+    migrate::create_tables(&settings).unwrap();
+    settings.until = Until::Copied;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source.sql(&types::insert(100)).unwrap();
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let rows = |server: &harness::Server| server.sql(&types::dump()).unwrap();
+    let (source, target) = (rows(&pair.source), rows(&pair.target));
+    assert_eq!(source.lines().count(), 2 * types::ROWS.len());
+    source.lines().zip(target.lines()).for_each(|(one, other)| assert_eq!(one, other));
+    assert_eq!(source.lines().count(), target.lines().count());
 }

@@ -4,7 +4,7 @@ use server::{
     Connection, ServerVersion, describe,
     dialect::{
         catalog::{create_schema, set_utf8mb4_collation},
-        encryption::table_option,
+        encryption::{table_option, table_option_parts},
     },
     quote,
 };
@@ -116,8 +116,9 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     let options = options(&tokens);
     let mut changed = statement.to_owned();
     // From the end to the start, so that earlier offsets stay valid.
-    match option(options, "ENCRYPTION") {
-        Some(value) if encrypted => changed.replace_range(value.start..value.end(), "'Y'"),
+    let (name_of_option, on) = table_option_parts(version.flavor);
+    match option(options, name_of_option) {
+        Some(value) if encrypted => changed.replace_range(value.start..value.end(), on),
         None if encrypted => {
             let at = options.first()?.start;
             changed.insert_str(at, &format!("{} ", table_option(version.flavor, true)));
@@ -188,6 +189,22 @@ mod tests {
         let on = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */";
         assert_eq!(rewritten("t", on, true).unwrap(), on.replace("`t`", "`s`.`t`"));
         assert_eq!(rewritten("t", clear, false).unwrap(), clear.replace("`t`", "`s`.`t`"));
+    }
+
+    #[test]
+    fn mariadb_has_an_option_of_its_own() {
+        let version = ServerVersion::parse("10.11.19-MariaDB", VersionHints::default()).unwrap();
+        let rewritten = |create: &str| definition(&version, &table("t", create), true).unwrap();
+        let clear = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
+        let expected = "CREATE TABLE `s`.`t` (`a` int) ENCRYPTED=YES ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
+        assert_eq!(rewritten(clear), expected);
+        let off = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB `encrypted`=NO `ENCRYPTION_KEY_ID`=2";
+        let expected = "CREATE TABLE `s`.`t` (`a` int) ENGINE=InnoDB `encrypted`=YES `ENCRYPTION_KEY_ID`=2";
+        assert_eq!(rewritten(off), expected);
+        assert_eq!(
+            rewritten("CREATE TABLE `t` (`a` int) `ENCRYPTED`='NO'"),
+            "CREATE TABLE `s`.`t` (`a` int) `ENCRYPTED`=YES"
+        );
     }
 
     #[test]

@@ -5,13 +5,23 @@ use server::{Flavor, ServerVersion};
 /// The first supported version of a fork.
 type Since = (u16, u16, u16);
 
-/// A supported pair: the fork and first version of the source, and those of the target.
+/// A supported pair of one fork: the first version of the source, the first of the target, and the first that neither
+/// may have.
 struct Pair {
-    source: (Flavor, Since),
-    target: (Flavor, Since),
+    flavor: Flavor,
+    source: Since,
+    target: Since,
+    before: Since,
 }
 
-const PAIRS: [Pair; 1] = [Pair { source: (Flavor::MySql, (5, 7, 22)), target: (Flavor::MySql, (8, 0, 16)) }];
+const PAIRS: [Pair; 2] = [
+    Pair { flavor: Flavor::MySql, source: (5, 7, 22), target: (8, 0, 16), before: (u16::MAX, 0, 0) },
+    Pair { flavor: Flavor::MariaDb, source: (10, 11, 0), target: (10, 11, 0), before: (12, 0, 0) },
+];
+
+/// The supported pairs, for people.
+pub(super) const SUPPORTED: &str = "MySQL 5.7.22 or later to MySQL 8.0.16 or later, and from MariaDB 10.11 to 11.8 to \
+                                    the same or a later series of these";
 
 /// Whether a pair is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +38,13 @@ impl Support {
     /// Looks up the pair.
     #[must_use]
     pub fn for_versions(source: &ServerVersion, target: &ServerVersion) -> Self {
-        let fits = |(flavor, since): (Flavor, Since), version: &ServerVersion| {
-            version.flavor == flavor && version.numbers() >= since
+        let fits = |pair: &Pair, since: Since, version: &ServerVersion| {
+            version.flavor == pair.flavor && (since..pair.before).contains(&version.numbers())
         };
-        let known = PAIRS.iter().any(|pair| fits(pair.source, source) && fits(pair.target, target));
+        let known = PAIRS.iter().any(|pair| fits(pair, pair.source, source) && fits(pair, pair.target, target));
         let series = |version: &ServerVersion| (version.major, version.minor);
         match known {
-            true if source.flavor == target.flavor && series(target) < series(source) => Self::Older,
+            true if series(target) < series(source) => Self::Older,
             true => Self::Yes,
             false => Self::NotYet,
         }

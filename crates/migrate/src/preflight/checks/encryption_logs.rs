@@ -12,7 +12,8 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// What this check judges. Binary logs and tables have checks of their own.
-const JUDGED: [(Encrypts, &str); 4] = [
+const JUDGED: [(Encrypts, &str); 5] = [
+    (Encrypts::Tablespaces, "the system tablespace, with undo,"),
     (Encrypts::Redo, "the redo log"),
     (Encrypts::Undo, "the undo log"),
     (Encrypts::TemporaryTablespaces, "temporary tables"),
