@@ -7,6 +7,7 @@ use server::{
         encryption::{table_option, table_option_parts},
     },
     quote,
+    sql::{Token, TokenKind},
 };
 
 use super::{
@@ -115,6 +116,12 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     }
     let options = options(&tokens);
     let mut changed = statement.to_owned();
+    if version.flavor.is_mysql_like() {
+        for (start, end) in mariadb_options(options) {
+            // Blanks keep the offsets of what precedes.
+            changed.replace_range(start..end, &" ".repeat(end.saturating_sub(start)));
+        }
+    }
     // From the end to the start, so that earlier offsets stay valid.
     let (name_of_option, on) = table_option_parts(version.flavor);
     match option(options, name_of_option) {
@@ -127,6 +134,21 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     }
     changed.replace_range(name.start..name.end(), &format!("{}.{}", quote::identifier(&table.schema), name.text));
     Some(changed)
+}
+
+/// Where a table's options about encryption are that only MariaDB has.
+fn mariadb_options(options: &[Token<'_>]) -> Vec<(usize, usize)> {
+    const NAMES: [&str; 2] = ["ENCRYPTED", "ENCRYPTION_KEY_ID"];
+    let of_option = |parts: &[Token<'_>]| match parts {
+        [name, equals, value] if equals.is_symbol("=") && is_name(name, &NAMES) => Some((name.start, value.end())),
+        _ => None,
+    };
+    options.windows(3).filter_map(of_option).collect()
+}
+
+fn is_name(token: &Token<'_>, names: &[&str]) -> bool {
+    let is_option = matches!(token.kind, TokenKind::Word | TokenKind::QuotedName);
+    is_option && names.iter().any(|name| token.unquoted().eq_ignore_ascii_case(name))
 }
 
 /// Tables that must be encrypted at the target and are not.
@@ -205,6 +227,15 @@ mod tests {
             rewritten("CREATE TABLE `t` (`a` int) `ENCRYPTED`='NO'"),
             "CREATE TABLE `s`.`t` (`a` int) `ENCRYPTED`=YES"
         );
+    }
+
+    #[test]
+    fn mysql_gets_no_options_of_mariadb() {
+        let create =
+            "CREATE TABLE `t` (`a` int) ENGINE=InnoDB `ENCRYPTED`=YES `encryption_key_id`=2 COMMENT='`ENCRYPTED`=NO'";
+        let rewritten = rewritten("t", create, true).unwrap();
+        let words: Vec<_> = rewritten.split_whitespace().skip(5).collect();
+        assert_eq!(words, ["ENCRYPTION='Y'", "ENGINE=InnoDB", "COMMENT='`ENCRYPTED`=NO'"]);
     }
 
     #[test]

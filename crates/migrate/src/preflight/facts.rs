@@ -1,6 +1,6 @@
 //! Everything that the checks judge, read from both servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use server::{
     Connection, Error as ServerError, Flavor, Grants, Identity, ServerVersion, describe,
@@ -90,6 +90,8 @@ pub struct Tables {
     pub json_columns: Vec<JsonColumn>,
     /// Whether the target rounds some fractional numbers when it reads JSON text.
     pub target_rounds_json: bool,
+    /// The collations of the target.
+    pub target_collations: BTreeSet<String>,
     /// Whether a keyring of the target is active; `None` if the account may not ask, and no encrypted object proves it.
     pub target_keyring: Option<bool>,
 }
@@ -225,6 +227,7 @@ impl Tables {
             target_log_filters: target_log_filters(&facts.target, target).map_err(of_target)?,
             json_columns: json::read(source, &facts.source.identity.version, &found.tables).map_err(of_source)?,
             target_rounds_json: json::rounds(target).map_err(of_target)?,
+            target_collations: collations(target).map_err(of_target)?,
             target_keyring: keyring(target, &facts.target).map_err(of_target)?,
             source: found,
             target: existing,
@@ -263,6 +266,11 @@ fn pairs(
 fn replicates(connection: &mut Connection) -> Result<bool, ServerError> {
     let statement = replication_threads(link::flavor(connection));
     Ok(count(connection, statement)? > 0)
+}
+
+fn collations(connection: &mut Connection) -> Result<BTreeSet<String>, ServerError> {
+    let rows = connection.query("SELECT COLLATION_NAME FROM information_schema.COLLATIONS")?;
+    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
 fn count(connection: &mut Connection, statement: &str) -> Result<u64, ServerError> {

@@ -5,23 +5,27 @@ use server::{Flavor, ServerVersion};
 /// The first supported version of a fork.
 type Since = (u16, u16, u16);
 
-/// A supported pair of one fork: the first version of the source, the first of the target, and the first that neither
-/// may have.
+/// A fork, its first supported version, and its first version that is not supported any more.
+type Versions = (Flavor, Since, Since);
+
+/// A supported pair of source and target.
 struct Pair {
-    flavor: Flavor,
-    source: Since,
-    target: Since,
-    before: Since,
+    source: Versions,
+    target: Versions,
 }
 
-const PAIRS: [Pair; 2] = [
-    Pair { flavor: Flavor::MySql, source: (5, 7, 22), target: (8, 0, 16), before: (u16::MAX, 0, 0) },
-    Pair { flavor: Flavor::MariaDb, source: (10, 11, 0), target: (10, 11, 0), before: (12, 0, 0) },
+const LATEST: Since = (u16::MAX, 0, 0);
+const MARIADB: Versions = (Flavor::MariaDb, (10, 11, 0), (12, 0, 0));
+
+const PAIRS: [Pair; 3] = [
+    Pair { source: (Flavor::MySql, (5, 7, 22), LATEST), target: (Flavor::MySql, (8, 0, 16), LATEST) },
+    Pair { source: MARIADB, target: MARIADB },
+    Pair { source: MARIADB, target: (Flavor::MySql, (9, 7, 0), LATEST) },
 ];
 
 /// The supported pairs, for people.
 pub(super) const SUPPORTED: &str = "MySQL 5.7.22 or later to MySQL 8.0.16 or later, and from MariaDB 10.11 to 11.8 to \
-                                    the same or a later series of these";
+                                    the same or a later series of these, or to MySQL 9.7 or later";
 
 /// Whether a pair is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +42,13 @@ impl Support {
     /// Looks up the pair.
     #[must_use]
     pub fn for_versions(source: &ServerVersion, target: &ServerVersion) -> Self {
-        let fits = |pair: &Pair, since: Since, version: &ServerVersion| {
-            version.flavor == pair.flavor && (since..pair.before).contains(&version.numbers())
+        let fits = |(flavor, since, before): Versions, version: &ServerVersion| {
+            version.flavor == flavor && (since..before).contains(&version.numbers())
         };
-        let known = PAIRS.iter().any(|pair| fits(pair, pair.source, source) && fits(pair, pair.target, target));
+        let known = PAIRS.iter().any(|pair| fits(pair.source, source) && fits(pair.target, target));
         let series = |version: &ServerVersion| (version.major, version.minor);
         match known {
-            true if series(target) < series(source) => Self::Older,
+            true if source.flavor == target.flavor && series(target) < series(source) => Self::Older,
             true => Self::Yes,
             false => Self::NotYet,
         }

@@ -135,10 +135,16 @@ impl Pair {
         let filled = fill(rows, kinds);
         if kinds.source.is_mariadb() {
             let schema = SCHEMA.replace("ENCRYPTION='Y'", "ENCRYPTED=YES");
+            // The other fork may compute another value.
+            let generated = "DOUBLE AS (d * 2) STORED";
+            let schema = if kinds.target.is_mariadb() { schema } else { schema.replace(generated, "DOUBLE") };
             source.sql(&format!("{MARIADB_SOURCE_GRANTS}{schema}{filled}")).unwrap();
         } else {
             let fence = if kinds.source == Kind::MySql57 { FENCE_GRANTS_57 } else { FENCE_GRANTS };
             source.sql(&format!("{SOURCE_GRANTS}{fence}{SCHEMA}{filled}")).unwrap();
+        }
+        if kinds.source.is_mariadb() && !kinds.target.is_mariadb() {
+            target.sql("SET GLOBAL innodb_redo_log_encrypt = ON").unwrap();
         }
         target.sql(if kinds.target.is_mariadb() { MARIADB_TARGET_GRANTS } else { TARGET_GRANTS }).unwrap();
         Some(Self { source, target, ca: authority.certificate(), _directory: directory })

@@ -131,20 +131,22 @@ pub(crate) fn create() -> String {
     format!("CREATE TABLE shop.types (id INT PRIMARY KEY, {}) CHARACTER SET latin1", columns.join(", "))
 }
 
-/// Inserts the rows, with ids from `first` on. The session accepts dates that do not exist.
-pub(crate) fn insert(first: usize) -> String {
+/// Inserts the rows, with ids from `first` on. The session accepts dates that do not exist. MariaDB's TIME has fractions of
+/// the last second, which MySQL's does not have.
+pub(crate) fn insert(first: usize, last_second: bool) -> String {
     let names: Vec<_> = COLUMNS.iter().map(|column| format!("`{}`", column.name)).collect();
     let rows = (0..ROWS.len()).map(|row| {
         let value = |column: &Column| column.values.get(row).map_or("NULL", |value| *value);
         let values: Vec<_> = COLUMNS.iter().map(value).collect();
         format!("({}, {})", first + row, values.join(", "))
     });
-    format!(
+    let statement = format!(
         "SET NAMES utf8mb4; SET time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES,STRICT_ALL_TABLES'; \
          INSERT INTO shop.types (id, {}) VALUES {}",
         names.join(", "),
         rows.collect::<Vec<_>>().join(", ")
-    )
+    );
+    if last_second { statement } else { statement.replace("838:59:59.9", "838:59:58.9") }
 }
 
 /// Prints every bit of the rows.

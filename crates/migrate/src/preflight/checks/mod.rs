@@ -26,6 +26,7 @@ mod tables_features;
 mod tables_json;
 mod tables_json_numbers;
 mod tables_lane;
+mod tables_other_fork;
 mod tables_others;
 mod tables_parents;
 mod tables_placement;
@@ -72,6 +73,7 @@ pub const CHECKS: &[Check] = &[
     tables_lane::CHECK,
     tables_engine::CHECK,
     tables_features::CHECK,
+    tables_other_fork::CHECK,
     tables_others::CHECK,
     tables_placement::CHECK,
     tables_parents::CHECK,

@@ -51,7 +51,8 @@ mod tests {
         let mariadb = pair("9.7.4", "10.11.19-MariaDB", "");
         finds(&CHECK, &mariadb, Effect::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
         assert_eq!(judge(&mariadb)[0].remedy, None);
-        finds(&CHECK, &pair("10.11.19-MariaDB", "9.7.4", ""), Effect::Block, "not yet supported");
+        finds(&CHECK, &pair("10.11.19-MariaDB", "8.4.3", ""), Effect::Block, "not yet supported");
+        assert_eq!(found(&CHECK, &pair("10.11.19-MariaDB", "9.7.4", "")), []);
         let both = judge(&pair("10.6.9-MariaDB", "10.11.9-MariaDB", ""));
         assert!(format!("{:?}", both[0].remedy).contains("sealant send --live"), "{both:?}");
         for (source, target) in [("10.11.19", "10.11.4"), ("10.11.19", "11.8.9"), ("11.4.2", "11.8.9")] {

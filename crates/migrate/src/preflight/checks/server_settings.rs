@@ -20,9 +20,11 @@ const SETTINGS: [(&str, bool); 7] = [
     ("event_scheduler", false),
 ];
 
-/// Modes that MySQL 8.0 has removed and refuses.
-const REMOVED_MODES: [&str; 11] = [
+/// Modes that MySQL 8.0 and later refuses: it has removed them, or only MariaDB has them.
+const REMOVED_MODES: [&str; 15] = [
     "DB2",
+    "EMPTY_STRING_IS_NULL",
+    "IGNORE_BAD_TABLE_OPTIONS",
     "MAXDB",
     "MSSQL",
     "MYSQL323",
@@ -33,6 +35,8 @@ const REMOVED_MODES: [&str; 11] = [
     "NO_TABLE_OPTIONS",
     "ORACLE",
     "POSTGRESQL",
+    "SIMULTANEOUS_ASSIGNMENT",
+    "TIME_ROUND_FRACTIONAL",
 ];
 
 fn judge(facts: &Facts) -> Vec<Finding> {
