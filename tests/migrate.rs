@@ -233,8 +233,13 @@ fn tables_and_transactions_that_cannot_be_migrated_are_named() {
 fn another_pair_is_not_yet_supported() {
     let Some(pair) = Pair::start(Kind::MariaDb1011, &["--log-bin=binlog"]) else { return };
     pair.source.sql("CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL").unwrap();
-    let (code, found) = pair.findings();
-    assert_eq!((code, found), (Some(3), vec![("pair.supported".to_owned(), String::new())]));
+    let url = |server: &Server| format!("mysql://mig@127.0.0.1:{}", server.port());
+    let (from, to) = (url(&pair.target), url(&pair.source));
+    let output = pair.plan(&[("--source", &from), ("--target", &to)], &[]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("pair.supported") && told.contains("not yet supported"), "{told}");
+    assert!(told.contains("1 finding blocks this migration"), "{told}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ use std::{
 };
 
 use binlog::value::WholeDoubles;
-use server::dialect::variable::SERVER_UUID;
 use server::{Connection, quote};
 
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
     chunk_map::{Chunk, ChunkMap, Copied},
     definitions, journal,
     key::Key,
-    link::{self, variable},
+    link::{self, identity, variable},
     moved_table::MovedTable,
     position::{self, Position, Tracking},
     preflight::{Link, ROW_SETTINGS, Transport},
@@ -26,7 +25,7 @@ use crate::{
     state,
     stream::{Follower, replica_settings},
     target_log::TargetLog,
-    visibility::wait_until_visible,
+    visibility::{end_read, wait_until_visible},
 };
 
 /// Name of the lock at the target.
@@ -65,8 +64,8 @@ pub(crate) fn with_stream<T>(
     let tables = moved_tables(&settings.catalog.tables)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
     lock_target(&mut target)?;
-    let source_uuid = variable(&mut source, Side::Source, SERVER_UUID)?;
-    let target_uuid = variable(&mut target, Side::Target, SERVER_UUID)?;
+    let source_uuid = identity(&mut source, Side::Source)?;
+    let target_uuid = identity(&mut target, Side::Target)?;
     lock(&mut source, Side::Source, &format!("{LOCK}-{target_uuid}"))?;
     // Checked before the first row is sent to the target.
     definitions::check_encryption(settings)?;
@@ -125,6 +124,9 @@ fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error
 
 /// How a migration that begins now tells the source's transactions apart.
 fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
+    if source.greeting().is_mariadb() {
+        return Ok(Tracking::Snapshots);
+    }
     let mode = variable(source, Side::Source, "gtid_mode")?;
     Ok(if mode == "ON" { Tracking::Gtids } else { Tracking::Positions })
 }
@@ -133,10 +135,11 @@ fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
 fn check_source(source: &mut Connection, tracking: Tracking) -> Result<(), Error> {
     let rows = ROW_SETTINGS.map(|(name, wanted, _)| (name, wanted));
     let order = match tracking {
-        Tracking::Gtids => ("gtid_mode", "ON"),
-        Tracking::Positions => ("binlog_order_commits", "1"),
+        Tracking::Gtids => Some(("gtid_mode", "ON")),
+        Tracking::Positions => Some(("binlog_order_commits", "1")),
+        Tracking::Snapshots => None,
     };
-    for (name, wanted) in [("log_bin", "1"), order].into_iter().chain(rows) {
+    for (name, wanted) in [("log_bin", "1")].into_iter().chain(order).chain(rows) {
         let found = variable(source, Side::Source, name)?;
         if found != wanted {
             return Err(Error::SourceSetting { variable: name, found, wanted });
@@ -181,7 +184,7 @@ fn resumed(
     }
     check_source(source, run.tracking)?;
     // Log positions are valid on one server only.
-    if run.tracking == Tracking::Positions && run.source_uuid != source_uuid {
+    if run.tracking != Tracking::Gtids && run.source_uuid != source_uuid {
         return Err(Error::OtherServer { expected: run.source_uuid, found: source_uuid.to_owned() });
     }
     state::compare_tables(target, tables)?;
@@ -223,6 +226,7 @@ fn read_state(
     // The position was stored once its transactions were delivered. They may not be visible yet.
     let barrier = shared.lock().begun.barrier();
     wait_until_visible(source, &shared, tables, &barrier)?;
+    end_read(source, &barrier)?;
     Ok(shared)
 }
 
@@ -241,6 +245,10 @@ fn opened(settings: &Settings, source: &Connection) -> String {
 
 /// How the source prints numbers of JSON.
 fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
+    // MariaDB's JSON is text, so that its log has no numbers of JSON.
+    if source.greeting().is_mariadb() {
+        return Ok(WholeDoubles::WithPoint);
+    }
     // JSON cannot be made from text in `binary`, the session's character set.
     let sql = "SELECT CAST(CAST(_utf8mb4'[1.0]' AS JSON) AS CHAR)";
     let rows = source.query(sql).map_err(Error::at(Side::Source))?;

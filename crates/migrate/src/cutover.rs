@@ -8,10 +8,12 @@ use std::{
     time::Duration,
 };
 
-use server::dialect::variable::{SERVER_UUID, SUPER_READ_ONLY};
 use server::{
     Connection,
-    dialect::{catalog::FRESH_STATISTICS, statement::REPLICATION_THREADS},
+    dialect::{
+        catalog::FRESH_STATISTICS,
+        statement::{CONNECTED_WRITERS, RUNNING_EVENTS, replication_threads},
+    },
     error_code,
 };
 
@@ -20,8 +22,8 @@ use crate::{
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
     definitions,
-    fence::{Fence, SavedSettings, may_fence},
-    link::{self, Server, same_server, variable},
+    fence::{Fence, SavedSettings, may_fence, write_block},
+    link::{self, Server, flavor, identity, same_server, variable},
     position::{self, Position},
     proof,
     run::verify_changed,
@@ -47,8 +49,8 @@ pub struct CutOver {
     pub source_end: String,
 }
 
-/// Fences the source with `super_read_only`, applies and compares the remaining changes, and leaves the target ready
-/// for writes.
+/// Fences the source with `super_read_only`, or `read_only` on MariaDB, applies and compares the remaining changes, and
+/// leaves the target ready for writes.
 ///
 /// # Errors
 /// [`Error::NotReady`], [`Error::Divergence`] and others. The source is then writable again, except after
@@ -63,12 +65,13 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
             return Err(Error::NotCopied);
         }
         let mut control = link::source_control(&settings.source)?;
-        let source_uuid = variable(&mut active.source, Side::Source, SERVER_UUID)?;
+        let source_uuid = identity(&mut active.source, Side::Source)?;
         same_server(&mut control, &source_uuid)?;
         may_fence(&mut control)?;
         lift_earlier(&mut active.target, &mut control)?;
         no_replication(&mut control)?;
         nothing_prepared(&mut control)?;
+        no_privileged_writers(&mut control)?;
         compare_before(active, events)?;
         let fence = Fence::new(&settings.source, SavedSettings::read(&mut control)?);
         let shared = active.shared;
@@ -92,22 +95,46 @@ fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), 
     state::set_lifted(target)
 }
 
-/// Checks that replication is stopped: its threads write in spite of `super_read_only`.
+/// Checks that replication is stopped: its threads write in spite of the fence.
 fn no_replication(source: &mut Connection) -> Result<(), Error> {
-    let threads = source.query(REPLICATION_THREADS).map_err(Error::at(Side::Source))?;
+    let threads = source.query(replication_threads(flavor(source))).map_err(Error::at(Side::Source))?;
     if threads.scalar() == Some("0") {
         return Ok(());
     }
     Err(Error::NotReady { what: "the source applies changes of another server (STOP REPLICA)".to_owned() })
 }
 
-/// Checks that no transaction is prepared: it could be committed in spite of `super_read_only`.
+/// Checks that no transaction is prepared: it could be committed in spite of the fence.
 fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
     let prepared = source.query("XA RECOVER").map_err(Error::at(Side::Source))?;
     if prepared.rows.is_empty() {
         return Ok(());
     }
     Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() })
+}
+
+/// Checks that nothing is there that can write in spite of MariaDB's `read_only`: no user with READ_ONLY ADMIN is
+/// connected, and no event is executed.
+fn no_privileged_writers(source: &mut Connection) -> Result<(), Error> {
+    if !source.greeting().is_mariadb() {
+        return Ok(());
+    }
+    let users = source.query(CONNECTED_WRITERS).map_err(Error::at(Side::Source))?;
+    let users: Vec<_> = users.rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
+    if !users.is_empty() {
+        let users = users.join(", ");
+        let what = format!(
+            "{users}: connected to the source with READ_ONLY ADMIN, and can write in spite of read_only (end these \
+             sessions, or REVOKE READ_ONLY ADMIN)"
+        );
+        return Err(Error::NotReady { what });
+    }
+    let events = source.query(RUNNING_EVENTS).map_err(Error::at(Side::Source))?;
+    if events.scalar() != Some("0") {
+        let what = "events of the source can write in spite of read_only (SET GLOBAL event_scheduler = OFF)";
+        return Err(Error::NotReady { what: what.to_owned() });
+    }
+    Ok(())
 }
 
 /// Compares as much as possible while clients write, so that little is left for the time when they cannot.
@@ -149,6 +176,7 @@ fn fenced(
     fence.raise(source)?;
     no_replication(source)?;
     nothing_prepared(source)?;
+    no_privileged_writers(source)?;
     state::set_step(&mut active.target, "fenced", &[])?;
     step(active, "fenced", "", events)?;
     let end = drain(active, source, events)?;
@@ -227,9 +255,11 @@ fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error>
 
 /// Checks that nothing was written since the end of the log was read, and that nothing can be.
 fn unchanged(source: &mut Connection, end: &Position, shared: &Shared) -> Result<(), Error> {
-    if variable(source, Side::Source, SUPER_READ_ONLY)? != "1" {
-        return Err(Error::NotReady { what: "super_read_only was turned off at the source".to_owned() });
+    let (name, _) = write_block(flavor(source));
+    if variable(source, Side::Source, name)? != "1" {
+        return Err(Error::NotReady { what: format!("{name} was turned off at the source") });
     }
+    no_privileged_writers(source)?;
     let now = shared.source_end(source)?;
     if !end.covers(&now, shared.tracking) {
         return Err(Error::NotReady { what: "transactions were executed at the fenced source".to_owned() });

@@ -8,16 +8,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::dialect::variable::{SERVER_UUID, SUPER_READ_ONLY};
 use server::{
-    Connection, Grants,
-    dialect::statement::{READ_ONLY_OFF, SUPER_READ_ONLY_OFF, SUPER_READ_ONLY_ON, set_lock_timeout},
+    Connection, Flavor, Grants,
+    dialect::{
+        statement::{READ_ONLY_OFF, READ_ONLY_ON, SUPER_READ_ONLY_OFF, SUPER_READ_ONLY_ON, set_lock_timeout},
+        variable::{READ_ONLY, SUPER_READ_ONLY},
+    },
     error_code,
 };
 
 use crate::{
     Error, Server, Side,
-    link::{self, same_server, variable},
+    link::{self, flavor, identity, same_server, variable},
     preflight,
     settings::Settings,
     shared::Shared,
@@ -25,33 +27,49 @@ use crate::{
 
 /// Time between checks whether the caller has stopped the run.
 const POLL: Duration = Duration::from_millis(100);
-/// Longest wait of `SET GLOBAL super_read_only` for statements in progress. New writes queue behind it meanwhile.
+/// Longest wait of the statement that blocks writes for statements in progress. New writes queue behind it meanwhile.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// The variable that blocks writes, and the statement that sets it. MariaDB has only `read_only`, in spite of which
+/// accounts with READ_ONLY ADMIN can write.
+pub(crate) const fn write_block(flavor: Flavor) -> (&'static str, &'static str) {
+    match flavor {
+        Flavor::MariaDb => (READ_ONLY, READ_ONLY_ON),
+        Flavor::MySql | Flavor::Percona => (SUPER_READ_ONLY, SUPER_READ_ONLY_ON),
+    }
+}
+
+/// Stands for a variable that the server does not have, in the state.
+const NONE: &str = "-";
 
 /// The source's settings before it was fenced, and which server it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SavedSettings {
-    super_read_only: bool,
+    /// `None` if the server does not have it.
+    super_read_only: Option<bool>,
     read_only: bool,
     server_uuid: String,
 }
 
 impl SavedSettings {
     pub(crate) fn read(source: &mut Connection) -> Result<Self, Error> {
-        let mut is_on = |name| variable(source, Side::Source, name).map(|value| value == "1");
-        let (super_read_only, read_only) = (is_on(SUPER_READ_ONLY)?, is_on("read_only")?);
-        Ok(Self { super_read_only, read_only, server_uuid: variable(source, Side::Source, SERVER_UUID)? })
+        let mut value = |name| variable(source, Side::Source, name);
+        let (super_read_only, read_only) = (value(SUPER_READ_ONLY)?, value(READ_ONLY)?);
+        let super_read_only = (!super_read_only.is_empty()).then(|| super_read_only == "1");
+        Ok(Self { super_read_only, read_only: read_only == "1", server_uuid: identity(source, Side::Source)? })
     }
 
     /// The text that the state stores.
     pub(crate) fn text(&self) -> String {
-        format!("{},{},{}", u8::from(self.super_read_only), u8::from(self.read_only), self.server_uuid)
+        let super_read_only = self.super_read_only.map_or(NONE, |on| if on { "1" } else { "0" });
+        format!("{super_read_only},{},{}", u8::from(self.read_only), self.server_uuid)
     }
 
     /// Parses the stored text; `None` if no fence is stored.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut fields = text.splitn(3, ',');
-        let (super_read_only, read_only) = (fields.next()? != "0", fields.next()? != "0");
+        let (super_read_only, read_only) = (fields.next()?, fields.next()? != "0");
+        let super_read_only = (super_read_only != NONE).then_some(super_read_only != "0");
         Some(Self { super_read_only, read_only, server_uuid: fields.next().unwrap_or_default().to_owned() })
     }
 
@@ -83,7 +101,7 @@ impl SavedSettings {
     }
 
     fn statements(&self) -> Vec<&'static str> {
-        let super_read_only = (!self.super_read_only).then_some(SUPER_READ_ONLY_OFF);
+        let super_read_only = (self.super_read_only == Some(false)).then_some(SUPER_READ_ONLY_OFF);
         super_read_only.into_iter().chain((!self.read_only).then_some(READ_ONLY_OFF)).collect()
     }
 }
@@ -138,7 +156,8 @@ impl<'m> Fence<'m> {
 
     /// Blocks writes at the source.
     pub(crate) fn raise(&self, source: &mut Connection) -> Result<(), Error> {
-        for sql in [set_lock_timeout(LOCK_WAIT).as_str(), SUPER_READ_ONLY_ON] {
+        let (_, block) = write_block(flavor(source));
+        for sql in [set_lock_timeout(LOCK_WAIT).as_str(), block] {
             source.query(sql).map_err(Error::at(Side::Source))?;
         }
         Ok(())
@@ -211,6 +230,8 @@ mod tests {
             ("0,1,uuid", vec!["SET GLOBAL super_read_only = OFF"])
         );
         assert_eq!(SavedSettings::parse("0,0").unwrap().statements().len(), 2);
+        let mariadb = SavedSettings::parse("-,0,id").unwrap();
+        assert_eq!((mariadb.text().as_str(), mariadb.statements()), ("-,0,id", vec!["SET GLOBAL read_only = OFF"]));
         assert_eq!(SavedSettings::parse(""), None);
     }
 }

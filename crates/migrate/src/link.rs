@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use server::dialect::variable::SERVER_UUID;
-use server::{Connection, Options, Target, TlsMode, error_code, tls::TlsVersion};
+use server::dialect::statement::server_identity;
+use server::{Connection, Flavor, Options, Target, TlsMode, error_code, tls::TlsVersion};
 
 use crate::{Error, Side};
 
@@ -142,9 +142,25 @@ pub(crate) fn variable(connection: &mut Connection, side: Side, name: &str) -> R
     }
 }
 
+/// What tells a server from every other one.
+pub(crate) fn identity(connection: &mut Connection, side: Side) -> Result<String, Error> {
+    let sql = format!("SELECT {}", identity_expression(connection));
+    Ok(connection.query(&sql).map_err(Error::at(side))?.scalar().unwrap_or_default().to_owned())
+}
+
+/// The expression of [`identity`].
+pub(crate) fn identity_expression(connection: &Connection) -> &'static str {
+    server_identity(flavor(connection))
+}
+
+/// The fork of a server.
+pub(crate) fn flavor(connection: &Connection) -> Flavor {
+    if connection.greeting().is_mariadb() { Flavor::MariaDb } else { Flavor::MySql }
+}
+
 /// Checks that a connection to the source reaches the expected server, and not another server behind the same address.
 pub(crate) fn same_server(source: &mut Connection, expected: &str) -> Result<(), Error> {
-    let found = variable(source, Side::Source, SERVER_UUID)?;
+    let found = identity(source, Side::Source)?;
     if found == expected { Ok(()) } else { Err(Error::OtherServer { expected: expected.to_owned(), found }) }
 }
 

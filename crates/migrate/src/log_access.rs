@@ -2,18 +2,23 @@
 
 use innodb::binlog::LogPosition;
 use server::{
-    Connection, Error as ServerError, Grants,
+    Connection, Error as ServerError, Flavor, Grants,
     dialect::statement::{SHOW_BINARY_LOG_STATUS, binary_log_status},
 };
 
 use crate::{Error, Side, link, position::log_end_at};
 
 /// Privileges to read the log.
-pub(crate) const PRIVILEGES: [&str; 2] = ["REPLICATION SLAVE", "REPLICATION CLIENT"];
+pub(crate) const fn privileges(flavor: Flavor) -> [&'static str; 2] {
+    match flavor {
+        Flavor::MariaDb => ["REPLICATION SLAVE", "BINLOG MONITOR"],
+        Flavor::MySql | Flavor::Percona => ["REPLICATION SLAVE", "REPLICATION CLIENT"],
+    }
+}
 
 /// The privileges to read the log that an account lacks.
-pub(crate) fn missing(held: &Grants) -> Vec<&'static str> {
-    PRIVILEGES.into_iter().filter(|name| !held.cover(&format!("{name} ON *.*"))).collect()
+pub(crate) fn missing(flavor: Flavor, held: &Grants) -> Vec<&'static str> {
+    privileges(flavor).into_iter().filter(|name| !held.cover(&format!("{name} ON *.*"))).collect()
 }
 
 /// Where a migration that begins now starts to read the target's log; `None` if it cannot.
@@ -22,7 +27,7 @@ pub(crate) fn missing(held: &Grants) -> Vec<&'static str> {
 /// [`Error::Server`].
 pub(crate) fn start(target: &mut Connection) -> Result<Option<LogPosition>, Error> {
     let held = Grants::of_session(target).map_err(Error::at(Side::Target))?;
-    if !missing(&held).is_empty() || !is_whole(target)? {
+    if !missing(link::flavor(target), &held).is_empty() || !is_whole(target)? {
         return Ok(None);
     }
     log_end_at(target, Side::Target).map(Some)

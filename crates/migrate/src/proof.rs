@@ -120,9 +120,12 @@ pub fn proof(server: &Server) -> Result<Proof, Error> {
 pub(crate) fn read(target: &mut Connection, server: &Server) -> Result<Proof, Error> {
     let run = state::run(target)?.ok_or(Error::NotBegun)?;
     let status = of_connection(target, &run)?;
-    let sql = "SELECT NOW() AS at, @@GLOBAL.version AS version, @@GLOBAL.server_uuid AS uuid, \
-               (SELECT target_end FROM `_sealant`.`run` WHERE id = 1) AS target_end";
-    let rows = ask(target, sql)?;
+    let sql = format!(
+        "SELECT NOW() AS at, @@GLOBAL.version AS version, {} AS uuid, \
+         (SELECT target_end FROM `_sealant`.`run` WHERE id = 1) AS target_end",
+        link::identity_expression(target)
+    );
+    let rows = ask(target, &sql)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let tables = tables(target, server)?;
     let journal = journal(target)?;

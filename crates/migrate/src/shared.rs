@@ -164,7 +164,7 @@ pub(crate) struct Shared {
     /// Number of this process among all processes of the migration.
     pub(crate) epoch: u64,
     pub(crate) tracking: Tracking,
-    /// The source's `server_uuid`.
+    /// The source's identity.
     source_uuid: String,
     /// The end of the source's log when the migration began. The file is empty if there are no earlier changes to skip.
     pub(crate) old_until: LogPosition,
@@ -183,11 +183,11 @@ impl Shared {
     ) -> Self {
         // With GTIDs, another server may answer now. The file of the stored position does not exist there.
         let tracking = run.tracking;
-        let log = if tracking == Tracking::Positions { start.log.clone() } else { LogPosition::default() };
+        let log = if tracking == Tracking::Gtids { LogPosition::default() } else { start.log.clone() };
         let state = RunState {
             chunk_maps,
             watched,
-            begun: Begun::new(tracking, start.gtids.clone(), start.row.clone()),
+            begun: Begun::new(tracking, &start),
             delivered: log.clone(),
             seen_end: Position::default(),
             log_file: None,

@@ -7,13 +7,18 @@ use std::collections::BTreeSet;
 
 use data_encoding::HEXLOWER;
 use innodb::binlog::LogPosition;
-use server::{Connection, Rows, dialect::statement::SHOW_BINARY_LOGS, error_code, quote};
+use server::{
+    Connection, Rows,
+    dialect::{encryption::table_option, statement::SHOW_BINARY_LOGS},
+    error_code, quote,
+};
 
 use crate::{
     Error, STATE_SCHEMA, Side,
     chunk_map::{Chunk, Copied, State},
     journal,
     key::{Key, KeyColumns},
+    link::{flavor, identity_expression},
     log_access,
     log_file::LogFile,
     moved_table::MovedTable,
@@ -170,7 +175,9 @@ pub(crate) fn begin(
     // Read before the tables are found empty, so that no foreign write falls in between.
     let target_log = log_access::start(target)?;
     moved.iter().try_for_each(|table| require_empty(target, table))?;
-    let encryption = if encrypted { " ENCRYPTION = 'Y'" } else { "" };
+    let option = table_option(flavor(target), true);
+    let encryption = if encrypted { format!(" {option}") } else { String::new() };
+    let identity = identity_expression(target);
     let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
     statements.extend(tables().map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")));
     statements.push("START TRANSACTION".to_owned());
@@ -181,7 +188,7 @@ pub(crate) fn begin(
     }
     statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
     statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {}, 0)", position_values(&start.position)));
-    statements.extend(target_log.iter().map(begin_target_log));
+    statements.extend(target_log.iter().map(|start| begin_target_log(start, identity)));
     statements.push(format!(
         "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW(), 0)",
         quote::text(source_uuid),
@@ -332,12 +339,12 @@ pub(crate) fn position(target: &mut Connection, tables: &[MovedTable]) -> Result
 }
 
 /// The statement that stores where the target's log is read first.
-fn begin_target_log(start: &LogPosition) -> String {
+fn begin_target_log(start: &LogPosition, identity: &str) -> String {
     let file = quote::text(&start.file);
-    format!("REPLACE INTO `_sealant`.`target_log` VALUES (1, @@server_uuid, {file}, {})", start.offset)
+    format!("REPLACE INTO `_sealant`.`target_log` VALUES (1, {identity}, {file}, {})", start.offset)
 }
 
-/// The target's `server_uuid`, and how far its log was read; `None` if this migration does not read it.
+/// The target's identity, and how far its log was read; `None` if this migration does not read it.
 pub(crate) fn target_log(target: &mut Connection) -> Result<Option<(String, LogPosition)>, Error> {
     let sql = "SELECT server_uuid, file, position FROM `_sealant`.`target_log` WHERE id = 1";
     let rows = target.query(sql).map_err(failed)?;
@@ -355,10 +362,10 @@ pub(crate) fn oldest_log(target: &mut Connection) -> Result<LogPosition, Error> 
 
 /// Stores how far the target's log was read.
 pub(crate) fn store_target_log(target: &mut Connection, upto: &LogPosition) -> Result<(), Error> {
-    let (file, offset) = (quote::text(&upto.file), upto.offset);
+    let (file, offset, identity) = (quote::text(&upto.file), upto.offset, identity_expression(target));
     // The server may have another identity after a restart from a copy.
     let sql = format!(
-        "UPDATE `_sealant`.`target_log` SET server_uuid = @@server_uuid, file = {file}, position = {offset} WHERE id = 1"
+        "UPDATE `_sealant`.`target_log` SET server_uuid = {identity}, file = {file}, position = {offset} WHERE id = 1"
     );
     target.query(&sql).map(drop).map_err(failed)
 }
@@ -386,7 +393,7 @@ pub(crate) fn position_text(target: &mut Connection, tracking: Tracking) -> Resu
     let text = |name| rows.value(0, name).unwrap_or_default();
     Ok(match tracking {
         Tracking::Gtids => text("gtids").to_owned(),
-        Tracking::Positions => format!("{}:{}", text("file"), text("position")),
+        Tracking::Positions | Tracking::Snapshots => format!("{}:{}", text("file"), text("position")),
     })
 }
 

@@ -45,6 +45,12 @@ pub(crate) fn kind(words: &[Word]) -> Kind {
         ("INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "WITH", _) => Kind::Rows,
         // These statements can call functions that change rows.
         ("SELECT" | "CALL" | "DO" | "TABLE" | "VALUES", _) => Kind::Rows,
+        // `SET STATEMENT … FOR` a statement, of MariaDB. Its values are not words, unless they are names or keywords.
+        ("SET", "STATEMENT") => {
+            let is_for = |word: &Word| word.keyword() == "FOR";
+            let found = words.iter().position(is_for).and_then(|at| words.get(at.saturating_add(1)..));
+            found.map_or(Kind::Definition, kind)
+        }
         ("GRANT" | "REVOKE" | "FLUSH" | "ANALYZE" | "SET", _) => Kind::Harmless,
         ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE") => Kind::Harmless,
         // `TEMPORARY` keeps a server from dropping a table that is not temporary.
@@ -151,6 +157,8 @@ mod tests {
         assert_eq!(kind_of("-- Create user table\nTRUNCATE TABLE users"), Kind::Definition);
         assert_eq!(kind_of("DROP /*!40005 TEMPORARY */ TABLE IF EXISTS `t`"), Kind::Harmless);
         assert_eq!(kind_of("DROP PROCEDURE p"), Kind::Definition);
+        assert_eq!(kind_of("SET STATEMENT max_statement_time = 9 FOR TRUNCATE t"), Kind::Definition);
+        assert_eq!(kind_of("SET STATEMENT sql_mode = 'FOR' FOR DELETE FROM t"), Kind::Rows);
         assert_eq!(kind_of("/*!40000 ALTER TABLE t DISABLE KEYS */"), Kind::Definition);
         for statement in ["INSERT INTO t VALUES (1)", "WITH c AS (SELECT 1) DELETE FROM t", "SELECT f()", "CALL p()"] {
             assert_eq!(kind_of(statement), Kind::Rows, "{statement}");

@@ -4,13 +4,12 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use binlog::{
     Body, Decoder, Event, EventHeader, Limits,
-    event::{Payload, Query, RowChange, Rows, TableMap},
+    event::{MariaDbGtid, Payload, Query, RowChange, Rows, TableMap},
     replica::{Progress, Replica, Start},
     value::WholeDoubles,
 };
 use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
-use server::dialect::variable::SERVER_UUID;
 
 use crate::{
     Error, Side,
@@ -23,7 +22,7 @@ use crate::{
     moved_table::MovedTable,
     position::{Position, Tracking},
     settings::{BatchLimits, Settings},
-    shared::Shared,
+    shared::{RunState, Shared},
     statement::{self, Kind},
     xa::Prepared,
 };
@@ -49,7 +48,9 @@ pub(crate) struct Follower<'m> {
     server_id: u32,
     /// Where the newest event begins.
     at: LogPosition,
-    /// `server_uuid` of the server that sends the log.
+    /// The end of the log, when this connection was last idle. The stream does not tell the end of every event.
+    idle: LogPosition,
+    /// Identity of the server that sends the log.
     server_uuid: String,
     /// How the source prints numbers of JSON.
     doubles: WholeDoubles,
@@ -83,6 +84,7 @@ impl<'m> Follower<'m> {
             batch: ChangeBatch::default(),
             server_id,
             at: LogPosition::default(),
+            idle: LogPosition::default(),
             server_uuid: String::new(),
             doubles,
             time: 0,
@@ -126,19 +128,20 @@ impl<'m> Follower<'m> {
     fn connect(&mut self) -> Result<Replica, Error> {
         let start = match self.shared.tracking {
             Tracking::Gtids => Start::MySql(self.shared.lock().applied.gtids.clone()),
-            Tracking::Positions => Start::Position(self.shared.lock().applied.log.clone()),
+            Tracking::Positions | Tracking::Snapshots => Start::Position(self.shared.lock().applied.log.clone()),
         };
         let settings = replica_settings(self.server_id);
         self.shared.check_log(&self.settings.source, &settings)?;
         let mut connection = link::stream(&self.settings.source).map_err(Error::Stream)?;
         self.shared.require_source(&mut connection)?;
-        self.server_uuid = link::variable(&mut connection, Side::Source, SERVER_UUID)?;
+        self.server_uuid = link::identity(&mut connection, Side::Source)?;
+        self.idle = LogPosition::default();
         Replica::start(connection, &start, &settings).map_err(Error::Stream)
     }
 
     fn stream(&mut self, replica: &mut Replica) -> Result<(), Error> {
         while !self.shared.has_ended() {
-            self.at.clone_from(&replica.progress().position);
+            self.at.clone_from((&replica.progress().position).max(&self.idle));
             let at = self.at.to_string();
             let Some(event) = replica.next_event().map_err(Error::Stream)? else {
                 return Err(Error::Stream(lost()));
@@ -160,15 +163,17 @@ impl<'m> Follower<'m> {
                 if transaction.gtid.is_none() && self.shared.tracking == Tracking::Gtids {
                     return Err(Error::Anonymous { position: at.to_owned() });
                 }
-                self.time = event.header.timestamp;
-                (self.xa, self.has_rows) = (false, false);
-                // Noted before any of its rows is dropped: chunks that begin from now on must see this transaction.
-                self.shared.update(|state| {
-                    state.begun.begin(&self.at);
-                    if let Some(gtid) = &transaction.gtid {
+                self.transaction(event.header.timestamp, false);
+                if let Some(gtid) = &transaction.gtid {
+                    let insert = |state: &mut RunState| {
                         state.begun.gtids.insert(&gtid.uuid.to_string(), &gtid.tag, gtid.number);
-                    }
-                });
+                    };
+                    self.shared.update(insert);
+                }
+            }
+            Body::MariaDbGtid(transaction) => {
+                let is_prepared = transaction.flags & MariaDbGtid::PREPARED_XA != 0;
+                self.transaction(event.header.timestamp, is_prepared);
             }
             Body::Rows(rows) => self.rows(rows, at)?,
             Body::Query(query) => self.statement(query, at)?,
@@ -179,11 +184,19 @@ impl<'m> Follower<'m> {
             }
             Body::Heartbeat(heartbeat) => {
                 let file = String::from_utf8_lossy(heartbeat.file).into_owned();
-                return Ok(Some(LogPosition { file, offset: heartbeat.position }));
+                self.idle = LogPosition { file, offset: heartbeat.position };
+                return Ok(Some(self.idle.clone()));
             }
             _ => {}
         }
         Ok(None)
+    }
+
+    /// Notes that a transaction begins, before any of its rows is dropped: chunks that begin from now on must see it.
+    fn transaction(&mut self, time: u32, xa: bool) {
+        self.time = time;
+        (self.xa, self.has_rows) = (xa, false);
+        self.shared.update(|state| state.begun.begin(&self.at));
     }
 
     /// Notes which file the stream reads, and when it was created.
@@ -350,7 +363,7 @@ impl<'m> Follower<'m> {
     fn position(&self, progress: &Progress, log: LogPosition) -> Position {
         match self.shared.tracking {
             Tracking::Gtids => Position { gtids: progress.mysql.clone(), log, row: None },
-            Tracking::Positions => {
+            Tracking::Positions | Tracking::Snapshots => {
                 Position { gtids: GtidSet::default(), log, row: self.shared.lock().begun.row().cloned() }
             }
         }

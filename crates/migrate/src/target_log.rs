@@ -12,7 +12,7 @@ use binlog::{
     replica::{Replica, Start},
 };
 use innodb::binlog::LogPosition;
-use server::{Connection, dialect::variable::SERVER_UUID};
+use server::Connection;
 
 use crate::{
     Error, STATE_SCHEMA, Server, Side, journal,
@@ -97,7 +97,7 @@ impl<'m> TargetLog<'m> {
                 .map_err(Error::at_target)
         };
         let end = log_end_at(&mut target, Side::Target)?;
-        let is_gone = uuid != link::variable(&mut target, Side::Target, SERVER_UUID)?
+        let is_gone = uuid != link::identity(&mut target, Side::Target)?
             || end < stored
             || state::oldest_log(&mut target)? > LogPosition { offset: u64::MAX, ..stored.clone() };
         let from = if is_gone { end } else { stored };

@@ -1,17 +1,25 @@
-//! Waits until everything before a barrier is visible to new snapshots of the source.
+//! Waits until everything before a barrier is visible to the next read of the source.
 
 use std::time::{Duration, Instant};
 
+use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
 use server::{Connection, quote};
 
-use crate::{Error, Side, barrier::Barrier, moved_table::MovedTable, position::ChangedRow, shared::Shared};
+use crate::{
+    Error, Side,
+    barrier::Barrier,
+    moved_table::MovedTable,
+    position::{ChangedRow, close_snapshot, open_snapshot},
+    shared::Shared,
+};
 
 /// Longest wait until delivered transactions are visible. It takes milliseconds.
 const LONGEST: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(2);
 
-/// Waits until everything before the barrier is visible to new snapshots.
+/// Waits until everything before the barrier is visible to the next read of this connection. [`end_read`] has to follow
+/// that read.
 ///
 /// # Errors
 /// [`Error::NotVisible`].
@@ -25,7 +33,23 @@ pub(crate) fn wait_until_visible(
         Barrier::Gtids(gtids) => wait_until_executed(source, shared, gtids),
         Barrier::Row(None) => Ok(()),
         Barrier::Row(Some(row)) => wait_for_row(source, shared, tables, row.clone()),
+        Barrier::Snapshot(position) => wait_for_snapshot(source, shared, position),
     }
+}
+
+/// Closes the snapshot of a read, if [`wait_until_visible`] has opened one.
+pub(crate) fn end_read(source: &mut Connection, barrier: &Barrier) -> Result<(), Error> {
+    if matches!(barrier, Barrier::Snapshot(_)) { close_snapshot(source) } else { Ok(()) }
+}
+
+/// Opens a snapshot at the position or after it.
+fn wait_for_snapshot(source: &mut Connection, shared: &Shared, position: &LogPosition) -> Result<(), Error> {
+    let began = Instant::now();
+    while open_snapshot(source)? < *position {
+        close_snapshot(source)?;
+        wait_on(shared, began)?;
+    }
+    Ok(())
 }
 
 fn wait_until_executed(source: &mut Connection, shared: &Shared, gtids: &GtidSet) -> Result<(), Error> {

@@ -39,7 +39,7 @@ fn is_not_lost(kinds: Kinds, statement: &'static str, rows: &str) {
     };
     let (before, seen) = (end(), pair.source.value(rows).unwrap());
     let began = Instant::now();
-    let mut writer = pair.root();
+    let mut writer = pair.client();
     let writing = thread::spawn(move || writer.execute(statement.as_bytes()).map(|done| done.affected_rows));
     while end() == before {
         assert!(began.elapsed() < WAIT, "nothing was logged");

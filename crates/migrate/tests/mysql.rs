@@ -723,3 +723,86 @@ fn what_is_not_safe_is_refused() {
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::SourceSetting { variable: "binlog_row_image", .. }), "{error}");
 }
+
+/// The rows of an XA transaction are in the log before they are visible.
+#[test]
+fn xa_transactions_of_moved_tables_end_a_run() {
+    let Some(pair) = Pair::start(100) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let xa = |change: &str| format!("XA START 'a'; {change}; XA END 'a'; XA PREPARE 'a'; XA COMMIT 'a'");
+    pair.source.sql("CREATE DATABASE other; CREATE TABLE other.t (a INT PRIMARY KEY)").unwrap();
+    pair.source.sql(&xa("INSERT INTO other.t VALUES (1)")).unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source.sql(&xa("INSERT INTO shop.ack VALUES (1)")).unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    let Error::LogGap { what, .. } = &error else { panic!("{error}") };
+    assert!(what.contains("XA transaction"), "{error}");
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.ack").unwrap(), "0");
+}
+
+#[test]
+fn an_open_xa_transaction_is_refused() {
+    let Some(pair) = Pair::start(20) else { return };
+    assert_eq!(found(&pair, "log.prepared"), []);
+    pair.source.sql("XA START 'a'; INSERT INTO shop.ack VALUES (1); XA END 'a'; XA PREPARE 'a'").unwrap();
+    let refused = found(&pair, "log.prepared");
+    assert!(matches!(refused.as_slice(), [finding] if finding.effect == Effect::Block), "{refused:?}");
+    pair.source.sql("XA ROLLBACK 'a'").unwrap();
+    assert_eq!(found(&pair, "log.prepared"), []);
+}
+
+#[test]
+fn filters_of_logs_are_seen() {
+    let Some(mut pair) = Pair::start(20) else { return };
+    pair.target.sql("GRANT REPLICATION SLAVE ON *.* TO mig@'%'").unwrap();
+    pair.source.restart_with(&["--binlog-do-db=other"]).unwrap();
+    pair.target.restart_with(&["--binlog-ignore-db=shop"]).unwrap();
+    let refused = found(&pair, "log.filters");
+    let [finding] = refused.as_slice() else { panic!("{refused:?}") };
+    assert_eq!(finding.effect, Effect::Block);
+    assert!(finding.evidence.contains("binlog-do-db is other"), "{}", finding.evidence);
+    let told = found(&pair, "target.log");
+    assert!(matches!(told.as_slice(), [finding] if finding.effect == Effect::Tell), "{told:?}");
+}
+
+/// A trigger changes another table within a transaction of the migration, and so does not write on its own.
+#[test]
+fn a_trigger_that_changes_another_table_is_a_foreign_write() {
+    let Some(pair) = Pair::start(100) else { return };
+    pair.target.sql("GRANT REPLICATION SLAVE ON *.* TO mig@'%'").unwrap();
+    pair.source.sql("INSERT INTO shop.ack VALUES (1)").unwrap();
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let trigger = "CREATE TRIGGER shop.more AFTER DELETE ON shop.pair FOR EACH ROW DELETE FROM shop.ack";
+    pair.target.sql(trigger).unwrap();
+    pair.source.sql("DELETE FROM shop.pair WHERE u = 7").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    let named = matches!(&error, Error::TargetWritten { table, .. } if table == "shop.ack, shop.pair");
+    assert!(named, "{error}");
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    let Error::Divergence(rows) = &error else { panic!("{error}") };
+    let rows: Vec<_> = rows.iter().map(|row| (row.table.as_str(), row.kind)).collect();
+    assert_eq!(rows, [("shop.ack", DivergenceKind::Missing)]);
+}
+
+/// Foreign writes are then found only where rows differ.
+#[test]
+fn a_target_needs_no_binary_log() {
+    let Some(mut pair) = Pair::start(100) else { return };
+    pair.target.sql("GRANT REPLICATION SLAVE ON *.* TO mig@'%'").unwrap();
+    pair.target.restart_with(&["--skip-log-bin"]).unwrap();
+    pair.target.sql("SET GLOBAL local_infile = ON").unwrap();
+    let told = found(&pair, "target.log");
+    assert!(matches!(told.as_slice(), [finding] if finding.effect == Effect::Tell), "{told:?}");
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.target.sql("UPDATE shop.pair SET v = 'other' WHERE u = 7").unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let error = migrate::verify(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::Divergence(rows) if rows.len() == 1), "{error}");
+    pair.source.sql("UPDATE shop.pair SET v = 'new' WHERE u = 7").unwrap();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+    assert_eq!(migrate::proof(&settings.target).unwrap().verdict(), ProofVerdict::Proven);
+}

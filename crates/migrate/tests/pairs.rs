@@ -11,8 +11,9 @@ use harness::Kind;
 use migrate::{
     DivergenceKind, Error, ProofVerdict, Settings, Until,
     plan::{CheckState, Readiness, plan},
+    preflight::Effect,
 };
-use support::{Kinds, Pair, shop, writers::Writers};
+use support::{Kinds, Pair, shop, types, writers::Writers};
 
 const ROWS: u32 = 1500;
 
@@ -29,6 +30,9 @@ fn migrates(kinds: Kinds) {
     let mut settings = pair.addresses().settings();
     is_planned(&settings);
     migrate::create_tables(&settings).unwrap();
+    if kinds.source.is_mariadb() {
+        is_not_copied_in_clear(&pair, &settings);
+    }
     let writers = Writers::start(&pair, 2, ROWS.into());
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();
@@ -36,6 +40,9 @@ fn migrates(kinds: Kinds) {
     assert!(during > 20, "{during}");
     settings.until = Until::Verified;
     the_planted_row_alone_differs(&pair, &settings);
+    if kinds.source.is_mariadb() {
+        is_not_fenced_for_administrators(&pair, &settings);
+    }
     migrate::cut_over(&settings, &mut |_| {}).unwrap();
     let acknowledged = writers.stop();
     let stored = pair.target.sql("SELECT marker FROM shop.ack").unwrap();
@@ -44,6 +51,28 @@ fn migrates(kinds: Kinds) {
     assert!(acknowledged.iter().all(|marker| stored.contains(marker)), "an acknowledged row is lost");
     pair.assert_equal();
     migrate::finish(&settings.target, Some(|proof: &migrate::Proof| proven(proof.verdict()))).unwrap();
+}
+
+/// A table of the target that is less encrypted than the source's gets no rows.
+fn is_not_copied_in_clear(pair: &Pair, settings: &Settings) {
+    let [clear, encrypted] = match pair.target.kind().is_mariadb() {
+        true => ["ENCRYPTED=NO", "ENCRYPTED=YES"],
+        false => ["ENCRYPTION='N'", "ENCRYPTION='Y'"],
+    };
+    let alter = |option: &str| pair.target.sql(&format!("ALTER TABLE shop.pair {option}")).unwrap();
+    alter(clear);
+    let error = migrate::run(settings, &mut |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "target: shop.pair tablespace encryption is 'clear' and not 'encrypted'");
+    alter(encrypted);
+}
+
+/// Users who can write in spite of MariaDB's `read_only` have to leave before the cut-over.
+fn is_not_fenced_for_administrators(pair: &Pair, settings: &Settings) {
+    let administrator = pair.root();
+    let error = migrate::cut_over(settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::NotReady { what } if what.starts_with("root: connected")), "{error}");
+    assert_eq!(pair.source.value("SELECT @@read_only").unwrap(), "0");
+    administrator.close();
 }
 
 fn proven(verdict: ProofVerdict) -> Result<(), Error> {
@@ -86,4 +115,80 @@ fn mysql_8_0_to_9_7() {
 #[test]
 fn mysql_9_7_without_gtids() {
     migrates(Kinds { gtids: false, ..Kinds::MYSQL_97 });
+}
+
+#[test]
+fn mariadb_10_11_to_10_11() {
+    migrates(Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb1011, gtids: true });
+}
+
+#[test]
+fn mariadb_10_11_to_11_8() {
+    migrates(Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb118, gtids: true });
+}
+
+#[test]
+fn mariadb_10_11_to_mysql_9_7() {
+    migrates(Kinds { source: Kind::MariaDb1011, target: Kind::MySql97, gtids: true });
+}
+
+#[test]
+fn mariadb_11_4_to_11_8() {
+    migrates(Kinds { source: Kind::MariaDb114, target: Kind::MariaDb118, gtids: true });
+}
+
+/// Copied rows, and rows that are changed afterwards, have the same bits as at the source.
+fn values_are_exact(kinds: Kinds) {
+    let Some(pair) = Pair::of_kinds(kinds, 20) else { return };
+    pair.source.sql(&types::create()).unwrap();
+    let insert = |first| pair.source.sql(&types::insert(first, kinds.target.is_mariadb())).unwrap();
+    insert(0);
+    let mut settings = pair.addresses().settings();
+    is_planned(&settings);
+    migrate::create_tables(&settings).unwrap();
+    settings.until = Until::Copied;
+    if !kinds.target.is_mariadb() {
+        pair.source.sql("INSERT INTO shop.types (id, t6) VALUES (99, '838:59:59.999999')").unwrap();
+        let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+        let named = matches!(&error, Error::Load { table, code: 1264, .. } if table == "shop.types");
+        assert!(named, "beyond the range of MySQL: {error}");
+        pair.source.sql("DELETE FROM shop.types WHERE id = 99").unwrap();
+    }
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    insert(100);
+    settings.until = Until::Verified;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let rows = |server: &harness::Server| server.sql(&types::dump()).unwrap();
+    let (source, target) = (rows(&pair.source), rows(&pair.target));
+    assert_eq!(source.lines().count(), 2 * types::ROWS.len());
+    source.lines().zip(target.lines()).for_each(|(one, other)| assert_eq!(one, other));
+    assert_eq!(source.lines().count(), target.lines().count());
+}
+
+#[test]
+fn values_of_mariadb_10_11_are_exact_in_11_8() {
+    values_are_exact(Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb118, gtids: true });
+}
+
+#[test]
+fn values_of_mariadb_10_11_are_exact_in_mysql_9_7() {
+    values_are_exact(Kinds { source: Kind::MariaDb1011, target: Kind::MySql97, gtids: true });
+}
+
+/// The newest collations of MariaDB are its own.
+#[test]
+fn a_collation_that_the_other_fork_lacks_is_refused() {
+    let kinds = Kinds { source: Kind::MariaDb118, target: Kind::MySql97, gtids: true };
+    let Some(pair) = Pair::of_kinds(kinds, 1) else { return };
+    let settings = pair.addresses().settings();
+    let plan = plan(&settings.source, &settings.target, shop()).unwrap();
+    assert_eq!(plan.readiness(), Readiness::Blocked);
+    let found =
+        plan.checks.iter().filter(|check| check.result == CheckState::Found && check.effect == Some(Effect::Block));
+    let found: Vec<_> = found.map(|check| format!("{}: {}: {}", check.id, check.object, check.evidence)).collect();
+    let of_name = |found: &&String| {
+        found.starts_with("tables.other-fork: shop.item: column name has the collation utf8mb4_uca1400_ai_ci")
+    };
+    assert!(found.iter().any(|one| of_name(&one)), "{found:#?}");
+    assert!(found.iter().all(|one| one.contains("_uca1400_ai_ci, which the target does not have")), "{found:#?}");
 }

@@ -4,9 +4,10 @@ use server::{
     Connection, ServerVersion, describe,
     dialect::{
         catalog::{create_schema, set_utf8mb4_collation},
-        encryption::table_option,
+        encryption::{table_option, table_option_parts},
     },
     quote,
+    sql::{Token, TokenKind},
 };
 
 use super::{
@@ -115,9 +116,16 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     }
     let options = options(&tokens);
     let mut changed = statement.to_owned();
+    if version.flavor.is_mysql_like() {
+        for (start, end) in mariadb_options(options) {
+            // Blanks keep the offsets of what precedes.
+            changed.replace_range(start..end, &" ".repeat(end.saturating_sub(start)));
+        }
+    }
     // From the end to the start, so that earlier offsets stay valid.
-    match option(options, "ENCRYPTION") {
-        Some(value) if encrypted => changed.replace_range(value.start..value.end(), "'Y'"),
+    let (name_of_option, on) = table_option_parts(version.flavor);
+    match option(options, name_of_option) {
+        Some(value) if encrypted => changed.replace_range(value.start..value.end(), on),
         None if encrypted => {
             let at = options.first()?.start;
             changed.insert_str(at, &format!("{} ", table_option(version.flavor, true)));
@@ -126,6 +134,21 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     }
     changed.replace_range(name.start..name.end(), &format!("{}.{}", quote::identifier(&table.schema), name.text));
     Some(changed)
+}
+
+/// Where a table's options about encryption are that only MariaDB has.
+fn mariadb_options(options: &[Token<'_>]) -> Vec<(usize, usize)> {
+    const NAMES: [&str; 2] = ["ENCRYPTED", "ENCRYPTION_KEY_ID"];
+    let of_option = |parts: &[Token<'_>]| match parts {
+        [name, equals, value] if equals.is_symbol("=") && is_name(name, &NAMES) => Some((name.start, value.end())),
+        _ => None,
+    };
+    options.windows(3).filter_map(of_option).collect()
+}
+
+fn is_name(token: &Token<'_>, names: &[&str]) -> bool {
+    let is_option = matches!(token.kind, TokenKind::Word | TokenKind::QuotedName);
+    is_option && names.iter().any(|name| token.unquoted().eq_ignore_ascii_case(name))
 }
 
 /// Tables that must be encrypted at the target and are not.
@@ -188,6 +211,31 @@ mod tests {
         let on = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */";
         assert_eq!(rewritten("t", on, true).unwrap(), on.replace("`t`", "`s`.`t`"));
         assert_eq!(rewritten("t", clear, false).unwrap(), clear.replace("`t`", "`s`.`t`"));
+    }
+
+    #[test]
+    fn mariadb_has_an_option_of_its_own() {
+        let version = ServerVersion::parse("10.11.19-MariaDB", VersionHints::default()).unwrap();
+        let rewritten = |create: &str| definition(&version, &table("t", create), true).unwrap();
+        let clear = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
+        let expected = "CREATE TABLE `s`.`t` (`a` int) ENCRYPTED=YES ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
+        assert_eq!(rewritten(clear), expected);
+        let off = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB `encrypted`=NO `ENCRYPTION_KEY_ID`=2";
+        let expected = "CREATE TABLE `s`.`t` (`a` int) ENGINE=InnoDB `encrypted`=YES `ENCRYPTION_KEY_ID`=2";
+        assert_eq!(rewritten(off), expected);
+        assert_eq!(
+            rewritten("CREATE TABLE `t` (`a` int) `ENCRYPTED`='NO'"),
+            "CREATE TABLE `s`.`t` (`a` int) `ENCRYPTED`=YES"
+        );
+    }
+
+    #[test]
+    fn mysql_gets_no_options_of_mariadb() {
+        let create =
+            "CREATE TABLE `t` (`a` int) ENGINE=InnoDB `ENCRYPTED`=YES `encryption_key_id`=2 COMMENT='`ENCRYPTED`=NO'";
+        let rewritten = rewritten("t", create, true).unwrap();
+        let words: Vec<_> = rewritten.split_whitespace().skip(5).collect();
+        assert_eq!(words, ["ENCRYPTION='Y'", "ENGINE=InnoDB", "COMMENT='`ENCRYPTED`=NO'"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The options of a table, from the statement that `SHOW CREATE TABLE` returns.
 
-use server::sql::{self, Syntax, Token};
+use server::sql::{self, Syntax, Token, TokenKind};
 
 /// The tokens of a statement that a server has printed; `None` if a quote is not closed.
 pub(super) fn tokens(statement: &str) -> Option<Vec<Token<'_>>> {
@@ -46,7 +46,13 @@ pub fn placement(create: &str) -> Option<String> {
 
 /// The token with the value of an option such as `ENCRYPTION='Y'`.
 pub(super) fn option<'s>(options: &[Token<'s>], name: &str) -> Option<Token<'s>> {
-    let position = options.iter().position(|token| token.is_word(name))?;
+    // MariaDB quotes the names of some options; an equals sign tells them from values in quotes.
+    let is_quoted = |at: usize, token: &Token<'_>| {
+        token.kind == TokenKind::QuotedName
+            && token.unquoted().eq_ignore_ascii_case(name)
+            && options.get(at.saturating_add(1)).is_some_and(|next| next.is_symbol("="))
+    };
+    let position = (options.iter().enumerate()).position(|(at, token)| token.is_word(name) || is_quoted(at, token))?;
     options.iter().skip(position.saturating_add(1)).find(|token| !token.is_symbol("=")).copied()
 }
 

@@ -39,7 +39,7 @@ pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Err
     let (key_rules, code) = (rows(queries.foreign_key_rules)?, rows(queries.code)?);
     let utf8mb4_collation = rows(UTF8MB4_COLLATION)?.scalar().unwrap_or_default().to_owned();
 
-    let mut structure = Collector::default();
+    let mut structure = Collector::new(version.flavor);
     structure.add("table", None, &tables);
     structure.add("column", Some("column"), &columns);
     structure.add("index", Some("index"), &indexes);

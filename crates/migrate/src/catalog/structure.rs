@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use server::Rows;
+use server::{Flavor, Rows};
 
 use super::TableName;
 
@@ -21,12 +21,17 @@ const VOLATILE: [&str; 2] = ["rows", "bytes"];
 const NAME_COLUMNS: usize = 2;
 
 /// Collects results by table.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Collector {
+    flavor: Flavor,
     pub(super) tables: BTreeMap<TableName, Structure>,
 }
 
 impl Collector {
+    pub(super) const fn new(flavor: Flavor) -> Self {
+        Self { flavor, tables: BTreeMap::new() }
+    }
+
     /// Adds a result whose first columns are schema and table. An object's name is `kind` and the value of the column
     /// `name`, if there is such a column. Further rows of the same object are numbered.
     pub(super) fn add(&mut self, kind: &str, name: Option<&str>, rows: &Rows) {
@@ -37,9 +42,14 @@ impl Collector {
             let label = name.and_then(|name| row.get(name)?.as_deref());
             let object = structure.free(&label.map_or_else(|| kind.to_owned(), |label| format!("{kind} {label}")));
             let attributes = rows.columns.iter().zip(row).skip(NAME_COLUMNS);
+            let mariadb = self.flavor == Flavor::MariaDb;
+            let spelled = |attribute: &str, value: &str| match attribute {
+                "default" | "extra" if mariadb => normal(attribute, &of_mariadb(value)),
+                _ => normal(attribute, value),
+            };
             let attributes = attributes
                 .filter(|(column, _)| !VOLATILE.contains(&column.as_str()))
-                .map(|(column, value)| (column.clone(), normal(column, value.as_deref().unwrap_or_default())));
+                .map(|(column, value)| (column.clone(), spelled(column, value.as_deref().unwrap_or_default())));
             let mut attributes = attributes.collect();
             without_generated_time(&mut attributes);
             structure.objects.insert(object, attributes);
@@ -56,6 +66,32 @@ impl Structure {
             .find(|name| !self.objects.contains_key(name))
             .unwrap_or_default()
     }
+}
+
+/// A default, or what else belongs to a column, as MySQL spells it: MariaDB shows a default as an expression.
+fn of_mariadb(value: &str) -> String {
+    if value == "NULL" {
+        return String::new();
+    }
+    let text = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    if let Some(text) = text {
+        return unescaped(text);
+    }
+    value.replace("current_timestamp()", "CURRENT_TIMESTAMP").replace("current_timestamp(", "CURRENT_TIMESTAMP(")
+}
+
+/// The text within quotes.
+fn unescaped(text: &str) -> String {
+    let mut characters = text.chars().peekable();
+    let mut found = String::new();
+    while let Some(character) = characters.next() {
+        let next = characters.peek().copied();
+        match (character, next) {
+            ('\'', Some('\'')) | ('\\', Some('\\' | '\'' | '"')) => found.extend(characters.next()),
+            _ => found.push(character),
+        }
+    }
+    found
 }
 
 /// The value as the newest versions spell it.
@@ -88,7 +124,8 @@ fn without_generated_time(attributes: &mut BTreeMap<String, String>) {
 
 /// Removes ENCRYPTION from the options: the list of tablespaces decides whether a table is encrypted.
 fn without_encryption(options: &str) -> String {
-    let kept = options.split_whitespace().filter(|word| !word.to_ascii_uppercase().starts_with("ENCRYPT"));
+    let is_encryption = |word: &str| word.trim_start_matches('`').to_ascii_uppercase().starts_with("ENCRYPT");
+    let kept = options.split_whitespace().filter(|word| !is_encryption(word));
     kept.collect::<Vec<_>>().join(" ")
 }
 
@@ -123,9 +160,24 @@ mod tests {
     }
 
     #[test]
+    fn defaults_of_mariadb_are_texts() {
+        for (shown, expected) in [
+            ("NULL", ""),
+            ("'it''s \\\\'", "it's \\"),
+            ("'NULL'", "NULL"),
+            ("0.00", "0.00"),
+            ("current_timestamp(3)", "CURRENT_TIMESTAMP(3)"),
+            ("on update current_timestamp()", "on update CURRENT_TIMESTAMP"),
+        ] {
+            assert_eq!(of_mariadb(shown), expected);
+        }
+    }
+
+    #[test]
     fn older_spellings_are_the_same() {
         for (attribute, value, expected) in [
             ("options", "row_format=DYNAMIC ENCRYPTION='Y' partitioned", "row_format=DYNAMIC partitioned"),
+            ("options", "`ENCRYPTED`=YES `ENCRYPTION_KEY_ID`=2 row_format=DYNAMIC", "row_format=DYNAMIC"),
             ("column_type", "int(11) unsigned", "int unsigned"),
             ("column_type", "year(4)", "year"),
             ("column_type", "tinyint(1)", "tinyint(1)"),

@@ -10,8 +10,12 @@ use zeroize::Zeroizing;
 
 use super::jobs::{Job, Jobs};
 use crate::{
-    Error, Server, Side, chunk_map::Chunk, key::Key, moved_table::MovedTable, shared::Shared,
-    visibility::wait_until_visible,
+    Error, Server, Side,
+    chunk_map::Chunk,
+    key::Key,
+    moved_table::MovedTable,
+    shared::Shared,
+    visibility::{end_read, wait_until_visible},
 };
 
 /// A chunk in memory.
@@ -51,7 +55,7 @@ impl<'m> Reader<'m> {
     }
 
     fn read(&mut self, job: Job<'m>) -> Result<ChunkRows<'m>, Error> {
-        let Job { table, mut chunk, .. } = job;
+        let Job { table, mut chunk, barrier } = job;
         let began = Instant::now();
         // Chunks are sized by the chunks before them, so a chunk may reach twice the size.
         let limit = self.chunk_bytes.saturating_mul(2);
@@ -68,7 +72,9 @@ impl<'m> Reader<'m> {
             last = table.key.of_fields(fields, &table.key_fields);
             ControlFlow::Break(())
         });
-        if !whole.map_err(Error::at(Side::Source))? {
+        if whole.map_err(Error::at(Side::Source))? {
+            end_read(&mut self.source, &barrier)?;
+        } else {
             // The server is still sending rows on this connection, so it is replaced.
             self.source = self.shared.source(self.server)?;
             let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;

@@ -5,19 +5,47 @@ use zeroize::Zeroizing;
 use super::read::append_escaped;
 use crate::moved_table::MovedTable;
 
+/// How the texts of a column are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    /// Byte for byte.
+    Bytes,
+    /// As a FLOAT: forks print different numbers of digits.
+    Float,
+    /// Only whether it is NULL: the texts of JSON differ between versions.
+    Null,
+}
+
+impl Comparison {
+    fn of(data_type: &str) -> Self {
+        match data_type {
+            "json" => Self::Null,
+            "float" => Self::Float,
+            _ => Self::Bytes,
+        }
+    }
+}
+
+/// The bits of the FLOAT that a text is read as.
+#[expect(clippy::cast_possible_truncation, reason = "the servers narrow the number, too")]
+fn bits(text: &[u8]) -> Option<u32> {
+    let number: f64 = str::from_utf8(text).ok()?.parse().ok()?;
+    Some((number as f32).to_bits())
+}
+
 /// The lines that were sent, in the order in which the target returns them.
 pub(crate) struct SentRows<'c> {
     rest: &'c [u8],
-    /// Whether a column is compared byte for byte. The texts of JSON differ between versions.
-    exact: Vec<bool>,
+    /// How each column is compared.
+    columns: Vec<Comparison>,
     /// A field as it is sent; kept to reuse its memory.
     field: Zeroizing<Vec<u8>>,
 }
 
 impl<'c> SentRows<'c> {
     pub(crate) fn new(table: &MovedTable, file: &'c [u8]) -> Self {
-        let exact = table.stored().map(|column| column.data_type != "json").collect();
-        Self { rest: file, exact, field: Zeroizing::default() }
+        let columns = table.stored().map(|column| Comparison::of(&column.data_type)).collect();
+        Self { rest: file, columns, field: Zeroizing::default() }
     }
 
     /// Whether this is the next row.
@@ -27,17 +55,18 @@ impl<'c> SentRows<'c> {
         self.rest = after.get(1..).unwrap_or_default();
         // Within values, tabs and newlines are escaped.
         let mut sent = line.split(|byte| *byte == b'\t');
-        let all = fields.iter().zip(&self.exact).all(|(field, exact)| {
+        let all = fields.iter().zip(&self.columns).all(|(field, comparison)| {
             let Some(sent) = sent.next() else { return false };
             self.field.clear();
-            match field {
-                None => return sent == b"\\N",
-                Some(_) if !exact => return sent != b"\\N",
-                Some(bytes) => append_escaped(&mut self.field, bytes),
+            match (field, comparison) {
+                (None, _) => return sent == b"\\N",
+                (Some(_), Comparison::Null) => return sent != b"\\N",
+                (Some(bytes), Comparison::Float) => return bits(bytes).is_some_and(|float| bits(sent) == Some(float)),
+                (Some(bytes), Comparison::Bytes) => append_escaped(&mut self.field, bytes),
             }
             *self.field == sent
         });
-        all && fields.len() == self.exact.len() && sent.next().is_none()
+        all && fields.len() == self.columns.len() && sent.next().is_none()
     }
 
     /// Whether every row that was sent has been returned.
@@ -51,7 +80,7 @@ mod tests {
     use super::*;
 
     fn rows(file: &[u8]) -> SentRows<'_> {
-        SentRows { rest: file, exact: vec![true, false], field: Zeroizing::default() }
+        SentRows { rest: file, columns: vec![Comparison::Bytes, Comparison::Null], field: Zeroizing::default() }
     }
 
     #[test]
@@ -68,5 +97,16 @@ mod tests {
         }
         assert!(!rows(b"\\\\N\tx\n").is_next(&[None, Some(b"x")]));
         assert!(!rows(file).is_next(&[Some(b"a\t")]), "a field too few");
+    }
+
+    #[test]
+    fn floats_are_compared_by_their_bits() {
+        let float = |sent: &[u8], stored: &[u8]| {
+            SentRows { rest: sent, columns: vec![Comparison::Float], field: Zeroizing::default() }
+                .is_next(&[Some(stored)])
+        };
+        assert!(float(b"-1.1754943508222875e-38\n", b"-1.175494350822288e-38"));
+        assert!(!float(b"0.10000000149011612\n", b"0.10000000894069672") && !float(b"0\n", b"-0"));
+        assert!(!float(b"\\N\n", b"0") && !float(b"1\n", b"x"));
     }
 }

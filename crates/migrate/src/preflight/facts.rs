@@ -1,12 +1,12 @@
 //! Everything that the checks judge, read from both servers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use server::{
-    Connection, Error as ServerError, Grants, Identity, ServerVersion, describe,
+    Connection, Error as ServerError, Flavor, Grants, Identity, ServerVersion, describe,
     dialect::{
         self,
-        statement::{PREPARED_TRANSACTIONS, REPLICATION_THREADS},
+        statement::{PREPARED_TRANSACTIONS, replication_threads},
     },
     switch::is_switched_on,
 };
@@ -90,6 +90,8 @@ pub struct Tables {
     pub json_columns: Vec<JsonColumn>,
     /// Whether the target rounds some fractional numbers when it reads JSON text.
     pub target_rounds_json: bool,
+    /// The collations of the target.
+    pub target_collations: BTreeSet<String>,
     /// Whether a keyring of the target is active; `None` if the account may not ask, and no encrypted object proves it.
     pub target_keyring: Option<bool>,
 }
@@ -219,12 +221,13 @@ impl Tables {
         Ok(Self {
             state_exists: exists,
             prepared: count(source, PREPARED_TRANSACTIONS).map_err(of_source)?,
-            source_replicates: count(source, REPLICATION_THREADS).map_err(of_source)? > 0,
-            target_replicates: count(target, REPLICATION_THREADS).map_err(of_target)? > 0,
+            source_replicates: replicates(source).map_err(of_source)?,
+            target_replicates: replicates(target).map_err(of_target)?,
             log_filters: log_filters(source).map_err(of_source)?,
             target_log_filters: target_log_filters(&facts.target, target).map_err(of_target)?,
             json_columns: json::read(source, &facts.source.identity.version, &found.tables).map_err(of_source)?,
             target_rounds_json: json::rounds(target).map_err(of_target)?,
+            target_collations: collations(target).map_err(of_target)?,
             target_keyring: keyring(target, &facts.target).map_err(of_target)?,
             source: found,
             target: existing,
@@ -260,13 +263,23 @@ fn pairs(
     Ok(rows.rows.iter().filter_map(pair).collect())
 }
 
+fn replicates(connection: &mut Connection) -> Result<bool, ServerError> {
+    let statement = replication_threads(link::flavor(connection));
+    Ok(count(connection, statement)? > 0)
+}
+
+fn collations(connection: &mut Connection) -> Result<BTreeSet<String>, ServerError> {
+    let rows = connection.query("SELECT COLLATION_NAME FROM information_schema.COLLATIONS")?;
+    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
 fn count(connection: &mut Connection, statement: &str) -> Result<u64, ServerError> {
     Ok(connection.query(statement)?.scalar().and_then(|text| text.parse().ok()).unwrap_or_default())
 }
 
 /// The filters of the target's log, if the account may see them.
 fn target_log_filters(facts: &ServerFacts, target: &mut Connection) -> Result<Vec<(String, String)>, ServerError> {
-    if facts.is_on("log_bin") && log_access::missing(&facts.grants).is_empty() {
+    if facts.is_on("log_bin") && log_access::missing(facts.identity.version.flavor, &facts.grants).is_empty() {
         log_filters(target)
     } else {
         Ok(Vec::new())
@@ -279,6 +292,9 @@ const NEEDS_KEYRING: [&str; 2] = ["binlog_encryption", "innodb_redo_log_encrypt"
 /// Whether a keyring is active: the server says so, or something is encrypted with it.
 fn keyring(connection: &mut Connection, server: &ServerFacts) -> Result<Option<bool>, ServerError> {
     let version = &server.identity.version;
+    if version.flavor == Flavor::MariaDb {
+        return plug_in(connection, version).map(Some);
+    }
     if NEEDS_KEYRING.into_iter().any(|name| server.is_on(name)) {
         return Ok(Some(true));
     }
@@ -303,14 +319,15 @@ fn keyring(connection: &mut Connection, server: &ServerFacts) -> Result<Option<b
     Ok(None)
 }
 
-/// Whether a keyring plug-in is active. Needs no privilege.
+/// Whether a plug-in is active that has keys: a keyring, or MariaDB's key management. Needs no privilege.
 fn plug_in(connection: &mut Connection, version: &ServerVersion) -> Result<bool, ServerError> {
     let Some(query) = dialect::query(version, "plugins") else { return Ok(false) };
     let rows = query.run(connection)?;
     // `daemon_keyring_proxy_plugin` is always there.
     let is_keyring = |row| {
         let name = rows.value(row, "name").unwrap_or_default();
-        name.starts_with("keyring_") && rows.value(row, "status") == Some("ACTIVE") && !name.contains("proxy")
+        let has_keys = name.starts_with("keyring_") && !name.contains("proxy");
+        (has_keys || rows.value(row, "type") == Some("ENCRYPTION")) && rows.value(row, "status") == Some("ACTIVE")
     };
     Ok((0..rows.rows.len()).any(is_keyring))
 }

@@ -2,7 +2,7 @@
 
 use findings::Action;
 use serde::Serialize;
-use server::dialect::setting::setting;
+use server::dialect::setting::{is_set_at_start, setting};
 
 use super::ServerFacts;
 use crate::Side;
@@ -74,6 +74,10 @@ impl Finding {
 
     /// Adds the remedy to set a global variable of a server; permanently if its version can.
     pub(super) fn set(self, server: &ServerFacts, variable: &str, value: &str) -> Self {
+        if is_set_at_start(server.identity.version.flavor, variable) {
+            let side = server.side;
+            return self.advice(format!("set {variable} = {value} in the option file of the {side}, and restart it"));
+        }
         let setting = setting(&server.identity.version, variable, value);
         match setting.line {
             None => self.run(server.side, setting.statement),

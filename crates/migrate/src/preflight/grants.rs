@@ -1,8 +1,8 @@
 //! The privileges that the two accounts need, and no others.
 
-use server::{Account, ServerVersion, quote};
+use server::{Account, Flavor, ServerVersion, quote};
 
-use crate::{STATE_SCHEMA, Side, catalog::Filter};
+use crate::{STATE_SCHEMA, Side, catalog::Filter, log_access};
 
 /// A privilege that an account needs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,9 +19,6 @@ pub struct Grant {
 
 /// Privileges to read each schema, or all schemas.
 const READ: [&str; 5] = ["SELECT", "SHOW VIEW", "TRIGGER", "EVENT", "LOCK TABLES"];
-
-/// Global privileges on the source by which its log is followed.
-const FOLLOW: [&str; 3] = ["REPLICATION SLAVE", "REPLICATION CLIENT", "PROCESS"];
 
 /// Privileges that `ALL` on a schema must include.
 const WRITE: [&str; 17] = [
@@ -44,31 +41,42 @@ const WRITE: [&str; 17] = [
     "TRIGGER",
 ];
 
-/// Global privileges on the target. `SESSION_VARIABLES_ADMIN` is for the session's character set and binary log.
-const SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
+/// Global privileges on the target, to see which tables are encrypted.
+const SESSION: [&str; 1] = ["PROCESS"];
+/// The same for MySQL. `SESSION_VARIABLES_ADMIN` is for the session's character set and binary log.
+const MYSQL_SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
 
 /// Global privileges on the source by which a cut-over blocks writes and sees prepared transactions.
 const FENCE: [&str; 2] = ["SYSTEM_VARIABLES_ADMIN", "XA_RECOVER_ADMIN"];
 
 /// The same for servers before 8.0, which have no dynamic privileges.
 const OLD_FENCE: [&str; 1] = ["SUPER"];
+/// The same for MariaDB, where everybody sees prepared transactions.
+const MARIADB_FENCE: [&str; 1] = ["READ_ONLY ADMIN"];
 
 /// The grant that a cut-over needs in addition to [`required`].
 pub(crate) fn cut_over(source: &ServerVersion) -> Grant {
-    let privileges = if source.at_least(8, 0, 0) { FENCE.to_vec() } else { OLD_FENCE.to_vec() };
+    let privileges = match source.flavor {
+        Flavor::MariaDb => MARIADB_FENCE.to_vec(),
+        Flavor::MySql | Flavor::Percona if source.at_least(8, 0, 0) => FENCE.to_vec(),
+        Flavor::MySql | Flavor::Percona => OLD_FENCE.to_vec(),
+    };
     Grant { side: Side::Source, privileges, scope: None, shown: None }
 }
 
-/// The grants that a migration of these schemas from MySQL to MySQL needs.
+/// The grants that a migration of these schemas needs.
 #[must_use]
-pub fn required(_source: &ServerVersion, _target: &ServerVersion, filter: &Filter, schemas: &[String]) -> Vec<Grant> {
+pub fn required(source: &ServerVersion, target: &ServerVersion, filter: &Filter, schemas: &[String]) -> Vec<Grant> {
     let grant = |side, privileges: &[&'static str], scope: Option<&str>, shown| Grant {
         side,
         privileges: privileges.to_vec(),
         scope: scope.map(str::to_owned),
         shown,
     };
-    let mut grants = vec![grant(Side::Source, &FOLLOW, None, None), grant(Side::Target, &SESSION, None, None)];
+    let [send, status] = log_access::privileges(source.flavor);
+    let session: &[&str] = if target.flavor == Flavor::MariaDb { &SESSION } else { &MYSQL_SESSION };
+    let follow = grant(Side::Source, &[send, status, "PROCESS"], None, None);
+    let mut grants = vec![follow, grant(Side::Target, session, None, None)];
     if filter.schemas.is_empty() {
         grants.push(grant(Side::Source, &READ, None, None));
     }

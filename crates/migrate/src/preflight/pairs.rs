@@ -5,13 +5,27 @@ use server::{Flavor, ServerVersion};
 /// The first supported version of a fork.
 type Since = (u16, u16, u16);
 
-/// A supported pair: the fork and first version of the source, and those of the target.
+/// A fork, its first supported version, and its first version that is not supported any more.
+type Versions = (Flavor, Since, Since);
+
+/// A supported pair of source and target.
 struct Pair {
-    source: (Flavor, Since),
-    target: (Flavor, Since),
+    source: Versions,
+    target: Versions,
 }
 
-const PAIRS: [Pair; 1] = [Pair { source: (Flavor::MySql, (5, 7, 22)), target: (Flavor::MySql, (8, 0, 16)) }];
+const LATEST: Since = (u16::MAX, 0, 0);
+const MARIADB: Versions = (Flavor::MariaDb, (10, 11, 0), (12, 0, 0));
+
+const PAIRS: [Pair; 3] = [
+    Pair { source: (Flavor::MySql, (5, 7, 22), LATEST), target: (Flavor::MySql, (8, 0, 16), LATEST) },
+    Pair { source: MARIADB, target: MARIADB },
+    Pair { source: MARIADB, target: (Flavor::MySql, (9, 7, 0), LATEST) },
+];
+
+/// The supported pairs, for people.
+pub(super) const SUPPORTED: &str = "MySQL 5.7.22 or later to MySQL 8.0.16 or later, and from MariaDB 10.11 to 11.8 to \
+                                    the same or a later series of these, or to MySQL 9.7 or later";
 
 /// Whether a pair is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +42,8 @@ impl Support {
     /// Looks up the pair.
     #[must_use]
     pub fn for_versions(source: &ServerVersion, target: &ServerVersion) -> Self {
-        let fits = |(flavor, since): (Flavor, Since), version: &ServerVersion| {
-            version.flavor == flavor && version.numbers() >= since
+        let fits = |(flavor, since, before): Versions, version: &ServerVersion| {
+            version.flavor == flavor && (since..before).contains(&version.numbers())
         };
         let known = PAIRS.iter().any(|pair| fits(pair.source, source) && fits(pair.target, target));
         let series = |version: &ServerVersion| (version.major, version.minor);

@@ -28,7 +28,7 @@ use crate::{
     settings::Settings,
     shared::Shared,
     state,
-    visibility::wait_until_visible,
+    visibility::{end_read, wait_until_visible},
 };
 
 /// Attempts to compare a range before it is divided.
@@ -299,6 +299,7 @@ impl<'m> Verifier<'m> {
         wait_until_visible(&mut self.source, self.shared, self.tables, &barrier)?;
         let source = read(&mut self.source, Side::Source, range.table, sql)?;
         let end = position::log_end(&mut self.source)?;
+        end_read(&mut self.source, &barrier)?;
         let target = read(&mut self.target, Side::Target, range.table, sql)?;
         // Waits until the stream has passed every transaction that the source's snapshot may contain.
         self.shared.wait(|state| (state.delivered >= end).then_some(()))?;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub(crate) mod types;
 pub(crate) mod writers;
 
 use std::path::PathBuf;
@@ -25,6 +26,16 @@ CREATE TABLE item (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(1
 CREATE TABLE pair (a INT NOT NULL, k VARBINARY(16) NOT NULL, v VARCHAR(20), u INT, PRIMARY KEY (a, k), UNIQUE (u)) ENCRYPTION='Y';
 CREATE TABLE wide (day DATE NOT NULL, n DECIMAL(6,2) NOT NULL, body LONGBLOB, UNIQUE KEY byday (day, n)) ENCRYPTION='Y';
 CREATE TABLE ack (marker BIGINT PRIMARY KEY) ENCRYPTION='Y';";
+
+/// The privileges that a migration needs on MariaDB. Its administrator can write in spite of `read_only`, so the writers
+/// have an account of their own.
+const MARIADB_SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
+GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES, REPLICATION SLAVE, BINLOG MONITOR, PROCESS, READ_ONLY ADMIN ON *.* TO mig@'%';
+CREATE USER writer@localhost IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO writer@localhost;";
+const MARIADB_TARGET_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
+GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
+GRANT REPLICATION SLAVE, BINLOG MONITOR, PROCESS ON *.* TO mig@'%';";
+const MARIADB_KEY: &str = "1;0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 const SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret';
 GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES, REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO mig@'%';";
@@ -65,7 +76,7 @@ pub(crate) struct Addresses {
 pub(crate) struct Kinds {
     pub(crate) source: Kind,
     pub(crate) target: Kind,
-    /// Whether the source's transactions have GTIDs.
+    /// Whether the source's transactions have GTIDs, which those of MariaDB always have.
     pub(crate) gtids: bool,
 }
 
@@ -82,11 +93,19 @@ pub(crate) struct Pair {
 
 fn start(name: &str, kind: Kind, gtids: bool, authority: &Authority) -> Server {
     let files = authority.issue(name, &Profile::default()).unwrap();
-    let mut builder = Server::builder(kind).keyring(KeyringLocation::Beside).options([
-        "--log-bin=binlog",
-        "--max-allowed-packet=64M",
-        "--max-connections=200",
-    ]);
+    let builder =
+        Server::builder(kind).options(["--log-bin=binlog", "--max-allowed-packet=64M", "--max-connections=200"]);
+    if kind.is_mariadb() {
+        let builder = builder.mariadb_keys(MARIADB_KEY).tls(&files).options([
+            "--server-id=7",
+            "--encrypt-binlog=ON",
+            "--innodb-encrypt-log=ON",
+        ]);
+        // Only a source has to log rows. MariaDB's default is MIXED.
+        let format = if name == "source" { "ROW" } else { "MIXED" };
+        return builder.option(format!("--binlog-format={format}")).start().unwrap();
+    }
+    let mut builder = builder.keyring(KeyringLocation::Beside);
     builder = builder.options(match gtids {
         true => ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"],
         false => ["--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"],
@@ -113,9 +132,21 @@ impl Pair {
         let authority = Authority::create(directory.path()).unwrap();
         let source = start("source", kinds.source, kinds.gtids, &authority);
         let target = start("target", kinds.target, true, &authority);
-        let fence = if kinds.source == Kind::MySql57 { FENCE_GRANTS_57 } else { FENCE_GRANTS };
-        source.sql(&format!("{SOURCE_GRANTS}{fence}{SCHEMA}{}", fill(rows, kinds))).unwrap();
-        target.sql(TARGET_GRANTS).unwrap();
+        let filled = fill(rows, kinds);
+        if kinds.source.is_mariadb() {
+            let schema = SCHEMA.replace("ENCRYPTION='Y'", "ENCRYPTED=YES");
+            // The other fork may compute another value.
+            let generated = "DOUBLE AS (d * 2) STORED";
+            let schema = if kinds.target.is_mariadb() { schema } else { schema.replace(generated, "DOUBLE") };
+            source.sql(&format!("{MARIADB_SOURCE_GRANTS}{schema}{filled}")).unwrap();
+        } else {
+            let fence = if kinds.source == Kind::MySql57 { FENCE_GRANTS_57 } else { FENCE_GRANTS };
+            source.sql(&format!("{SOURCE_GRANTS}{fence}{SCHEMA}{filled}")).unwrap();
+        }
+        if kinds.source.is_mariadb() && !kinds.target.is_mariadb() {
+            target.sql("SET GLOBAL innodb_redo_log_encrypt = ON").unwrap();
+        }
+        target.sql(if kinds.target.is_mariadb() { MARIADB_TARGET_GRANTS } else { TARGET_GRANTS }).unwrap();
         Some(Self { source, target, ca: authority.certificate(), _directory: directory })
     }
 
@@ -140,6 +171,16 @@ impl Pair {
 
     pub(crate) fn root(&self) -> Connection {
         root(&self.source)
+    }
+
+    /// A client that writes to the source.
+    pub(crate) fn client(&self) -> Connection {
+        if !self.source.kind().is_mariadb() {
+            return root(&self.source);
+        }
+        let password = Some(Password::new(b"secret".to_vec()));
+        let target = Target { user: "writer".to_owned(), ..root_target(&self.source) };
+        Connection::open(&target, &server::Options { changes: true, password, ..Default::default() }).unwrap()
     }
 }
 

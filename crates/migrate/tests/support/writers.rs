@@ -38,7 +38,7 @@ impl Writers {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let threads = (0..count).map(|number| {
             let (stop, acknowledged) = (Arc::clone(&stop), Arc::clone(&acknowledged));
-            let mut connection = pair.root();
+            let mut connection = pair.client();
             std::thread::spawn(move || {
                 let mut chance = Chance(0x9e37_79b9_7f4a_7c15 ^ (number + 1));
                 let mut inserted = Vec::new();

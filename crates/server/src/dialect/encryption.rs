@@ -68,6 +68,15 @@ pub fn switches_of_everything() -> impl Iterator<Item = &'static str> {
 /// a schema.
 pub const MYSQL_ENCRYPTED: &str = "ENCRYPTION='Y'";
 
+/// The name of the option of `CREATE TABLE` that says whether the table is encrypted, and the value that encrypts it.
+#[must_use]
+pub const fn table_option_parts(flavor: Flavor) -> (&'static str, &'static str) {
+    match flavor {
+        Flavor::MariaDb => ("ENCRYPTED", "YES"),
+        Flavor::MySql | Flavor::Percona => ("ENCRYPTION", "'Y'"),
+    }
+}
+
 /// The option of `CREATE TABLE` that encrypts the table, or keeps it clear.
 #[must_use]
 pub const fn table_option(flavor: Flavor, encrypted: bool) -> &'static str {

@@ -23,6 +23,19 @@ pub fn setting(version: &ServerVersion, variable: &str, value: &str) -> Setting 
     Setting { statement: format!("SET GLOBAL {variable} = {value}"), line: Some(format!("{variable} = {plain}")) }
 }
 
+/// Whether a variable that encrypts something can be set only when the server starts. Source: MariaDB documentation,
+/// "Encryption System Variables". Those of MySQL can be set while it runs.
+#[must_use]
+pub fn is_set_at_start(flavor: Flavor, name: &str) -> bool {
+    const AT_START: [&str; 4] = [
+        variable::MARIADB_REDO,
+        variable::MARIADB_BINARY_LOGS,
+        variable::TEMPORARY_FILES,
+        variable::MARIADB_TEMPORARY_TABLESPACE,
+    ];
+    flavor == Flavor::MariaDb && AT_START.contains(&name)
+}
+
 /// [`reload_tls`] of MySQL as a literal, for use in `concat!`.
 #[macro_export]
 macro_rules! mysql_reload_tls {

@@ -6,7 +6,10 @@
 use std::time::Duration;
 
 use super::{capability::Capability, channel::Channel, encryption::MYSQL_ENCRYPTED};
-use crate::{quote, version::ServerVersion};
+use crate::{
+    quote,
+    version::{Flavor, ServerVersion},
+};
 
 /// Wraps the keys of all tablespaces with a new master key; MySQL only.
 pub const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
@@ -18,6 +21,8 @@ pub const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 pub const SUPER_READ_ONLY_ON: &str = "SET GLOBAL super_read_only = ON";
 /// Allows administrators to write; `read_only` stays as it is.
 pub const SUPER_READ_ONLY_OFF: &str = "SET GLOBAL super_read_only = OFF";
+/// Rejects writes of accounts without a privilege to write in spite of it (SUPER; on MariaDB READ_ONLY ADMIN).
+pub const READ_ONLY_ON: &str = "SET GLOBAL read_only = ON";
 /// Allows all accounts to write; switches `super_read_only` off as well.
 pub const READ_ONLY_OFF: &str = "SET GLOBAL read_only = OFF";
 /// Keeps the session's statements off the replicas.
@@ -30,8 +35,41 @@ pub const START_GROUP_REPLICATION: &str = "START GROUP_REPLICATION";
 pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
 
 /// Counts the threads that apply changes of another server. The count includes replication whose status the account may
-/// not see. Needs PROCESS.
-pub const REPLICATION_THREADS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user'";
+/// not see. Needs PROCESS. Other threads of MariaDB have the same user.
+#[must_use]
+pub const fn replication_threads(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MySql | Flavor::Percona => {
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user'"
+        }
+        Flavor::MariaDb => {
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user' AND COMMAND LIKE 'Slave%'"
+        }
+    }
+}
+
+/// An expression that tells a server from every other one. MariaDB has no `server_uuid` before 12; two servers with the
+/// same host name, directory, port and `server_id` are one.
+#[must_use]
+pub const fn server_identity(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MySql | Flavor::Percona => "@@GLOBAL.server_uuid",
+        Flavor::MariaDb => {
+            "LEFT(SHA2(CONCAT_WS(':', @@GLOBAL.server_id, @@GLOBAL.port, @@GLOBAL.hostname, @@GLOBAL.datadir), 256), 32)"
+        }
+    }
+}
+
+/// Opens a snapshot of which [`SNAPSHOT_POSITION`] tells the position in the binary log; MariaDB only. Its level of
+/// isolation is that of one transaction.
+pub const OPEN_SNAPSHOT: [&str; 2] =
+    ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", "START TRANSACTION WITH CONSISTENT SNAPSHOT"];
+/// The position in the binary log of the session's snapshot, which has every transaction before it and no other one;
+/// MariaDB only. Two rows: `Variable_name`, `Value`.
+pub const SNAPSHOT_POSITION: &str =
+    "SHOW SESSION STATUS WHERE Variable_name IN ('Binlog_snapshot_file', 'Binlog_snapshot_position')";
+/// Closes a snapshot.
+pub const CLOSE_SNAPSHOT: &str = "ROLLBACK";
 /// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their commit or rollback. Needs
 /// PROCESS; `XA RECOVER` would need XA_RECOVER_ADMIN.
 pub const PREPARED_TRANSACTIONS: &str =
@@ -200,6 +238,17 @@ pub fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
     let channel = Channel::named(version, channel);
     [channel.statement("STOP", ""), channel.statement("RESET", "ALL")]
 }
+
+/// Lists the users, other than that of the session, who are connected and have a privilege to write in spite of
+/// `read_only`; MariaDB only. An account without SELECT on the schema `mysql` sees only its own privileges.
+pub const CONNECTED_WRITERS: &str = "SELECT DISTINCT p.USER FROM information_schema.PROCESSLIST AS p \
+     JOIN information_schema.USER_PRIVILEGES AS u \
+     ON LEFT(u.GRANTEE, CHAR_LENGTH(p.USER) + 3) = CONCAT('''', p.USER, '''@') \
+     WHERE u.PRIVILEGE_TYPE = 'READ_ONLY ADMIN' AND p.USER <> SUBSTRING_INDEX(CURRENT_USER(), '@', 1) ORDER BY 1";
+
+/// Counts the events that the scheduler executes; 0 if it is off. Needs EVENT.
+pub const RUNNING_EVENTS: &str = "SELECT COUNT(*) FROM information_schema.EVENTS \
+     WHERE STATUS = 'ENABLED' AND @@GLOBAL.event_scheduler = 'ON'";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,11 @@
 //! The target's binary log does not contain the rows in plaintext.
 
-use server::dialect::{
-    encryption::{Encrypts, switches},
-    variable,
+use server::{
+    Flavor,
+    dialect::{
+        encryption::{Encrypts, switches},
+        variable,
+    },
 };
 
 use super::prelude::*;
@@ -21,7 +24,11 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
         return Vec::new();
     }
     let evidence = "writes every row into a binary log, and a large transaction into a file of its tmpdir, in clear";
-    vec![Finding::block(Side::Target, evidence).set(&facts.target, variable::MYSQL_BINARY_LOGS, "ON")]
+    let switch = match facts.target.identity.version.flavor {
+        Flavor::MariaDb => variable::MARIADB_BINARY_LOGS,
+        Flavor::MySql | Flavor::Percona => variable::MYSQL_BINARY_LOGS,
+    };
+    vec![Finding::block(Side::Target, evidence).set(&facts.target, switch, "ON")]
 }
 
 #[cfg(test)]

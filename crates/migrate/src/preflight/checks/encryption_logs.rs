@@ -12,7 +12,8 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// What this check judges. Binary logs and tables have checks of their own.
-const JUDGED: [(Encrypts, &str); 4] = [
+const JUDGED: [(Encrypts, &str); 5] = [
+    (Encrypts::Tablespaces, "the system tablespace, with undo,"),
     (Encrypts::Redo, "the redo log"),
     (Encrypts::Undo, "the undo log"),
     (Encrypts::TemporaryTablespaces, "temporary tables"),
@@ -24,12 +25,17 @@ fn judge(facts: &Facts) -> Vec<Finding> {
 }
 
 fn of_artefact(facts: &Facts, what: Encrypts, name: &str) -> Option<Finding> {
-    let on = |server: &ServerFacts| switches(what).into_iter().find(|switch| server.is_on(switch));
-    let at_source = on(&facts.source)?;
-    if on(&facts.target).is_some() {
+    let on = |server: &ServerFacts, what| switches(what).into_iter().find(|switch| server.is_on(switch));
+    let at_source = on(&facts.source, what)?;
+    // MariaDB's switch for tablespaces includes undo; MySQL has one for undo alone.
+    let at_target = match what {
+        Encrypts::Tablespaces if facts.target.identity.version.flavor.is_mysql_like() => Encrypts::Undo,
+        what => what,
+    };
+    if on(&facts.target, at_target).is_some() {
         return None;
     }
-    let switch = switches(what).into_iter().find(|switch| facts.target.variables.contains_key(*switch));
+    let switch = switches(at_target).into_iter().find(|switch| facts.target.variables.contains_key(*switch));
     let evidence = format!("{name} is not encrypted, and it is at the source ({at_source})");
     let finding = Finding::block(Side::Target, evidence);
     Some(match switch {

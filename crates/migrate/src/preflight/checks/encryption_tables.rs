@@ -1,7 +1,9 @@
 //! No table is less encrypted at the target than at the source.
 
+use server::Flavor;
+
 use super::prelude::*;
-use crate::encryption;
+use crate::{catalog::Encrypt, encryption};
 
 pub(super) const CHECK: Check = Check {
     id: "encryption.tables",
@@ -11,6 +13,11 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
+    if facts.request.encrypt == Encrypt::AsSource && facts.source.identity.version.flavor == Flavor::MariaDb {
+        let evidence = "MariaDB encrypts tables in the background, so that a table can be clear in part: as-source is not \
+                        yet supported";
+        return vec![Finding::block(Side::Source, evidence).option("--encrypt all")];
+    }
     let less = encryption::planned(&tables.source, facts.request.encrypt)
         .into_iter()
         .filter(encryption::TableEncryption::is_less);
@@ -24,7 +31,6 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Encrypt;
     use crate::preflight::testing::{facts, finds, found, with_tables};
 
     #[test]
@@ -32,6 +38,8 @@ mod tests {
         let mut facts = facts();
         facts.request.encrypt = Encrypt::AsSource;
         assert_eq!(found(&CHECK, &facts), []);
+        facts.source.identity.version.flavor = Flavor::MariaDb;
+        finds(&CHECK, &facts, Effect::Block, "clear in part");
     }
 
     #[test]

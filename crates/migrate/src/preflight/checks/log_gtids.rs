@@ -1,5 +1,7 @@
 //! The source has GTIDs, so that another server can take its place during the migration.
 
+use server::Flavor;
+
 use super::prelude::*;
 
 pub(super) const CHECK: Check = Check {
@@ -10,15 +12,16 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Finding> {
+    let place = "the migration follows the positions in the log of this server, so that after a failover to another one it \
+                 has to begin again";
+    if facts.source.identity.version.flavor == Flavor::MariaDb {
+        return vec![Finding::tell(Side::Source, format!("GTIDs of MariaDB are not yet used: {place}"))];
+    }
     let mode = facts.source.variable("gtid_mode");
     if mode.eq_ignore_ascii_case("ON") {
         return Vec::new();
     }
-    let evidence = format!(
-        "gtid_mode is {mode}: the migration follows the positions in the log of this server, so that after a failover \
-         to another one it has to begin again"
-    );
-    vec![Finding::tell(Side::Source, evidence)]
+    vec![Finding::tell(Side::Source, format!("gtid_mode is {mode}: {place}"))]
 }
 
 #[cfg(test)]

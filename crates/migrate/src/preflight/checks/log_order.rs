@@ -1,5 +1,7 @@
 //! The source commits in the order of its log, or has GTIDs, by which it reports what it has committed.
 
+use server::Flavor;
+
 use super::prelude::*;
 
 pub(super) const CHECK: Check = Check {
@@ -12,7 +14,9 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Vec<Finding> {
     let source = &facts.source;
     let by_gtid = source.variable("gtid_mode").eq_ignore_ascii_case("ON");
-    if by_gtid || source.is_on("binlog_order_commits") {
+    // Its snapshots tell their position in the log.
+    let is_mariadb = source.identity.version.flavor == Flavor::MariaDb;
+    if is_mariadb || by_gtid || source.is_on("binlog_order_commits") {
         return Vec::new();
     }
     let evidence =

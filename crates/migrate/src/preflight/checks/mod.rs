@@ -22,9 +22,11 @@ mod pair_two_servers;
 mod server_settings;
 mod tables_columns;
 mod tables_engine;
+mod tables_features;
 mod tables_json;
 mod tables_json_numbers;
 mod tables_lane;
+mod tables_other_fork;
 mod tables_others;
 mod tables_parents;
 mod tables_placement;
@@ -70,6 +72,8 @@ pub const CHECKS: &[Check] = &[
     tables_selected::CHECK,
     tables_lane::CHECK,
     tables_engine::CHECK,
+    tables_features::CHECK,
+    tables_other_fork::CHECK,
     tables_others::CHECK,
     tables_placement::CHECK,
     tables_parents::CHECK,

@@ -1,7 +1,7 @@
 //! This release can migrate between these two servers.
 
 use super::prelude::*;
-use crate::preflight::Support;
+use crate::preflight::{Support, pairs::SUPPORTED};
 
 pub(super) const CHECK: Check = Check {
     id: "pair.supported",
@@ -22,8 +22,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
             vec![Finding::block(pair, "an older series may not have what the tables use: not yet supported")]
         }
         Support::NotYet => {
-            let evidence =
-                "not yet supported: this version migrates from MySQL 5.7.22 or later to MySQL 8.0.16 or later";
+            let evidence = format!("not yet supported: this version migrates from {SUPPORTED}");
             let finding = Finding::block(pair, evidence);
             let [source, target] = facts.servers().map(|server| server.identity.version.flavor);
             vec![if source == target { finding.advice(WHOLE) } else { finding }]
@@ -52,8 +51,16 @@ mod tests {
         let mariadb = pair("9.7.4", "10.11.19-MariaDB", "");
         finds(&CHECK, &mariadb, Effect::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
         assert_eq!(judge(&mariadb)[0].remedy, None);
-        let both = judge(&pair("10.11.19-MariaDB", "11.8.9-MariaDB", ""));
+        finds(&CHECK, &pair("10.11.19-MariaDB", "8.4.3", ""), Effect::Block, "not yet supported");
+        assert_eq!(found(&CHECK, &pair("10.11.19-MariaDB", "9.7.4", "")), []);
+        let both = judge(&pair("10.6.9-MariaDB", "10.11.9-MariaDB", ""));
         assert!(format!("{:?}", both[0].remedy).contains("sealant send --live"), "{both:?}");
+        for (source, target) in [("10.11.19", "10.11.4"), ("10.11.19", "11.8.9"), ("11.4.2", "11.8.9")] {
+            let pair = pair(&format!("{source}-MariaDB"), &format!("{target}-MariaDB"), "");
+            assert_eq!(found(&CHECK, &pair), [], "{source} to {target}");
+        }
+        finds(&CHECK, &pair("11.8.9-MariaDB", "10.11.19-MariaDB", ""), Effect::Block, "older series");
+        finds(&CHECK, &pair("11.8.9-MariaDB", "12.1.2-MariaDB", ""), Effect::Block, "not yet supported");
         assert_eq!(found(&CHECK, &pair("5.7.22", "8.0.33", "")), []);
         finds(&CHECK, &pair("5.7.21", "9.7.4", ""), Effect::Block, "not yet");
         finds(&CHECK, &pair("5.7.22", "5.7.44", ""), Effect::Block, "not yet");

@@ -1,5 +1,7 @@
 //! Source and target are two servers.
 
+use server::Identity;
+
 use super::prelude::*;
 
 pub(super) const CHECK: Check = Check {
@@ -10,8 +12,14 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    let (source, target) = (&facts.source.identity.server_uuid, &facts.target.identity.server_uuid);
-    let same = source.is_some() && source == target;
+    let [source, target] = facts.servers().map(|server| &server.identity);
+    let place = |identity: &Identity| (identity.hostname.clone(), identity.datadir.clone(), identity.port);
+    // MariaDB has no UUID.
+    let same = match (&source.server_uuid, &target.server_uuid) {
+        (Some(source), Some(target)) => source == target,
+        (None, None) => place(source) == place(target),
+        _ => false,
+    };
     let evidence = format!("this is the same server as {}", facts.source.endpoint);
     same.then(|| Finding::block(&facts.target.endpoint, evidence)).into_iter().collect()
 }

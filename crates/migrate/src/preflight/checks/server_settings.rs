@@ -20,9 +20,11 @@ const SETTINGS: [(&str, bool); 7] = [
     ("event_scheduler", false),
 ];
 
-/// Modes that MySQL 8.0 has removed and refuses.
-const REMOVED_MODES: [&str; 11] = [
+/// Modes that MySQL 8.0 and later refuses: it has removed them, or only MariaDB has them.
+const REMOVED_MODES: [&str; 15] = [
     "DB2",
+    "EMPTY_STRING_IS_NULL",
+    "IGNORE_BAD_TABLE_OPTIONS",
     "MAXDB",
     "MSSQL",
     "MYSQL323",
@@ -33,25 +35,35 @@ const REMOVED_MODES: [&str; 11] = [
     "NO_TABLE_OPTIONS",
     "ORACLE",
     "POSTGRESQL",
+    "SIMULTANEOUS_ASSIGNMENT",
+    "TIME_ROUND_FRACTIONAL",
 ];
 
 fn judge(facts: &Facts) -> Vec<Finding> {
     let wanted = |name: &str| match name {
         "sql_mode" if facts.target.identity.version.flavor.is_mysql_like() => modes(facts.source.variable(name)),
-        _ => facts.source.variable(name).to_owned(),
+        _ => facts.source.variable(known_as(&facts.source, name)).to_owned(),
     };
-    let differ = SETTINGS.iter().filter(|(name, _)| wanted(name) != facts.target.variable(name));
+    let named = SETTINGS.iter().map(|(name, quoted)| (*name, known_as(&facts.target, name), quoted));
+    let differ = named.filter(|(name, of_target, _)| wanted(name) != facts.target.variable(of_target));
     differ
-        .map(|(name, quoted)| {
-            let (source, target) = (wanted(name), facts.target.variable(name));
+        .map(|(name, of_target, quoted)| {
+            let (source, target) = (wanted(name), facts.target.variable(of_target));
             let value = if *quoted { quote::text(&source) } else { source.clone() };
             Finding::tell(Side::Target, format!("{name} is '{target}', and '{source}' at the source")).set(
                 &facts.target,
-                name,
+                of_target,
                 &value,
             )
         })
         .collect()
+}
+
+/// A setting's name at a server. MariaDB before 11.1 has only the older name of the level of isolation.
+fn known_as<'n>(server: &ServerFacts, name: &'n str) -> &'n str {
+    const OLD_NAME: (&str, &str) = ("transaction_isolation", "tx_isolation");
+    let (now, before) = OLD_NAME;
+    if name == now && server.variable(now).is_empty() { before } else { name }
 }
 
 /// The modes of the source, without those that the target refuses.

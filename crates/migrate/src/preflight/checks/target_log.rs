@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::{
-    log_access::{PRIVILEGES, missing},
+    log_access::{missing, privileges},
     preflight::grants::quoted_account,
 };
 
@@ -20,7 +20,8 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     if !target.is_on("log_bin") {
         return vec![Finding::tell(Side::Target, format!("has no binary log: {BLIND}"))];
     }
-    let missing = missing(&target.grants);
+    let flavor = target.identity.version.flavor;
+    let missing = missing(flavor, &target.grants);
     if missing.is_empty() {
         let filters = facts.tables.iter().flat_map(|tables| &tables.target_log_filters);
         let finding = |(option, value): &(String, String)| {
@@ -31,7 +32,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     }
     let object = format!("{}: {}", target.side, target.account);
     let evidence = format!("lacks {}, so its log cannot be read: {BLIND}", missing.join(", "));
-    let statement = format!("GRANT {} ON *.* TO {}", PRIVILEGES.join(", "), quoted_account(&target.account));
+    let statement = format!("GRANT {} ON *.* TO {}", privileges(flavor).join(", "), quoted_account(&target.account));
     vec![Finding::tell(object, evidence).run(Side::Target, statement)]
 }
 

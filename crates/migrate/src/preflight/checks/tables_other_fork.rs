@@ -1,0 +1,168 @@
+//! The definition of each table means the same to a target of the other fork.
+
+use std::collections::BTreeMap;
+
+use server::sql::{Syntax, Token, TokenKind, tokens};
+
+use super::prelude::*;
+use crate::catalog::Column;
+
+pub(super) const CHECK: Check = Check {
+    id: "tables.other-fork",
+    area: Area::Tables,
+    title: "each definition means the same to the other fork",
+    judge: Judge::Tables(judge),
+};
+
+/// Options of a table that both forks have, or that are rewritten.
+const OPTIONS: [&str; 13] = [
+    "AUTO_INCREMENT",
+    "AVG_ROW_LENGTH",
+    "CHARSET",
+    "CHECKSUM",
+    "COLLATE",
+    "COMMENT",
+    "ENCRYPTED",
+    "ENCRYPTION_KEY_ID",
+    "ENGINE",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "ROW_FORMAT",
+    "STATS_PERSISTENT",
+];
+
+const UNSURE: &str = ", which may mean something else at the target";
+
+fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
+    let [source, target] = facts.servers().map(|server| server.identity.version.flavor.is_mysql_like());
+    if source == target {
+        return Vec::new();
+    }
+    tables.source.tables.iter().flat_map(|table| of_table(tables, table)).collect()
+}
+
+fn of_table(tables: &Tables, table: &Table) -> Vec<Finding> {
+    let Ok(tokens) = tokens(&table.create, Syntax::default()).collect::<Result<Vec<_>, _>>() else { return Vec::new() };
+    let columns = table.columns.iter().filter_map(|column| of_column(tables, table, column));
+    let rest = [check(&tokens), option(&tokens), ignored_index(&tokens)];
+    let finding =
+        |what: String| Finding::block(table.label(), format!("{what}: not yet supported")).option("--exclude");
+    columns.chain(rest.into_iter().flatten()).map(finding).collect()
+}
+
+fn of_column(tables: &Tables, table: &Table, column: &Column) -> Option<String> {
+    let name = &column.name;
+    if column.generated {
+        return Some(format!("column {name} is generated{UNSURE}"));
+    }
+    if let Some(collation) = column.collation.as_ref().filter(|name| !tables.target_collations.contains(*name)) {
+        return Some(format!("column {name} has the collation {collation}, which the target does not have"));
+    }
+    let structure = tables.source.structure.get(&table.full_name())?;
+    let attributes = structure.objects.get(&format!("column {name}"))?;
+    has_expression(&table.create, column, attributes)
+        .then(|| format!("column {name} has an expression as its default{UNSURE}"))
+}
+
+/// Whether a default is not a plain number, text or present time. MySQL has no plain defaults for long texts and bytes.
+fn has_expression(create: &str, column: &Column, attributes: &BTreeMap<String, String>) -> bool {
+    let Some(default) = attributes.get("default").filter(|default| !default.is_empty()) else { return false };
+    let kind = column.data_type.as_str();
+    if kind.ends_with("text") || kind.ends_with("blob") {
+        return true;
+    }
+    let is_time = default.starts_with("CURRENT_TIMESTAMP") && matches!(kind, "timestamp" | "datetime");
+    let is_number = default.parse::<f64>().is_ok();
+    let is_bits = default.starts_with("b'");
+    // A text is shown in quotes, which were removed.
+    let quoted = format!("DEFAULT '{}'", default.replace('\\', "\\\\").replace('\'', "''"));
+    !(is_time || is_number || is_bits || create.contains(&quoted))
+}
+
+/// A CHECK other than that of a JSON column: functions of the two forks can differ.
+fn check(tokens: &[Token<'_>]) -> Option<String> {
+    let is_check = |at: usize| tokens.get(at).is_some_and(|token| token.is_word("CHECK"));
+    let is_json = |at: usize| {
+        let after = tokens.get(at.saturating_add(1)..at.saturating_add(6)).unwrap_or_default();
+        matches!(after, [open, function, inner, name, close]
+            if open.is_symbol("(") && function.is_word("json_valid") && inner.is_symbol("(")
+                && name.kind == TokenKind::QuotedName && close.is_symbol(")"))
+    };
+    (0..tokens.len()).any(|at| is_check(at) && !is_json(at)).then(|| format!("it has a CHECK{UNSURE}"))
+}
+
+/// The first option, or the partitions, that the other fork may not have.
+fn option(tokens: &[Token<'_>]) -> Option<String> {
+    let end = tokens.iter().rposition(|token| token.is_symbol(")")).unwrap_or(0);
+    if tokens.windows(2).any(|pair| matches!(pair, [one, next] if one.is_word("PARTITION") && next.is_word("BY"))) {
+        return Some(format!("it has partitions{UNSURE}"));
+    }
+    let options = tokens.get(end..).unwrap_or_default();
+    let mut names = options.windows(2).filter(|pair| matches!(pair, [_, equals] if equals.is_symbol("=")));
+    let unknown = names.find_map(|pair| {
+        let name = pair.first()?.unquoted().to_ascii_uppercase();
+        (!OPTIONS.contains(&name.as_str())).then_some(name)
+    });
+    unknown.map(|name| format!("it has the option {name}{UNSURE}"))
+}
+
+/// An index that MariaDB does not use.
+fn ignored_index(tokens: &[Token<'_>]) -> Option<String> {
+    tokens.iter().any(|token| token.is_word("IGNORED")).then(|| format!("it has an ignored index{UNSURE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use server::Flavor;
+
+    use super::*;
+    use crate::preflight::testing::{column, facts, finds, found};
+
+    fn mariadb(create: &str, changed: Column) -> Facts {
+        let mut facts = facts();
+        facts.source.identity.version.flavor = Flavor::MariaDb;
+        let tables = facts.tables.as_mut().unwrap();
+        tables.target_collations = ["utf8mb4_general_ci".to_owned()].into();
+        let table = tables.source.tables.first_mut().unwrap();
+        table.create = create.to_owned();
+        table.columns.push(changed);
+        facts
+    }
+
+    #[test]
+    fn what_may_mean_something_else_is_named() {
+        let plain =
+            "CREATE TABLE `t` (`j` longtext CHECK (json_valid(`j`)), `n` int DEFAULT 7) ENGINE=InnoDB `ENCRYPTED`=YES";
+        assert_eq!(found(&CHECK, &mariadb(plain, column("n"))), []);
+        let mut same = mariadb("CREATE TABLE `t` (`a` int CHECK (`a` > 1)) ENGINE=InnoDB", column("a"));
+        finds(&CHECK, &same, Effect::Block, "shop.orders: it has a CHECK");
+        same.target.identity.version.flavor = Flavor::MariaDb;
+        assert_eq!(found(&CHECK, &same), []);
+        for (options, what) in [
+            ("ENGINE=InnoDB `PAGE_COMPRESSED`='ON'", "the option PAGE_COMPRESSED"),
+            ("ENGINE=InnoDB PARTITION BY HASH (`a`) PARTITIONS 2", "partitions"),
+        ] {
+            let facts = mariadb(&format!("CREATE TABLE `t` (`a` int) {options}"), column("a"));
+            finds(&CHECK, &facts, Effect::Block, what);
+        }
+        let collation = Some("utf8mb4_uca1400_ai_ci".to_owned());
+        finds(
+            &CHECK,
+            &mariadb(plain, Column { collation, ..column("c") }),
+            Effect::Block,
+            "column c has the collation",
+        );
+        finds(&CHECK, &mariadb(plain, Column { generated: true, ..column("c") }), Effect::Block, "c is generated");
+    }
+
+    #[test]
+    fn only_plain_defaults_mean_the_same() {
+        let is = |data_type: &str, default: &str, create: &str| {
+            let column = Column { data_type: data_type.to_owned(), ..column("c") };
+            has_expression(create, &column, &BTreeMap::from([("default".to_owned(), default.to_owned())]))
+        };
+        assert!(!is("int", "0", "") && !is("bit", "b'101'", "") && !is("datetime", "CURRENT_TIMESTAMP(3)", ""));
+        assert!(!is("varchar", "it's", "`c` varchar(9) DEFAULT 'it''s',"));
+        assert!(is("text", "a", "DEFAULT 'a'") && is("varchar", "uuid()", "DEFAULT uuid()"));
+    }
+}
