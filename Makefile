@@ -82,7 +82,7 @@ fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Three seconds of fuzzing for every parser
 	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3
 
 bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
-	$(SERVERS) tools mysql97 mariadb1011 fio peers
+	$(SERVERS) tools mysql97 mariadb1011 vault fio peers
 	cargo build --release --package sealant
 	cargo bench --package sealant
 

@@ -47,11 +47,7 @@ fn all_steps(report: &Value) -> String {
 
 /// A configuration of Percona's component.
 fn component(site: &Site, name: &str, path: &str, token: &str) -> PathBuf {
-    let json = json!({
-        "vault_url": site.vault.address(), "secret_mount_point": path, "vault_ca": site.vault.authority(),
-        "secret_mount_point_version": "AUTO", "token": token,
-    });
-    site.file(name, &json.to_string())
+    site.component(name, &site.vault.address(), path, token)
 }
 
 /// The server reads the encrypted table with the keyring file at `keyring`.

@@ -1,5 +1,5 @@
-//! `sealant verify`, `audit --deep`, `keys`, `send`, `backup` and `keyring migrate` with keys that AWS KMS has encrypted, as
-//! MariaDB's `aws_key_management` and Percona's `component_keyring_kms` store them.
+//! `sealant verify`, `audit --deep`, `keys`, `rotate`, `send`, `backup` and `keyring migrate` with keys that AWS KMS has
+//! encrypted, as MariaDB's `aws_key_management` and Percona's `component_keyring_kms` store them.
 //!
 //! The service is moto, which speaks AWS's protocol. The pages are real: the servers encrypt them with keys from a file,
 //! and the test stores the same keys as the plug-ins would.
@@ -15,10 +15,10 @@ use harness::kms::{self, Kms, REGION};
 use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::{Value, json};
 
-use crate::support::backup::Backups;
+use crate::support::backup::{Backups, files, is_same};
 use crate::support::moving::{Receiving, moves, send};
 use crate::support::proof::Proof;
-use crate::support::rotation::end;
+use crate::support::rotation::{Rotating, end};
 use crate::support::{Audit, sealant};
 
 const KEY_1: &str = "770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
@@ -73,23 +73,24 @@ fn keys_wrapped_for_mariadb_open_its_tables() {
     let keys = format!("1;{KEY_1}\n2;{KEY_2}\n");
     let encrypted = ["--innodb-encrypt-log=ON", "--aria-encrypt-tables=ON", "--encrypt-binlog=ON", "--log-bin=binlog"];
     let server = Server::builder(Kind::MariaDb1011).mariadb_keys(&keys).options(encrypted);
-    let mut server = server.start().expect("MariaDB starts");
+    let server = server.start().expect("MariaDB starts");
     let table = |name: &str, options: &str| {
         format!(
             "CREATE TABLE {name} (id INT PRIMARY KEY, pad TEXT) ENGINE=InnoDB ENCRYPTED=YES {options};
              INSERT INTO {name} SELECT seq, REPEAT(MD5(seq), 20) FROM seq_1_to_500;"
         )
     };
-    let tables = [table("one", ""), table("two", "ENCRYPTION_KEY_ID=2")].concat();
-    server.sql(&format!("CREATE DATABASE demo; USE demo; {tables}")).expect("SQL");
+    server.sql(&format!("CREATE DATABASE demo; USE demo; {}", table("one", "ENCRYPTION_KEY_ID=2"))).expect("SQL");
+    let file = |id: u32, datadir: &Path| datadir.join(format!("aws-kms-key.{id}.1"));
+    for (id, wrapped) in (1..).zip(service.wrap(&[KEY_1, KEY_2]).expect("it encrypts")) {
+        let wrapped = BASE64.decode(wrapped.as_bytes()).expect("base64");
+        fs::write(file(id, server.datadir()), wrapped).expect("room");
+    }
+    let config = option_file(&service, "mariadb.cnf", server.datadir(), REGION, service.authority());
+    let mut server = moved_to_another_key(server, &config);
+    server.sql(&format!("USE demo; {}", table("two", "ENCRYPTION_KEY_ID=2"))).expect("SQL");
     server.stop().expect("it stops");
     let datadir = server.datadir();
-    let file = |id: u32| datadir.join(format!("aws-kms-key.{id}.1"));
-    for (id, wrapped) in (1..).zip(service.wrap(&[KEY_1, KEY_2]).expect("it encrypts")) {
-        fs::write(file(id), BASE64.decode(wrapped.as_bytes()).expect("base64")).expect("room");
-    }
-
-    let config = option_file(&service, "mariadb.cnf", datadir, REGION, service.authority());
     let before = service.requests().expect("a log");
     let proof = Proof::mariadb(&[datadir], Some(&config));
     proof.is_complete();
@@ -110,16 +111,40 @@ fn keys_wrapped_for_mariadb_open_its_tables() {
     Proof::mariadb(&[&into], Some(&private(&service, "copied.cnf", &copied))).is_complete();
     let backups = Backups::new(datadir, &format!("mariadb_key_file = {path:?}"));
     backups.backup(&["run"]).is(0);
+    let restored = room.path().join("restored");
+    backups.restore("latest", &restored, &["--mariadb-key-file", path]).is(4);
+    is_same(&restored, &files(datadir));
+    let copied = fs::read_to_string(&config).expect("text").replace(offline, restored.to_str().expect("ASCII"));
+    Proof::mariadb(&[&restored], Some(&private(&service, "restored.cnf", &copied))).is_complete();
+    // A private server proves it with the same keys in a file of its own.
+    let daemon = Kind::MariaDb1011.locate().expect("it is here").daemon;
+    let proving = ["--mariadb-key-file", path, "--prove", "--mysqld", daemon.to_str().expect("ASCII")];
+    backups.restore("latest", &room.path().join("proved"), &proving).is(4);
 
     refusals(&service, datadir);
 
-    // A damaged file is one missing key, which is named.
-    fs::remove_file(file(2)).and_then(|()| fs::write(file(2), "no ciphertext")).expect("replaced");
+    // A file that is no ciphertext is one missing key, which is named. A key in clear text is never sent to KMS.
+    let before = service.requests().expect("a log");
+    fs::remove_file(file(2, datadir)).and_then(|()| fs::write(file(2, datadir), KEY_2)).expect("replaced");
     let proof = Proof::mariadb(&[datadir], Some(&config));
     assert_eq!((proof.verdict("demo/one.ibd"), proof.verdict("demo/two.ibd"), proof.code), ("ok", "missing-key", 3));
     assert!(proof.stderr.contains("1 of its entries cannot be used: key 2 version 1"), "{}", proof.stderr);
+    assert_eq!(service.requests().expect("a log") - before, 1);
     service.stop();
     fails(&verified(datadir, "--mariadb-key-file", &config), "cannot be reached", "check region and endpoint");
+}
+
+/// `sealant rotate` proves with the keys of KMS that a table has moved to another of them.
+fn moved_to_another_key(server: Server, config: &Path) -> Server {
+    let at = Rotating::on(server);
+    let keyring = ["--keyring", config.to_str().expect("ASCII")];
+    let refused = at.run("none.age", &[&["--mariadb-new-version", "1"][..], &keyring].concat());
+    refused.refused(1, "here, SET GLOBAL aws_key_management_rotate_key makes one", "");
+    let report = at.run("keys.age", &[&["--mariadb-key-id", "1"][..], &keyring].concat()).is_done();
+    assert_eq!(report["proofs"]["after"]["tablespaces_on_key_id"], 1, "{report:#}");
+    let proof = Proof::mariadb(&[at.server.datadir()], Some(config));
+    assert_eq!(proof.file("demo/one.ibd")["key"]["key_id"], 1);
+    at.server
 }
 
 /// Configurations with which nothing is decrypted.
@@ -191,6 +216,25 @@ fn keys_wrapped_for_percona_open_the_tables_of_mysql() {
     assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
     Proof::mysql(&[&into], Some(&new)).is_complete();
 
+    let backups = Backups::new(datadir, &format!("keyring_config = {config:?}"));
+    assert_eq!(backups.backup(&["run"]).is(0).number("/pages/unproven"), 0);
+    let (restored, other) = (room.path().join("restored"), room.path().join("other"));
+    let [config_text, other_text] = [&config, &other].map(|path| path.to_str().expect("ASCII"));
+    let ended = backups.restore("latest", &restored, &["--keyring-config", config_text, "--rekey", other_text]);
+    ended.is(4).says("are now wrapped by INNODBKey-");
+    Proof::mysql(&[&restored], Some(&other)).is_complete();
+    let daemon = Kind::MySql97.locate().expect("it is here").daemon;
+    let proving = ["--keyring-config", config_text, "--prove", "--mysqld", daemon.to_str().expect("ASCII")];
+    backups.restore("latest", &room.path().join("proved"), &proving).is(4);
+    let mut command = sealant();
+    command
+        .args(["receive", "--listen", "127.0.0.1:0", "--rekey"])
+        .arg(&config)
+        .arg("--into")
+        .arg(room.path().join("no"));
+    end(command).refused(1, "keys that AWS KMS encrypts can only be read", "mysql_migrate_keyring");
+    clear_and_wrapped_keys_are_told_apart(&service, datadir, &keyring, &wrapped, &config);
+
     let migrate = |from: &Path, to: &Path| {
         let mut command = sealant();
         command.args(["keyring", "migrate", "--yes", "--datadir"]).arg(datadir).arg(from).arg(to);
@@ -201,4 +245,39 @@ fn keys_wrapped_for_percona_open_the_tables_of_mysql() {
     Proof::mysql(&[datadir], Some(&file)).is_complete();
     fs::write(&wrapped, "").expect("emptied");
     migrate(&file, &config).refused(1, "keys that AWS KMS encrypts can only be read", "mysql_migrate_keyring");
+}
+
+/// A file of one kind is given as one of the other: nothing is sent, and nothing is written.
+fn clear_and_wrapped_keys_are_told_apart(service: &Kms, datadir: &Path, clear: &Path, wrapped: &Path, config: &Path) {
+    let requests = || service.requests().expect("a log");
+    let before = requests();
+    let text = fs::read_to_string(config).expect("text");
+    let [wrapped_text, clear_text] = [wrapped, clear].map(|path| path.to_str().expect("ASCII"));
+    let misled = private(service, "misled.cnf", &text.replace(wrapped_text, clear_text));
+    let refused = verified(datadir, "--keyring", &misled);
+    fails(&refused, "its keys are in clear text, not encrypted by any KMS: INNODBKey-", "give the file itself");
+    fails(&verified(datadir, "--keyring", wrapped), "keys that AWS KMS has encrypted", "component_keyring_kms.cnf");
+
+    let refused = |to: &Path, because: &str| {
+        let untouched = fs::read(to).expect("a file");
+        let mut command = sealant();
+        command.args(["keyring", "migrate", "--yes", "--datadir"]).arg(datadir).args([clear, to]);
+        end(command).refused(1, because, "");
+        let mut command = sealant();
+        command.args(["receive", "--listen", "127.0.0.1:0", "--rekey"]).arg(to);
+        end({
+            command.arg("--into").arg(service.path("never"));
+            command
+        })
+        .refused(1, because, "");
+        assert_eq!(fs::read(to).expect("a file"), untouched);
+    };
+    refused(wrapped, "keys that AWS KMS has encrypted");
+    let json: Value = serde_json::from_slice(&fs::read(wrapped).expect("a file")).expect("JSON");
+    let pretty = private(service, "pretty", &serde_json::to_string_pretty(&json).expect("JSON"));
+    refused(&pretty, "keys that AWS KMS has encrypted");
+    // Before its first key, a server can have secrets of users alone.
+    let secrets = private(service, "secrets", &json.to_string().replace("\"AES\"", "\"SECRET\""));
+    refused(&secrets, "so its kind is not known");
+    assert_eq!(requests(), before, "nothing was sent");
 }

@@ -5,15 +5,19 @@ use std::fs;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use data_encoding::{BASE64, HEXUPPER};
 use harness::certs::{Authority, Profile};
+use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::vault::{self, Vault};
 use harness::{KeyringLocation, Kind, Server, free_port, limit, require, wait_until};
+use serde_json::Value;
 
 use crate::support::backup::{Backups, files, is_same};
 use crate::support::moving::{Receiving, moves, send};
 use crate::support::proof::Proof;
+use crate::support::rotation::end;
 use crate::support::schema::has_its_schema;
 use crate::support::{Audit, sealant};
 
@@ -24,6 +28,53 @@ pub(crate) const KEY_2: &str = "data=11111111111111111111111111111111";
 pub(crate) const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
     path \"mariadb/metadata/*\" { capabilities = [\"list\"] }
     path \"sys/mounts/mariadb/tune\" { capabilities = [\"read\"] }";
+
+/// A proxy in front of a Vault with a fault at one request.
+pub(crate) struct FaultyVault {
+    proxy: FaultyStore,
+    next: Arc<Mutex<Next>>,
+}
+
+/// The fault, and the request that has it: the one with this number among those that count.
+struct Next {
+    counts: fn(&Seen) -> bool,
+    before: usize,
+    fault: Fault,
+}
+
+impl FaultyVault {
+    pub(crate) fn before(vault: &Vault) -> Self {
+        let next = Arc::new(Mutex::new(Next { counts: |_| false, before: 0, fault: Fault::None }));
+        let shared = Arc::clone(&next);
+        let choose = move |seen: &Seen| {
+            let mut next = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if !(next.counts)(seen) {
+                return Fault::None;
+            }
+            if next.before == 0 {
+                next.counts = |_| false;
+                return next.fault;
+            }
+            next.before -= 1;
+            Fault::None
+        };
+        Self { proxy: FaultyStore::start(vault.plain_port(), choose).expect("a proxy"), next }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.proxy.endpoint()
+    }
+
+    /// Number of requests that had a fault.
+    pub(crate) fn faults(&self) -> usize {
+        self.proxy.faults()
+    }
+
+    /// Lets the next request fail before which this number of requests have counted.
+    pub(crate) fn fail(&self, counts: fn(&Seen) -> bool, before: usize, fault: Fault) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Next { counts, before, fault };
+    }
+}
 
 /// A Vault with MariaDB's keys, and a directory for configurations.
 pub(crate) struct Site {
@@ -65,6 +116,26 @@ impl Site {
         self.option_file(name, path, self.vault.authority(), &format!("sealant_token_file = {}", token.display()))
     }
 
+    /// Stores the keys of a keyring file of MySQL at `path`, as Percona's plug-in and component do.
+    pub(crate) fn put_keyring(&self, path: &str, keyring: &Value) {
+        for element in keyring["elements"].as_array().expect("elements") {
+            let text = |name: &str| element[name].as_str().expect("text");
+            let key = HEXUPPER.decode(text("data").as_bytes()).expect("digits");
+            let (kind, value) = (format!("type={}", text("data_type")), format!("value={}", BASE64.encode(&key)));
+            let secret = name_of_secret(text("data_id"), text("user"));
+            self.vault(&["kv", "put", &format!("{path}/{secret}"), &kind, &value]);
+        }
+    }
+
+    /// A configuration of Percona's component for the keys at `path` of the Vault at this address.
+    pub(crate) fn component(&self, name: &str, address: &str, path: &str, token: &str) -> PathBuf {
+        let json = serde_json::json!({
+            "timeout": 3, "vault_url": address, "secret_mount_point": path, "secret_mount_point_version": "AUTO",
+            "vault_ca": self.vault.authority(), "token": token,
+        });
+        self.file(name, &json.to_string())
+    }
+
     pub(crate) fn mariadb(&self, token: &str, more: &[&str]) -> Server {
         let url = format!("{}/v1/mariadb", self.vault.address());
         let server = Server::builder(Kind::MariaDb1011)
@@ -76,6 +147,16 @@ impl Site {
             .options(more.iter().copied());
         server.start().expect("MariaDB starts with its keys in the Vault")
     }
+}
+
+/// The name of the secret of a key, as Percona's plug-in and component form it.
+fn name_of_secret(name: &str, user: &str) -> String {
+    BASE64.encode(format!("{}_{name}{}_{user}", name.len(), user.len()).as_bytes())
+}
+
+/// The keyring file beside the data directory of a MySQL.
+pub(crate) fn read_keyring(server: &Server) -> Value {
+    serde_json::from_slice(&fs::read(server.dir().join("keyring")).expect("a keyring")).expect("JSON")
 }
 
 pub(crate) fn table(name: &str, options: &str) -> String {
@@ -268,34 +349,23 @@ fn keys_in_the_format_of_perconas_keyrings_decrypt_tables_of_mysql() {
         )
         .expect("SQL");
     server.stop().expect("it stops");
-    let keyring: serde_json::Value =
-        serde_json::from_slice(&fs::read(server.dir().join("keyring")).expect("a keyring")).expect("JSON");
+    let keyring = read_keyring(&server);
     site.vault(&["secrets", "enable", "-path=one", "-version=1", "kv"]);
     site.vault(&["secrets", "enable", "-path=two", "-version=2", "kv"]);
     let elements = keyring["elements"].as_array().expect("elements");
-    for element in elements {
-        let text = |name: &str| element[name].as_str().expect("text");
-        let signature = format!("{}_{}{}_{}", text("data_id").len(), text("data_id"), text("user").len(), text("user"));
-        let name = BASE64.encode(signature.as_bytes());
-        let key = HEXUPPER.decode(text("data").as_bytes()).expect("digits");
-        let (kind, value) = (format!("type={}", text("data_type")), format!("value={}", BASE64.encode(&key)));
-        site.vault(&["kv", "put", &format!("one/db/{name}"), &kind, &value]);
-        site.vault(&["kv", "put", &format!("two/db/{name}"), &kind, &value]);
+    for path in ["one/db", "two/db"] {
+        site.put_keyring(path, &keyring);
     }
     // A secret of a user, which sealant must not request.
-    let mine = BASE64.encode(b"4_mine6_me@it_");
+    let mine = name_of_secret("mine", "me@it_");
     site.vault(&["kv", "put", &format!("two/db/{mine}"), "type=AES", "value=AAAA"]);
     let policy = "path \"one/db/*\" { capabilities = [\"read\", \"list\"] }
         path \"two/data/db/*\" { capabilities = [\"read\"] } path \"two/metadata/db/*\" { capabilities = [\"list\"] }";
     let token = site.vault.token("mysql", policy, &[]).expect("a token");
     let (address, ca) = (site.vault.address(), site.vault.authority().display().to_string());
     let lines = format!("vault_url = {address}\nsecret_mount_point = one/db\nvault_ca = {ca}\ntoken = {token}\n");
-    let json = serde_json::json!({
-        "timeout": 15, "vault_url": address, "secret_mount_point": "two/db", "secret_mount_point_version": "AUTO",
-        "vault_ca": ca, "token": token,
-    });
     let plugin = site.file("keyring_vault.conf", &lines);
-    let component = site.file("component_keyring_vault.cnf", &json.to_string());
+    let component = site.component("component_keyring_vault.cnf", &address, "two/db", &token);
     for config in [&plugin, &component] {
         let before = site.vault.requests().expect("an audit log").len();
         let proof = Proof::mysql(&[server.datadir()], Some(config));
@@ -337,6 +407,113 @@ fn however_many_tablespaces_need_it_each_key_is_requested_once(
     assert_eq!(requests.len(), keys + 2, "{requests:#?}");
 }
 
+/// Files of a MySQL, with their keys behind a proxy that lets each of the requests fail in each way.
+#[test]
+fn a_vault_that_fails_at_any_request_is_one_error_and_half_a_list_is_a_missing_key() {
+    let Some(site) = Site::start() else { return };
+    let sample = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name);
+    let text = fs::read(sample("keyring/mysql97-component-file.json")).expect("a sample");
+    let keyring: Value = serde_json::from_slice(&text).expect("JSON");
+    site.vault(&["secrets", "enable", "-path=two", "-version=2", "kv"]);
+    site.put_keyring("two/db", &keyring);
+    let policy = "path \"two/data/db/*\" { capabilities = [\"read\"] }
+        path \"two/metadata/db/*\" { capabilities = [\"list\"] }";
+    let token = site.vault.token("mysql", policy, &[]).expect("a token");
+    let faulty = FaultyVault::before(&site.vault);
+    let config = site.component("faulty.cnf", &faulty.address(), "two/db", &token);
+    let file = sample("tablespace/mysql97-16k-encrypted.ibd");
+    let proof = || Proof::mysql(&[&file], Some(&config));
+    proof().is_complete();
+    let verified = || {
+        let mut command = sealant();
+        command.arg("verify").arg(&file).arg("--keyring").arg(&config);
+        command.output().expect("the binary starts")
+    };
+    // The version of the engine, the list, and each key.
+    let requests = 2 + keyring["elements"].as_array().expect("elements").len();
+    let every: fn(&Seen) -> bool = |_| true;
+    let ways = [
+        (Fault::LostBefore, ""),
+        (Fault::Truncated, "the connection ended in the middle of the answer"),
+        (Fault::Answer(503, "Vault is sealed"), "the Vault is sealed (503)"),
+        (Fault::Answer(500, "InternalError"), "the answer has status 500"),
+        (Fault::Says("{\"data\":{\"keys\":[\"48_"), "the answer is not JSON"),
+    ];
+    for (number, (fault, because)) in (0..requests).flat_map(|number| ways.map(|way| (number, way))) {
+        let before = faulty.faults();
+        faulty.fail(every, number, fault);
+        fails(&verified(), because, "");
+        assert_eq!(faulty.faults(), before + 1, "request {number}, {fault:?}");
+    }
+    // What is over soon is not an error.
+    faulty.fail(every, requests - 1, Fault::Answer(429, "TooMany"));
+    proof().is_complete();
+    faulty.fail(every, 1, Fault::Hanging);
+    fails(&verified(), "no answer in time", "is the Vault running");
+
+    // Wrong paths, which the Vault itself answers.
+    let root = site.vault.root_token();
+    for (path, token, because) in [
+        ("nowhere/db", token.as_str(), "nothing is mounted at this path, or the token may see nothing of it (403)"),
+        ("two/other", token.as_str(), "two/metadata/other?list=true: the Vault refuses the token for this path (403)"),
+        ("two/other", root, "the Vault has no keys of a server at two/other"),
+    ] {
+        let other = site.component("other.cnf", &site.vault.address(), path, token);
+        let mut command = sealant();
+        command.arg("verify").arg(&file).arg("--keyring-config").arg(&other);
+        fails(&command.output().expect("the binary starts"), because, "");
+    }
+
+    let is_list: fn(&Seen) -> bool = |seen| seen.target.contains("list=true");
+    let listed = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| name_of_secret(name, "")).collect();
+        &*serde_json::json!({"data": {"keys": names}}).to_string().leak()
+    };
+    let names: Vec<&str> = keyring["elements"]
+        .as_array()
+        .expect("elements")
+        .iter()
+        .filter_map(|key| key["data_id"].as_str().filter(|name| name.starts_with("INNODBKey-")))
+        .collect();
+    let needed = proof().json["files"][0]["key"]["name"].as_str().expect("a name").to_owned();
+    let half: Vec<&str> = names.iter().copied().filter(|name| *name != needed).collect();
+    assert!(!half.is_empty(), "{names:?}");
+    faulty.fail(is_list, 0, Fault::Says(listed(&half)));
+    let missing = proof();
+    assert_eq!((missing.code, missing.verdict("mysql97-16k-encrypted.ibd")), (3, "missing-key"), "{}", missing.stderr);
+    faulty.fail(is_list, 0, Fault::Says(listed(&[&names[..], &["INNODBKey-ghost-1"]].concat())));
+    fails(&verified(), "the Vault lists INNODBKey-ghost-1, but does not have it", "try again");
+}
+
+/// While the Vault has deleted a version that a table needs, each verb names both and changes nothing.
+fn a_deleted_version_is_named_with_its_tables(server: &Server, config: &Path) {
+    const KEY: &str = "in the Vault, key 1 version 1 is deleted at ";
+    // Until then, page 0 of a new table may be in memory alone.
+    server.sql("USE demo; FLUSH TABLES one, two FOR EXPORT; UNLOCK TABLES").expect("SQL");
+    let room = tempfile::tempdir().expect("room");
+    let run = |verb: &[&str], option: &str, more: &[&str]| {
+        let mut command = sealant();
+        command.current_dir(room.path()).args(verb).args(["--user", "root", "--socket"]).arg(server.socket());
+        command.arg(option).arg(config).args(more);
+        let ended = end(command);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(
+            said.contains("demo/one.ibd") && said.contains(KEY) && said.contains("vault kv undelete"),
+            "{verb:?} {said}"
+        );
+        assert!(!said.contains("demo/two.ibd"), "{verb:?} {said}");
+        ended.code
+    };
+    assert_eq!(run(&["keyring", "check"], "--keyring", &[]), Some(3));
+    assert_eq!(run(&["keyring", "check"], "--keyring-copy", &[]), Some(3));
+    let recipient = agefile::Identity::generate().expect("an identity").recipient().to_string();
+    let backup = ["--mariadb-key-id", "2", "--keyring-backup", "keys.age", "--recipient", &recipient];
+    let state = ["--yes", "--log", "statements", "--state-dir", "state"];
+    assert_eq!(run(&["rotate", "run"], "--keyring", &[&backup[..], &state].concat()), Some(1));
+    assert!(!room.path().join("keys.age").exists());
+    assert_eq!(run(&["encrypt", "run"], "--keyring-copy", &state), Some(1));
+}
+
 /// `sealant keys` on this server, with its keys in the service that `config` names.
 fn register_of_keys(server: &Server, config: &Path) -> Output {
     let mut command = sealant();
@@ -364,7 +541,7 @@ fn every_verb_that_needs_keys_fetches_them_from_the_vault() {
         let output = register_of_keys(&server, &config);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{said}");
-        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         has_its_schema(&json, "keys-1");
         (json, said)
     };
@@ -380,6 +557,7 @@ fn every_verb_that_needs_keys_fetches_them_from_the_vault() {
     let (json, said) = listed(3);
     assert_eq!(json["sound"], false);
     assert!(said.contains("do not stop the server") && said.contains("vault kv undelete"), "{said}");
+    a_deleted_version_is_named_with_its_tables(&server, &config);
     site.vault(&["kv", "undelete", "-versions=1", "mariadb/1"]);
     site.vault.seal().expect("it is sealed");
     fails(&register_of_keys(&server, &config), "the Vault is sealed (503)", "unseal it");
@@ -404,6 +582,16 @@ fn every_verb_that_needs_keys_fetches_them_from_the_vault() {
     let restored = site.directory.path().join("restored");
     backups.restore("latest", &restored, &["--mariadb-key-file", copy]).is(4);
     is_same(&restored, &files(datadir));
+
+    // Pages whose key is deleted are stored as they are, and named.
+    site.vault(&["kv", "delete", "-versions=1", "mariadb/1"]);
+    let ran = backups.backup(&["run", "--full", "--require-complete"]).is(4);
+    assert!(ran.number("/pages/unproven") > 0, "{}", ran.json);
+    ran.says("key 1 version 1 is deleted at ").says("demo/one.ibd");
+    let audit = Audit::run(["--offline", datadir.to_str().expect("a short path"), "--deep", "--key-file-copy", copy]);
+    let shut = audit.findings("key-cannot-open");
+    assert!(shut.iter().any(|finding| finding.to_string().contains("one.ibd")), "{shut:?} {}", audit.stderr);
+    site.vault(&["kv", "undelete", "-versions=1", "mariadb/1"]);
 
     // Without the service nothing is stored or restored.
     site.vault.stop();

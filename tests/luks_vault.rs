@@ -65,6 +65,11 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
     fs::write(&other, "two lines\nof text").expect("room");
     refused(&wrong.ask(&address, "secret/data/disk", &[]), "holds no Vault token");
 
+    vault.run(&["kv", "delete", "secret/disk"]).expect("deleted");
+    refused(&client.ask(&address, "secret/data/disk", &[]), "this version is deleted at 20");
+    vault.run(&["kv", "undelete", "-versions=1", "secret/disk"]).expect("restored");
+    served(&client.ask(&address, "secret/data/disk", &[]), b"exact bytes\n");
+
     // A Vault without a certificate of the authority gets no request.
     let unknown = Authority::create(&desk.path("unknown")).expect("openssl");
     let misled = Client { token: client.token.clone(), ca: text(&unknown.certificate()).to_owned() };

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use harness::{Kind, Server, limit, require, wait_until};
 
+use crate::keys_in_vault::Site;
 use crate::support::moving::{Receiving, send, tree};
 use crate::support::proof::Proof;
 use crate::support::rotation::encrypting;
@@ -122,6 +123,43 @@ fn a_server_starts_on_the_copy_with_only_its_own_keyring() {
     joiner.start().expect("it recovers");
     assert_eq!(joiner.value(rows).expect("rows"), "800 900 900 1");
     assert_eq!(joiner.value("SELECT COUNT(*) FROM demo.more").expect("rows"), "1");
+}
+
+#[test]
+fn the_joiners_keys_can_be_in_a_vault() {
+    let (Some(site), Some(_)) = (Site::start(), require(Kind::MySql97)) else { return };
+    let (donor, donors_keyring) = donor();
+    site.vault(&["secrets", "enable", "-path=two", "-version=2", "kv"]);
+    let reads = "path \"two/metadata/joiner/*\" { capabilities = [\"list\"] }
+        path \"two/data/joiner/*\" { capabilities = [\"read\"] }";
+    let reader = site.vault.token("reader", reads, &[]).expect("a token");
+    let writer =
+        site.vault.token("writer", &reads.replace("[\"read\"]", "[\"create\", \"read\"]"), &[]).expect("a token");
+    let config = |name: &str, token: &str| site.component(name, &site.vault.address(), "two/joiner", token);
+    let (reader, writer) = (config("reader.cnf", &reader), config("writer.cnf", &writer));
+    let target = directory();
+    let into = target.path().join("into");
+    let keys = ["--keyring", text(&donors_keyring)];
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &reader, &keys);
+    assert_eq!((sent.status.code(), code), (Some(1), 1), "{stderr}");
+    assert!(stderr.contains("does not let this token write"), "{stderr}");
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &writer, &keys);
+    assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
+    assert!(stderr.contains("start the server with the keyring that reads the Vault"), "{stderr}");
+    Proof::mysql(&[&into], Some(&reader)).is_complete();
+    assert_eq!(Proof::mysql(&[&into], Some(&donors_keyring)).verdict("demo/enc.ibd"), "missing-key");
+    // Nothing in the directory leads to the donor's keyring.
+    assert!(!into.join("component_keyring_file.cnf").exists());
+    let manifest = into.join("sealant-manifest");
+    assert_eq!(ends(&["verify", "--manifest", text(&manifest), text(&into)]).0, Some(0));
+
+    // No server at hand reads a Vault, so the keys go into a file.
+    let keyring = target.path().join("keyring");
+    let moved = ["keyring", "migrate", "--yes", "--datadir", text(&into), text(&reader), text(&keyring)];
+    assert_eq!(ends(&moved).0, Some(0));
+    let keys = fs::read(&keyring).expect("a keyring");
+    let joiner = encrypting().datadir_seed(&into).file("keyring", keys).start().expect("it starts");
+    assert_eq!(joiner.value("SELECT COUNT(*) FROM demo.enc").expect("rows"), "800");
 }
 
 #[test]

@@ -7,12 +7,14 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::thread;
 
+use harness::faulty::{Fault, Seen};
 use harness::{Kind, require};
 use serde_json::json;
 
-use crate::keys_in_vault::{KEY_1, KEY_2, Site, table};
+use crate::keys_in_vault::{FaultyVault, KEY_1, KEY_2, Site, read_keyring, table};
 use crate::support::proof::Proof;
-use crate::support::rotation::Rotating;
+use crate::support::rotation::{Rotating, encrypting, end};
+use crate::support::sealant;
 
 /// Privileges for sealant: those for reading, and for a new version.
 const WRITER: &str = "path \"mariadb/data/*\" { capabilities = [\"read\", \"update\"] }
@@ -51,7 +53,11 @@ fn a_new_version_is_written_into_the_vault_and_proven_in_every_table() {
     let (reading, writing) = (config("reader.cnf", &reader), config("writer.cnf", &writer));
     let mut at = Rotating::on(server);
 
-    at.run("no.age", &["--mariadb-new-version", "1"]).refused(1, "", "the configuration of the Vault, with --keyring");
+    at.run("no.age", &["--mariadb-new-version", "1"]).refused(
+        1,
+        "",
+        "the configuration of the Vault, the KMIP service or AWS KMS, with --keyring",
+    );
     let denied = at.run("denied.age", &["--mariadb-new-version", "1", "--keyring", &reading]);
     denied.refused(1, "mariadb/data/1: the Vault does not let this token write", "`update`");
     assert_eq!(newest(&site), "1");
@@ -74,6 +80,111 @@ fn a_new_version_is_written_into_the_vault_and_proven_in_every_table() {
     old_version_in_use(&site, &mut at, &writing);
     lying_vault(&site, &at);
     older_version_would_be_lost(&site, &at);
+}
+
+/// A proxy in front of the Vault loses requests and answers, each time at another moment of the rotation.
+#[test]
+fn a_rotation_that_a_failing_vault_interrupts_is_continued_and_writes_one_version() {
+    let Some(site) = Site::start() else { return };
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    site.vault(&["secrets", "enable", "-path=mariadb", "-version=2", "kv"]);
+    site.vault(&["kv", "put", "mariadb/1", KEY_1]);
+    let reader = site.vault.token("mariadb", crate::keys_in_vault::POLICY, &[]).expect("a token");
+    let server = site.mariadb(&reader, &[QUICK]);
+    server.sql(&format!("CREATE DATABASE demo; USE demo; {}", table("one", "ENCRYPTED=YES"))).expect("SQL");
+    let sums = server.value("CHECKSUM TABLE demo.one").expect("a sum");
+    let faulty = FaultyVault::before(&site.vault);
+    let token = site.file("faulty-token", &site.vault.token("writer", WRITER, &[]).expect("a token"));
+    let text = format!(
+        "[mariadb]\nhashicorp_key_management_vault_url = {}/v1/mariadb\n[sealant]\nsealant_token_file = {}\n",
+        faulty.address(),
+        token.display()
+    );
+    let config = site.file("faulty.cnf", &text).display().to_string();
+    let mut at = Rotating::on(server);
+    let rotation = ["--mariadb-new-version", "1", "--keyring", &config];
+    let list: fn(&Seen) -> bool = |seen| seen.target.contains("list=true");
+    let write: fn(&Seen) -> bool = |seen| seen.method == "POST";
+    let sealed = Fault::Answer(503, "Vault is sealed");
+    // Each run reads all keys twice before it writes, and once before each backup and after the last proof.
+    let moments = [
+        (list, 0, Fault::LostBefore, "1"),
+        (list, 1, sealed, "1"),
+        (write, 0, Fault::LostBefore, "1"),
+        (write, 0, sealed, "1"),
+        (write, 0, Fault::LostAfter, "2"),
+        (list, 2, Fault::Truncated, "2"),
+        (list, 3, sealed, "2"),
+    ];
+    for (number, (counts, before, fault, versions)) in moments.into_iter().enumerate() {
+        faulty.fail(counts, before, fault);
+        let ended = at.run("keys.age", &rotation);
+        assert_eq!(
+            (ended.code, faulty.faults()),
+            (Some(1), number + 1),
+            "{number}: {}\n{}",
+            ended.stdout,
+            ended.stderr
+        );
+        assert_eq!(ended.stderr.matches("sealant: error: ").count(), 1, "{}", ended.stderr);
+        assert!(!ended.stderr.contains("put a good copy of the keyring"), "{}", ended.stderr);
+        assert_eq!(newest(&site), versions, "{number}: {}", ended.stderr);
+    }
+    at.run("keys.age", &rotation).is_done();
+    assert_eq!(newest(&site), "2", "one version was written");
+    let proof = Proof::mariadb(&[at.server.datadir()], Some(Path::new(&config)));
+    assert_eq!(versions(&proof, "demo/one.ibd"), json!([2]));
+    assert_eq!(at.server.value("CHECKSUM TABLE demo.one").expect("a sum"), sums, "no row changed");
+    at.server.stop().expect("it stops");
+}
+
+/// The server's own rotation reports success. Its keyring is a file here, which the test copies into the Vault.
+#[test]
+fn a_master_key_that_the_vault_did_not_get_is_noticed() {
+    let Some(site) = Site::start() else { return };
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let server = encrypting().start().expect("MySQL starts");
+    server.sql("CREATE DATABASE demo; CREATE TABLE demo.t (x TEXT); INSERT INTO demo.t VALUES ('x')").expect("SQL");
+    site.vault(&["secrets", "enable", "-path=two", "-version=2", "kv"]);
+    site.put_keyring("two/db", &read_keyring(&server));
+    let policy = "path \"two/data/db/*\" { capabilities = [\"read\"] }
+        path \"two/metadata/db/*\" { capabilities = [\"list\"] }";
+    let token = site.vault.token("mysql", policy, &[]).expect("a token");
+    let config = site.component("component_keyring_vault.cnf", &site.vault.address(), "two/db", &token);
+    let mut at = Rotating::on(server);
+    let first = format!("-{}", at.newest());
+    // The server has its keys in memory, and its own file would count for sealant.
+    fs::rename(at.keyring(), at.server.dir().join("its-own")).expect("moved");
+    let rotation = ["--master-key", "--keyring", config.to_str().expect("ASCII")];
+    let refused = at.run("keys.age", &rotation);
+    refused.refused(1, "has no key newer than INNODBKey-", "the service did not get a key");
+    assert!(refused.stderr.contains(&format!("{first} after the rotation")), "{}", refused.stderr);
+
+    // The server has written all its keys again, and now the Vault gets the new one.
+    site.put_keyring("two/db", &read_keyring(&at.server));
+    fs::remove_file(at.keyring()).expect("removed");
+    let report = at.run("keys.age", &rotation).is_done();
+    assert!(report["steps"].to_string().contains("has created INNODBKey-"), "{report:#}");
+    assert_ne!(report["proofs"]["after"]["tablespaces_on_new_key"], 0, "{report:#}");
+    at.opens_everything("keys.age");
+
+    // A copy of the running server, whose encrypted redo log cannot be cut without the keys.
+    fs::create_dir(at.path("copies")).expect("room");
+    let mut command = sealant();
+    command.args(["snapshot", "create", "--provider", "follow", "--user", "root", "--keyring-config"]).arg(&config);
+    command.arg("--datadir").arg(at.server.datadir()).arg("--socket").arg(at.server.socket());
+    let taken = end({
+        command.arg("--location").arg(at.path("copies"));
+        command
+    });
+    assert_eq!(taken.code, Some(0), "{}", taken.stderr);
+    Proof::mysql(&[Path::new(taken.stdout.trim())], Some(&config)).is_sound();
+    at.server.stop().expect("it stops");
+    Proof::mysql(&[at.server.datadir()], Some(&config)).is_complete();
 }
 
 /// An engine that keeps as many versions as there are would remove the oldest for a new one.

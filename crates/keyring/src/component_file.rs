@@ -20,6 +20,8 @@ use crate::{
 
 /// Bytes of a key of 256 bits, and once more as much: a text of base64 that is longer holds none.
 const LONGEST_AES_DATA: usize = 64;
+/// The type of a server's own keys.
+pub(crate) const AES: &str = "AES";
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -54,50 +56,81 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed<'_>, serde_json::Error> {
     })
 }
 
-/// Whether the text, which may be cut off, is a file of `component_keyring_kms`: the data of every key is the text of a
-/// base64 longer than any AES key, and one of the keys is of the type `AES`. A secret of a user can be such a text, too.
+/// Whether keys are as AWS KMS encrypts them: each is the text of a base64 longer than any AES key.
 ///
 /// AWS documents no magic number of a ciphertext.
-pub(crate) fn is_wrapped(bytes: &[u8]) -> bool {
-    let mut has_aes = false;
-    for element in bytes.split(|byte| *byte == b'}') {
-        // Without its end, a value is not judged.
-        let Some(data) = after(element, b"\"data\":\"").and_then(until_quote) else { continue };
-        if !is_wrapped_key(data) {
-            return false;
-        }
-        has_aes |= after(element, b"\"data_type\":\"AES\"").is_some();
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrapping {
+    /// Not all, and no key of the type `AES`; or there is no key.
+    None,
+    /// All, and at least one is of the type `AES`: a file of `component_keyring_kms`.
+    All,
+    /// Keys of the type `AES` are, others are not. No server writes such a file.
+    Some,
+    /// All, and none is of the type `AES`: secrets of users can be such texts, too.
+    Unknown,
+}
+
+/// Judges the text of a file, which may be cut off.
+pub(crate) fn wrapping(bytes: &[u8]) -> Wrapping {
+    let judged: Vec<(bool, bool)> = match parse(bytes) {
+        Ok(parsed) => parsed
+            .records
+            .iter()
+            .map(|record| (record.key_type == AES, record.material.is_some_and(is_wrapped_key)))
+            .collect(),
+        Err(_) => bytes.split(|byte| *byte == b'}').filter_map(judge_element).collect(),
+    };
+    let all = !judged.is_empty() && judged.iter().all(|(_, is_wrapped)| *is_wrapped);
+    match (all, judged.iter().any(|(is_aes, is_wrapped)| *is_aes && *is_wrapped)) {
+        (true, true) => Wrapping::All,
+        (true, false) => Wrapping::Unknown,
+        (false, true) => Wrapping::Some,
+        (false, false) => Wrapping::None,
     }
-    has_aes
 }
 
-/// The bytes after the first `wanted`.
-fn after<'a>(bytes: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
-    let start = bytes.windows(wanted.len()).position(|window| window == wanted)?;
-    bytes.get(start.saturating_add(wanted.len())..)
+/// Whether an element of a file that is cut off has the type `AES`, and whether its key is wrapped. Without its end, a
+/// value is not judged.
+fn judge_element(element: &[u8]) -> Option<(bool, bool)> {
+    let data = text_of(element, b"\"data\"")?;
+    let is_aes = text_of(element, b"\"data_type\"") == Some(AES.as_bytes());
+    Some((is_aes, Hex::new(data).is_some_and(|hex| is_wrapped_key(Material::Hex(hex)))))
 }
 
-fn until_quote(bytes: &[u8]) -> Option<&[u8]> {
-    bytes.get(..bytes.iter().position(|byte| *byte == b'"')?)
+/// The text of a field, whose name comes with its quotes.
+fn text_of<'a>(element: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let start = element.windows(name.len()).position(|window| window == name)?;
+    let rest = element.get(start.saturating_add(name.len())..)?.trim_ascii_start();
+    let text = rest.strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
+    text.get(..text.iter().position(|byte| *byte == b'"')?)
 }
 
-/// Whether the digits are those of base64 text that is too long for an AES key.
-fn is_wrapped_key(digits: &[u8]) -> bool {
-    let Some(hex) = Hex::new(digits).filter(|hex| hex.bytes() > LONGEST_AES_DATA) else { return false };
-    let mut text = Zeroizing::new(vec![0; hex.bytes()]);
-    hex.decode(&mut text);
+/// Whether a key is the text of a base64 that is too long for an AES key.
+pub(crate) fn is_wrapped_key(key: Material<'_>) -> bool {
+    if key.bytes() <= LONGEST_AES_DATA {
+        return false;
+    }
+    let mut text = Zeroizing::new(vec![0; key.bytes()]);
+    key.write(&mut text);
     Base64::new(&text).is_some()
 }
 
 /// The file with this key added; a new file if `before` is empty.
 ///
 /// # Errors
-/// [`Error::Truncated`] if `before` is damaged; [`Error::CannotAdd`] if a name cannot be written.
+/// [`Error::Truncated`] if `before` is damaged; [`Error::CannotAdd`] if a name cannot be written;
+/// [`Error::WrongKind`] and [`Error::PartlyWrapped`] if it has keys that AWS KMS has encrypted.
 pub(crate) fn with_key(before: &[u8], key: NewKey<'_>) -> Result<Zeroizing<Vec<u8>>, Error> {
     #[derive(Deserialize)]
     struct ComponentFile<'a> {
         #[serde(borrow)]
         elements: Vec<&'a RawValue>,
+    }
+    match wrapping(before) {
+        Wrapping::All => return Err(Error::WrongKind { kind: StoreKind::KmsWrappedFile }),
+        Wrapping::Some => return Err(Error::PartlyWrapped),
+        Wrapping::None | Wrapping::Unknown => {}
     }
     let elements = match before {
         [] => Vec::new(),
@@ -185,13 +218,24 @@ mod tests {
         assert_eq!(parse(wrapped.as_bytes()).unwrap().records.len(), json["elements"].as_array().unwrap().len());
         let refused = crate::MysqlKeyring::open(wrapped.as_bytes());
         assert!(matches!(refused, Err(Error::WrongKind { kind: StoreKind::KmsWrappedFile })));
-        // One clear key makes it a keyring, and so does a lack of AES keys.
+        // However it is laid out.
+        let pretty = serde_json::to_string_pretty(&json).unwrap();
+        assert_eq!(kind_of(pretty.as_bytes()), StoreKind::KmsWrappedFile);
+        let head = &pretty.as_bytes()[..pretty.len() - 9];
+        assert_eq!(crate::recognise(head, "keys", 4096), Some(StoreKind::KmsWrappedFile));
+        let new = NewKey::of_server("new", &[1; 32]);
+        assert!(matches!(with_key(pretty.as_bytes(), new), Err(Error::WrongKind { .. })));
+        // One clear key makes it a keyring, of which nothing is right, and so does a lack of AES keys.
         let element = json["elements"].as_array_mut().unwrap().last_mut().unwrap();
         element["data"] = "5A".repeat(32).into();
-        assert_eq!(kind_of(json.to_string().as_bytes()), StoreKind::ComponentFile);
+        let mixed = json.to_string();
+        assert_eq!((kind_of(mixed.as_bytes()), wrapping(mixed.as_bytes())), (StoreKind::ComponentFile, Wrapping::Some));
+        assert!(matches!(with_key(mixed.as_bytes(), new), Err(Error::PartlyWrapped)));
         let secrets = wrapped.replace("\"AES\"", "\"SECRET\"");
         assert_eq!(kind_of(secrets.as_bytes()), StoreKind::ComponentFile);
-        assert_eq!(kind_of(clear.as_bytes()), StoreKind::ComponentFile);
+        assert_eq!(wrapping(secrets.as_bytes()), Wrapping::Unknown);
+        assert_eq!((kind_of(clear.as_bytes()), wrapping(clear.as_bytes())), (StoreKind::ComponentFile, Wrapping::None));
+        assert_eq!(wrapping(b""), Wrapping::None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::{
     },
     error::Error,
     file::read_file,
+    mariadb_service::mariadb_service,
     store::recognise,
     summary::{ComponentConfig, StoreKind},
     vault_source::is_mysql_service,
@@ -37,7 +38,7 @@ const KEYRING_PREFIX: &str = "keyring_";
 /// directory, and follows `read_local_config` once.
 ///
 /// # Errors
-/// Those of [`read_file`]; [`Error::ManifestNotConfig`], [`Error::OtherComponent`] and
+/// Those of [`read_file`]; [`Error::OfMariaDb`], [`Error::ManifestNotConfig`], [`Error::OtherComponent`] and
 /// [`Error::WrongKind`] for another file; [`Error::NeedsDatadir`] and [`Error::NoPath`] for
 /// missing information.
 pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBuf, Error> {
@@ -49,6 +50,9 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
     let bytes = read_file(config_path)?;
     if is_mysql_service(&bytes) {
         return Ok(config_path.to_owned());
+    }
+    if !matches!(mariadb_service(&bytes), Ok(None)) {
+        return Err(Error::OfMariaDb);
     }
     let is_local = || inspect_component(&bytes).config.is_some_and(|config| config.read_local_config);
     if matches!(component(name), Some(VAULT_COMPONENT | KMIP_COMPONENT | KMS_COMPONENT)) && is_local() {
@@ -91,19 +95,17 @@ impl KeyringConfigFile {
     }
 }
 
-/// The text of a manifest that loads `component_keyring_file` instead of other keyring components; `None` if `before`
-/// loads none.
+/// The text of a manifest that loads this keyring component instead of others; `None` if `before` loads no other.
 #[must_use]
-pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
+pub fn manifest_of_component(component: &str, before: &[u8]) -> Option<String> {
     let components = inspect_manifest(before).manifest?.components?;
-    let is_other = |name: &str| {
-        name.trim_start_matches(COMPONENT_PREFIX).starts_with(COMPONENTS) && !name.ends_with(component::NAME)
-    };
+    let is_other =
+        |name: &str| name.trim_start_matches(COMPONENT_PREFIX).starts_with(COMPONENTS) && !name.ends_with(component);
     let names = || components.split(',').map(str::trim);
     if !names().any(is_other) {
         return None;
     }
-    let current = format!("{COMPONENT_PREFIX}{}", component::NAME);
+    let current = format!("{COMPONENT_PREFIX}{component}");
     let others = names().filter(|name| !is_other(name) && *name != current);
     let components = std::iter::once(current.as_str()).chain(others).collect::<Vec<_>>().join(",");
     Some(format!("{}\n", serde_json::json!({ "components": components })))
@@ -215,7 +217,7 @@ mod tests {
         fs::write(&config, component::configuration(keyring, component::Access::ReadWrite).unwrap()).unwrap();
         assert_eq!(keyring_path(&config, None).unwrap(), keyring);
         let components = |before: &str| {
-            let after = manifest_of_file_component(format!(r#"{{"components":"{before}"}}"#).as_bytes())?;
+            let after = manifest_of_component(component::NAME, format!(r#"{{"components":"{before}"}}"#).as_bytes())?;
             inspect_manifest(after.as_bytes()).manifest?.components
         };
         let current = "file://component_keyring_file";
@@ -223,8 +225,10 @@ mod tests {
         assert_eq!(components("file://component_keyring_kmip").as_deref(), Some(current));
         let others = "file://component_x, file://component_keyring_kmip,file://component_keyring_file";
         assert_eq!(components(others), Some(format!("{current},file://component_x")));
-        assert_eq!(manifest_of_file_component(br#"{"read_local_manifest":true}"#), None);
-        assert_eq!(manifest_of_file_component(b"{"), None);
+        assert_eq!(manifest_of_component(component::NAME, br#"{"read_local_manifest":true}"#), None);
+        assert_eq!(manifest_of_component(component::NAME, b"{"), None);
+        let vault = manifest_of_component(VAULT_COMPONENT, br#"{"components":"file://component_keyring_file"}"#);
+        assert!(vault.is_some_and(|text| text.contains(r#""file://component_keyring_vault""#)));
     }
 
     #[test]

@@ -167,12 +167,38 @@ pub enum Error {
         /// The object group that was asked for.
         group: Option<String>,
     },
+    /// A keyring file has keys in clear beside keys that AWS KMS has encrypted.
+    #[error("has keys in clear text beside keys that look as AWS KMS has encrypted them, which no server writes")]
+    PartlyWrapped,
+    /// A keyring file may be one whose keys AWS KMS has encrypted.
+    #[error(
+        "each of its secrets looks as AWS KMS has encrypted it, and none is a key of a server, so its kind is not known"
+    )]
+    MaybeWrapped,
+    /// The file of keys that AWS KMS should have encrypted has keys in clear.
+    #[error("its keys are in clear text, not encrypted by any KMS{}", list(names))]
+    NotWrapped {
+        /// Names of these keys.
+        names: Vec<String>,
+    },
+    /// The configuration of a MySQL keyring in a service was given as MariaDB's keys.
+    #[error("the configuration of a keyring of MySQL in a service; give it as the keyring")]
+    OfMySql,
+    /// The option file of a MariaDB with its keys in a service was given as MySQL's keyring.
+    #[error("the option file of a MariaDB whose keys are in a service; give it as MariaDB's key file")]
+    OfMariaDb,
     /// A copy of the keys would lack some.
     #[error("{entries} of its keys cannot be used, so a copy of them would not be complete{}", list(names))]
     Incomplete {
         /// Number of these keys.
         entries: usize,
         /// Their names, as far as they have one.
+        names: Vec<String>,
+    },
+    /// A copy of the keys would have only one of several under the same name.
+    #[error("has different keys of the same name, of which a copy would keep one{}", list(names))]
+    SeveralKeys {
+        /// These names.
         names: Vec<String>,
     },
     /// Keys were to be added to a KMIP service.
@@ -307,6 +333,10 @@ impl Error {
             | Self::KmipConfig { .. }
             | Self::KmsConfig { .. }
             | Self::TwoServices
+            | Self::OfMySql
+            | Self::OfMariaDb
+            | Self::MaybeWrapped
+            | Self::NotWrapped { .. }
             | Self::WrappedKeys { .. }
             | Self::NoWrappedKeys { .. }
             | Self::NoKeysInKmip { .. }
@@ -337,7 +367,9 @@ impl Error {
             | Self::OtherComponent { .. }
             | Self::NotConfiguration
             | Self::KmsIsReadOnly
+            | Self::PartlyWrapped
             | Self::Incomplete { .. }
+            | Self::SeveralKeys { .. }
             | Self::KmipIsReadOnly
             | Self::NewestWithdrawn { .. }
             | Self::VersionWouldBeLost { .. }
@@ -370,10 +402,22 @@ impl Error {
                 "give an undamaged copy; in a service they are damaged, wrapped by another key, or not in raw form: remove \
                  them there if no server needs them",
             ),
+            Self::SeveralKeys { .. } => Some(
+                "remove those that the server does not use: `sealant verify` with a copy that has only one of them shows \
+                 which that is",
+            ),
             Self::KmipIsReadOnly => Some("register them with the server's own mysql_migrate_keyring"),
             Self::KmsIsReadOnly => Some(
                 "let the server make them: mysql_migrate_keyring, or on MariaDB SET GLOBAL aws_key_management_rotate_key",
             ),
+            Self::PartlyWrapped => Some("find out who changed it, and take an undamaged copy"),
+            Self::MaybeWrapped => Some(
+                "give the configuration that names it instead: component_keyring_file.cnf, or component_keyring_kms.cnf if the \
+                 server loads that component",
+            ),
+            Self::NotWrapped { .. } => {
+                Some("if the server uses this file, give the file itself as the keyring; nothing was sent to KMS")
+            }
             Self::NoWrappedKeys { .. } => {
                 Some("name the data directory with sealant_key_directory in a group [sealant]")
             }

@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     component_config::{CONFIG_ENDING, inspect_component},
+    component_file::{self, Wrapping},
     config::keyring_path,
     error::Error,
     file::read_file,
@@ -73,6 +74,10 @@ impl KeyLocation {
         };
         match kind_of(&bytes) {
             Ok(StoreKind::VaultConfig | StoreKind::KmipConfig | StoreKind::KmsConfig) => Self::service(path, &bytes),
+            // Without its configuration, it may be a file of another component.
+            Ok(StoreKind::ComponentFile) if component_file::wrapping(&bytes) == Wrapping::Unknown => {
+                Err(Error::MaybeWrapped)
+            }
             Ok(StoreKind::ComponentFile | StoreKind::PluginFileV1 | StoreKind::PluginFileV2) | Err(Error::Empty) => {
                 Ok(Self(Place::File(path.to_owned())))
             }
@@ -207,7 +212,7 @@ impl KeyLocation {
             Place::File(path) if fs::metadata(path).is_ok_and(|found| found.mode() & OTHERS != 0) => {
                 Err(Error::ReadableByOthers)
             }
-            Place::File(path) => WritableKeyring::open(path)?.can_add_all(keys, new_file),
+            Place::File(path) => WritableKeyring::at_file(path)?.can_add_all(keys, new_file),
             Place::Vault { .. } => service::secret_names(keys).map(drop),
             Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
             Place::Kms { .. } => Err(Error::KmsIsReadOnly),
@@ -221,7 +226,7 @@ impl KeyLocation {
     /// [`Error`].
     pub fn add(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
         match &self.0 {
-            Place::File(path) => WritableKeyring::open(path)?.add_all(keys, new_file),
+            Place::File(path) => WritableKeyring::at_file(path)?.add_all(keys, new_file),
             Place::Vault { source, .. } => service::add_mysql(source, keys),
             Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
             Place::Kms { .. } => Err(Error::KmsIsReadOnly),

@@ -15,7 +15,7 @@ use keyservice::{Fault, Kms, KmsAccess, KmsCredentials, KmsFault};
 use zeroize::Zeroizing;
 
 use crate::{
-    component_file,
+    component_file::{self, AES, is_wrapped_key},
     error::Error,
     file::read_file,
     record::{Parsed, Record},
@@ -27,6 +27,8 @@ use crate::{
 
 /// Follows the name of a key in warnings.
 pub(crate) const NOT_WRAPPED: &str = " (not encrypted by this KMS, or damaged)";
+/// Bytes of the longest key in hexadecimal with a line end: what is not longer is no ciphertext, and is never sent.
+const MAX_CLEAR_BYTES: usize = 72;
 /// Prefix of the names of MariaDB's files with wrapped keys; number and version follow.
 const MARIADB_FILE: &str = "aws-kms-key.";
 
@@ -103,12 +105,18 @@ impl KmsSource {
             true => Parsed { records: Vec::new(), damage: Vec::new(), checksum_ok: None },
             false => parse_file(&bytes).map_err(failed)?,
         };
+        // A key in clear text must not be sent.
+        let clear = parsed.records.iter().filter(|record| record.key_type == AES && record.usable().is_ok());
+        let names: Vec<String> = clear.map(|record| record.id.clone()).collect();
+        if !names.is_empty() {
+            return Err(failed(Error::NotWrapped { names }));
+        }
         let kms = Kms::new(&self.access)?;
         let wanted = |record: &&Record<'_>| owners == Owners::All || record.user.is_empty();
         let mut keys = Vec::new();
         for record in parsed.records.iter().filter(wanted) {
             // The component stores the text of the base64 that KMS has returned, as bytes.
-            let wrapped = record.material.map(|material| {
+            let wrapped = record.material.filter(|material| is_wrapped_key(*material)).map(|material| {
                 let mut text = Zeroizing::new(vec![0; material.bytes()]);
                 material.write(&mut text);
                 String::from_utf8_lossy(&text).into_owned()
@@ -135,7 +143,8 @@ impl KmsSource {
         let kms = Kms::new(&self.access)?;
         let unwrapped = |((id, version), path): ((u32, u32), PathBuf)| {
             let wrapped = read_file(&path).map_err(|source| self.unreadable(&path, source))?;
-            Ok(((id, version), decrypted(&kms, &version_name(id, version), &encode_base64(&wrapped))?))
+            let sent = if wrapped.len() > MAX_CLEAR_BYTES { encode_base64(&wrapped) } else { Zeroizing::default() };
+            Ok(((id, version), decrypted(&kms, &version_name(id, version), &sent)?))
         };
         some_is_wrapped(found.into_iter().map(unwrapped).collect::<Result<_, Error>>()?, |(_, key)| key)
     }

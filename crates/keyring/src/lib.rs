@@ -41,6 +41,7 @@ mod mysql;
 mod openssl_enc;
 mod plugin_file;
 mod record;
+mod repeated_key;
 mod service;
 mod store;
 mod stored_key;
@@ -55,7 +56,7 @@ mod writable;
 pub use crate::component_config::COMPONENT_MANIFEST;
 pub use crate::config::{
     CONFIGURED_COMPONENTS, KMIP_COMPONENT, KMS_COMPONENT, KeyringConfigFile, PERSISTED_VARIABLES, VAULT_COMPONENT,
-    keyring_path, manifest_of_file_component, persisted_without_keyrings,
+    keyring_path, manifest_of_component, persisted_without_keyrings,
 };
 pub use crate::decrypts_page::{PageSample, decrypts_page};
 pub use crate::error::Error;
@@ -70,6 +71,7 @@ pub use crate::mariadb::MariaDbKeys;
 pub use crate::mariadb_service::{names_service, takes_new_versions};
 pub use crate::mysql::MysqlKeyring;
 pub use crate::openssl_enc::{Derivation, Digest, OPENSSL_MAGIC};
+pub use crate::repeated_key::RepeatedKey;
 pub use crate::store::{inspect, recognise};
 pub use crate::stored_key::StoredKey;
 pub use crate::summary::{

@@ -78,6 +78,7 @@ impl MariaDbKeys {
         }
         match kind {
             StoreKind::MariaDbPlain => Self::from_text(bytes, None),
+            StoreKind::VaultConfig | StoreKind::KmipConfig | StoreKind::KmsConfig => Err(Error::OfMySql),
             StoreKind::OpensslSalted => {
                 let (clear, derivation) = decrypt(bytes, password, derivation)?;
                 Self::from_text(&clear, Some(derivation))
@@ -213,7 +214,8 @@ impl MariaDbKeys {
         self.keys.range((id, 0)..=(id, u32::MAX)).next_back().map(|((_, version), _)| *version)
     }
 
-    /// The keys as the text of a key file, which [`load`](Self::load) reads, to back up the keys of a service.
+    /// The keys as the text of a key file, which [`load`](Self::load) reads, to back up the keys of a service. A server
+    /// reads it if all keys have version 1, which is not written.
     #[must_use]
     pub fn as_key_file(&self) -> Zeroizing<Vec<u8>> {
         /// More bytes than number, version, separators and line end have together.
@@ -222,7 +224,7 @@ impl MariaDbKeys {
         // Allocated once: reallocation would leave keys in memory.
         let mut text = Zeroizing::new(String::with_capacity(bytes.fold(0, usize::saturating_add)));
         for ((id, version), key) in &self.keys {
-            let _ = write!(text, "{id};{version};");
+            let _ = if *version == 1 { write!(text, "{id};") } else { write!(text, "{id};{version};") };
             HEXLOWER.encode_append(key.as_bytes(), &mut text);
             text.push('\n');
         }

@@ -6,13 +6,15 @@ use zeroize::Zeroizing;
 
 use crate::{
     base64::Base64,
-    component_file,
+    component_file::{self, AES, is_wrapped_key},
     error::Error,
     key::{Arena, Key, Keys, Slot},
     kmip_source::KmipSource,
     kms_source::{self, KmsSource, NOT_WRAPPED},
+    mariadb_service::mariadb_service,
     plugin_file,
     record::{Material, Parsed, Record},
+    repeated_key::RepeatedKey,
     service::{self, Owners},
     store::kind_of,
     stored_key::StoredKey,
@@ -21,8 +23,8 @@ use crate::{
     withdrawn_key::{CompromisedKey, WithdrawnKey},
 };
 
-/// The type of the server's own keys.
-const KEY_TYPE: &str = "AES";
+/// Follows the name of an unusable key in warnings.
+const LOOKS_WRAPPED: &str = " (as AWS KMS encrypts keys)";
 
 /// Keys from a file of `component_keyring_file` or of the `keyring_file` plug-in.
 ///
@@ -34,6 +36,9 @@ pub struct MysqlKeyring {
     keys: BTreeMap<String, BTreeMap<String, TypedKey>>,
     damage: Vec<Damage>,
     unusable: Vec<String>,
+    /// Number of unusable keys, also of those without a name.
+    unusable_entries: usize,
+    repeated: Vec<RepeatedKey>,
     withdrawn: Vec<WithdrawnKey>,
     compromised: Vec<CompromisedKey>,
     other_secrets: Vec<String>,
@@ -44,6 +49,12 @@ pub struct MysqlKeyring {
 struct TypedKey {
     key_type: String,
     key: Key,
+}
+
+impl TypedKey {
+    fn is_same(&self, other: &Self) -> bool {
+        self.key_type == other.key_type && self.key.is_same(&other.key)
+    }
 }
 
 impl MysqlKeyring {
@@ -81,6 +92,7 @@ impl MysqlKeyring {
             Ok(StoreKind::VaultConfig) => Self::from_vault(&vault_source::percona(bytes)?, Owners::Server),
             Ok(StoreKind::KmipConfig) => Self::from_kmip(&KmipSource::parse(bytes)?),
             Ok(StoreKind::KmsConfig) => Self::from_kms(&kms_source::percona(bytes)?, Owners::Server),
+            Err(Error::NotRecognised) if !matches!(mariadb_service(bytes), Ok(None)) => Err(Error::OfMariaDb),
             _ => Self::load(bytes),
         }
     }
@@ -91,7 +103,7 @@ impl MysqlKeyring {
         let records = fetched.keys.iter().map(|(name, key)| Record {
             id: name.clone(),
             user: String::new(),
-            key_type: KEY_TYPE.to_owned(),
+            key_type: AES.to_owned(),
             is_utf8: true,
             material: key.as_ref().map(|key| Material::Plain(key.as_bytes())),
         });
@@ -151,26 +163,38 @@ impl MysqlKeyring {
                 }
                 Err(reason) => {
                     damage.push(Damage::InvalidElement { index, reason });
-                    unusable.push(record.id.clone());
+                    let is_wrapped = !record.id.is_empty() && record.material.is_some_and(is_wrapped_key);
+                    unusable.push(format!("{}{}", record.id, if is_wrapped { LOOKS_WRAPPED } else { "" }));
                 }
             }
         }
+        let unusable_entries = unusable.len();
         unusable.retain(|name| !name.is_empty());
-        Ok(Self { unusable, ..Self::index(&arena.freeze(), slots, damage) })
+        Ok(Self { unusable, unusable_entries, ..Self::index(&arena.freeze(), slots, damage) })
     }
 
     fn index(keys: &Keys, slots: Vec<(&Record<'_>, Slot)>, damage: Vec<Damage>) -> Self {
         let mut keyring = Self { damage, unlocked: !keys.is_locked(), ..Self::default() };
         for (record, slot) in slots {
+            let key = TypedKey { key_type: record.key_type.clone(), key: keys.key(slot) };
             let for_user = keyring.keys.entry(record.user.clone()).or_default();
-            if for_user.contains_key(&record.id) {
-                keyring.damage.push(Damage::Duplicate { id: record.id.clone() });
+            if let Some(first) = for_user.get(&record.id) {
+                let is_same = first.is_same(&key);
+                keyring.note_repeated(record, is_same);
             } else {
-                let key = TypedKey { key_type: record.key_type.clone(), key: keys.key(slot) };
                 for_user.insert(record.id.clone(), key);
             }
         }
         keyring
+    }
+
+    fn note_repeated(&mut self, record: &Record<'_>, is_same: bool) {
+        self.damage.push(Damage::Duplicate { id: record.id.clone() });
+        let known = self.repeated.iter_mut().find(|key| (&key.name, &key.user) == (&record.id, &record.user));
+        match known {
+            Some(key) => key.is_same &= is_same,
+            None => self.repeated.push(RepeatedKey { name: record.id.clone(), user: record.user.clone(), is_same }),
+        }
     }
 
     /// The server's own key of this name, e.g. `INNODBKey-<server uuid>-<number>`. If the name occurs twice, returns
@@ -232,15 +256,29 @@ impl MysqlKeyring {
         &self.unusable
     }
 
-    /// The keyring, if no key was omitted and none occurs twice: a copy of it would lose such keys.
+    /// Number of keys that were omitted, with those that have no name.
+    #[must_use]
+    pub const fn unusable_entries(&self) -> usize {
+        self.unusable_entries
+    }
+
+    /// Names with more than one key.
+    #[must_use]
+    pub fn repeated(&self) -> &[RepeatedKey] {
+        &self.repeated
+    }
+
+    /// The keyring, if a copy of it has every key: none was omitted, and no name has different keys.
     ///
     /// # Errors
-    /// [`Error::Incomplete`].
+    /// [`Error::Incomplete`], [`Error::SeveralKeys`].
     pub fn whole(self) -> Result<Self, Error> {
-        match self.damage.len() {
-            0 => Ok(self),
-            entries => Err(Error::Incomplete { entries, names: self.unusable }),
+        if self.unusable_entries > 0 {
+            return Err(Error::Incomplete { entries: self.unusable_entries, names: self.unusable });
         }
+        let several = self.repeated.iter().filter(|key| !key.is_same);
+        let names: Vec<String> = several.map(|key| key.name.clone()).collect();
+        if names.is_empty() { Ok(self) } else { Err(Error::SeveralKeys { names }) }
     }
 
     /// Keys that the service no longer has.
@@ -303,5 +341,26 @@ mod tests {
         assert_eq!(keyring.names().collect::<Vec<_>>(), ["INNODBKey-x-1"]);
         let unnamed = Damage::InvalidElement { index: 3, reason: InvalidReason::Id };
         assert_eq!(keyring.damage(), [unnamed, Damage::Duplicate { id: "INNODBKey-x-1".to_owned() }]);
+        assert_eq!((keyring.unusable_entries(), keyring.unusable()), (1, &[][..]));
+    }
+
+    #[test]
+    fn a_copy_may_leave_out_a_repeated_key_but_none_of_two_different_ones() {
+        let element = |user: &str, byte: &str| {
+            let data = byte.repeat(32);
+            format!(r#"{{"user":"{user}","data_id":"k","data_type":"AES","data":"{data}","extension":[]}}"#)
+        };
+        let load = |elements: &[String]| {
+            let text = format!(r#"{{"version":"1.0","elements":[{}]}}"#, elements.join(","));
+            MysqlKeyring::load(text.as_bytes()).unwrap()
+        };
+        let [one, of_user, other] = [element("", "aa"), element("u@h", "bb"), element("", "cc")];
+        let same = load(&[one.clone(), of_user.clone(), one.clone(), one.clone()]);
+        let repeated = |is_same| RepeatedKey { name: "k".to_owned(), user: String::new(), is_same };
+        assert_eq!((same.repeated(), same.unusable_entries()), (&[repeated(true)][..], 0));
+        assert_eq!(same.whole().unwrap().stored().len(), 2);
+        let several = load(&[one.clone(), of_user, one, other]);
+        assert_eq!(several.repeated(), [repeated(false)]);
+        assert!(matches!(several.whole(), Err(Error::SeveralKeys { names }) if names == ["k"]));
     }
 }

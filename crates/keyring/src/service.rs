@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     generate::random_digits,
     key::Key,
+    record::NewKey,
     stored_key::StoredKey,
     vault_source::VaultSource,
     withdrawn_key::{KeyService, WithdrawnKey},
@@ -79,12 +80,21 @@ pub(crate) fn add_mysql(source: &VaultSource, keys: &[StoredKey]) -> Result<(), 
     Ok(())
 }
 
+/// Adds one MySQL key. Replaces none.
+pub(crate) fn add_mysql_key(source: &VaultSource, key: NewKey<'_>) -> Result<(), Error> {
+    let name = name_of_secret(key.name, key.user)?;
+    let vault = Vault::connect(&source.access)?;
+    let engine = mysql_engine(&vault, source)?;
+    let value = encode_base64(key.key);
+    Ok(vault.create(&engine, &name, &[("type", key.key_type), ("value", &value)])?)
+}
+
 /// The names of the keys' secrets.
 ///
 /// # Errors
 /// [`Error::NotForVault`] for the first key whose secret would have a slash in its name.
 pub(crate) fn secret_names(keys: &[StoredKey]) -> Result<Vec<String>, Error> {
-    keys.iter().map(secret_name).collect()
+    keys.iter().map(|key| name_of_secret(&key.name, &key.user)).collect()
 }
 
 fn secret_path(source: &VaultSource, name: &str) -> String {
@@ -261,12 +271,12 @@ fn counted(text: &str) -> Option<(&str, &str)> {
     rest.split_at_checked(length.parse().ok()?)
 }
 
-/// The name of a key's secret.
-fn secret_name(key: &StoredKey) -> Result<String, Error> {
-    let signature = format!("{}_{}{}_{}", key.name.len(), key.name, key.user.len(), key.user);
-    let name = BASE64.encode(signature.as_bytes());
+/// The name of the secret of a key with this name and user.
+fn name_of_secret(name: &str, user: &str) -> Result<String, Error> {
+    let signature = format!("{}_{name}{}_{user}", name.len(), user.len());
+    let secret = BASE64.encode(signature.as_bytes());
     // A slash would lead to a subdirectory.
-    if name.contains('/') { Err(Error::NotForVault { name: key.name.clone() }) } else { Ok(name) }
+    if secret.contains('/') { Err(Error::NotForVault { name: name.to_owned() }) } else { Ok(secret) }
 }
 
 #[cfg(test)]
@@ -315,15 +325,11 @@ mod tests {
         let mut arena = Arena::new(1).unwrap();
         let (slot, _) = arena.allocate(1).unwrap();
         let key = arena.freeze().key(slot);
-        let named = |name: &str, user: &str| {
-            let (name, user) = (name.to_owned(), user.to_owned());
-            secret_name(&StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() })
-        };
         for (name, user) in [("INNODBKey-x-1", ""), ("mine", "me@localhost"), ("clé", "müller_1")] {
-            let found = Identity::of_secret(&named(name, user).unwrap()).unwrap();
+            let found = Identity::of_secret(&name_of_secret(name, user).unwrap()).unwrap();
             assert_eq!((found.name.as_str(), found.user.as_str()), (name, user));
         }
-        assert!(matches!(named("123?", ""), Err(Error::NotForVault { name }) if name == "123?"));
+        assert!(matches!(name_of_secret("123?", ""), Err(Error::NotForVault { name }) if name == "123?"));
         let stored = |name: &str| {
             let (name, user) = (name.to_owned(), String::new());
             StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() }

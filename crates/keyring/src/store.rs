@@ -5,7 +5,7 @@ use innodb::file_suffix;
 use crate::{
     component,
     component_config::{self, COMPONENT_MANIFEST, COMPONENTS, CONFIG_ENDING},
-    component_file,
+    component_file::{self, Wrapping},
     error::Error,
     limits::MAX_STORE_BYTES,
     mariadb_file,
@@ -107,7 +107,7 @@ fn json_kind(bytes: &[u8]) -> Option<StoreKind> {
         ("\"read_only\"", StoreKind::ComponentConfig),
     ];
     let kind = fields.iter().find(|(field, _)| contains(bytes, field.as_bytes())).map(|(_, kind)| *kind)?;
-    let is_wrapped = kind == StoreKind::ComponentFile && component_file::is_wrapped(bytes);
+    let is_wrapped = kind == StoreKind::ComponentFile && component_file::wrapping(bytes) == Wrapping::All;
     Some(if is_wrapped { StoreKind::KmsWrappedFile } else { kind })
 }
 

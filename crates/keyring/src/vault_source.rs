@@ -16,6 +16,7 @@ use crate::{error::Error, store::kind_of, summary::StoreKind, vault_settings::Se
 const APPROLE: &str = "approle";
 
 /// The keys of a server in a Vault.
+#[derive(Debug)]
 pub(crate) struct VaultSource {
     pub(crate) access: Access,
     /// The directory of the keys, without `data`.

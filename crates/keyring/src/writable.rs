@@ -1,4 +1,4 @@
-//! Writable keyrings: master keys are added to the keyring file of a stopped server.
+//! Writable keyrings: master keys are added to the keyring file of a stopped server, or to a Vault.
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     component_config::is_read_only,
-    component_file,
+    component_file::{self, Wrapping},
     config::keyring_path,
     error::Error,
     file::read_file,
@@ -24,9 +24,11 @@ use crate::{
     mysql::MysqlKeyring,
     plugin_file,
     record::NewKey,
+    service::{self, Owners},
     store::{kind_of, recognise},
     stored_key::StoredKey,
     summary::StoreKind,
+    vault_source::{self, VaultSource},
 };
 
 /// Length of a master key.
@@ -51,12 +53,14 @@ pub enum LoadedBy {
     Plugin,
 }
 
-/// The keyring file of one server, to which master keys can be added.
+/// The keyring of one server, to which master keys can be added: a file, or a directory of a Vault.
 ///
 /// The server must not run: it keeps its keys in memory and rewrites the whole file.
 #[derive(Debug)]
 pub struct WritableKeyring {
+    /// The keyring file, or the configuration of the Vault.
     path: PathBuf,
+    vault: Option<Box<VaultSource>>,
 }
 
 /// A master key and the parts of its name.
@@ -73,30 +77,52 @@ pub struct AddedKey {
 }
 
 impl WritableKeyring {
-    /// Opens a keyring file, or the one named by a component's configuration, and checks that keys can be added. A
-    /// keyring file that does not exist yet has no keys.
+    /// Opens a keyring file, the one named by a component's configuration, or the Vault that a configuration names, and
+    /// checks that it can be read and, for a file, that keys can be added. A keyring file that does not exist yet has no
+    /// keys.
     ///
     /// # Errors
     /// [`Error`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let path = match read_file(path) {
-            Err(Error::NotFound) if !is_configuration(path, &[]) => path.to_owned(),
-            Err(error) => return Err(error),
-            Ok(bytes) if is_configuration(path, &bytes) => {
-                if is_read_only(&bytes) {
-                    return Err(Error::ReadOnly);
-                }
-                keyring_path(path, None)?
-            }
-            Ok(_) => path.to_owned(),
+        let bytes = match read_file(path) {
+            Err(Error::NotFound) if !is_configuration(path, &[]) => return Self::at_file(path),
+            bytes => bytes?,
         };
+        match kind_of(&bytes) {
+            Ok(StoreKind::VaultConfig) => return Self::in_vault_of(path, &bytes),
+            Ok(StoreKind::KmipConfig) => return Err(Error::KmipIsReadOnly),
+            Ok(StoreKind::KmsConfig) => return Err(Error::KmsIsReadOnly),
+            Ok(StoreKind::ComponentFile) if component_file::wrapping(&bytes) == Wrapping::Unknown => {
+                return Err(Error::MaybeWrapped);
+            }
+            _ => {}
+        }
+        if !is_configuration(path, &bytes) {
+            return Self::at_file(path);
+        }
+        if is_read_only(&bytes) {
+            return Err(Error::ReadOnly);
+        }
+        Self::at_file(&keyring_path(path, None)?)
+    }
+
+    /// Opens the directory in a Vault.
+    fn in_vault_of(path: &Path, configuration: &[u8]) -> Result<Self, Error> {
+        let source = vault_source::percona(configuration)?;
+        in_vault(&source)?;
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Ok(Self { path, vault: Some(Box::new(source)) })
+    }
+
+    /// Opens a keyring file, which may not exist yet.
+    pub(crate) fn at_file(path: &Path) -> Result<Self, Error> {
         // A link remains a link: its target is replaced. If the target is missing, its disk may not be mounted.
         let path = match path.canonicalize() {
             Ok(found) => found,
             Err(_) if path.is_symlink() => return Err(Error::LinkToNothing),
-            Err(_) => path,
+            Err(_) => path.to_owned(),
         };
-        let keyring = Self { path };
+        let keyring = Self { path, vault: None };
         keyring.load()?;
         let bytes = keyring.bytes()?;
         let loaded_by = if is_plugin_file(&bytes)? { LoadedBy::Plugin } else { LoadedBy::Component };
@@ -107,10 +133,16 @@ impl WritableKeyring {
         Ok(keyring)
     }
 
-    /// Path of the keyring file.
+    /// Path of the keyring file, or of the configuration of the Vault.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether the keys are in a Vault.
+    #[must_use]
+    pub const fn is_in_vault(&self) -> bool {
+        self.vault.is_some()
     }
 
     /// Whether the keyring has a key of this name.
@@ -128,18 +160,14 @@ impl WritableKeyring {
     ///
     /// # Errors
     /// [`Error::CannotWrite`]; [`Error::CannotAdd`] and [`Error::NotForPlugin`] if the file has the other format;
-    /// errors of reading. The file is then unchanged.
+    /// errors of reading. The file is then unchanged. [`Error::Service`] of a Vault, which may have the key then;
+    /// [`Error::OtherKey`] if it returns another one.
     pub fn add(&self, purpose: Purpose, loaded_by: LoadedBy) -> Result<AddedKey, Error> {
+        if let Some(source) = &self.vault {
+            return add_to_vault(source, purpose);
+        }
         let directory = self.lock()?;
-        let number = self.load()?.names().filter_map(|name| key_number(purpose, name)).max().unwrap_or(0);
-        let number = number.checked_add(1).ok_or(Error::Cipher)?;
-        let server_uuid = new_uuid()?;
-        let name = match purpose {
-            Purpose::Innodb => master_key_name(&server_uuid, number),
-            Purpose::Replication => binary_log_key_name(&server_uuid, number),
-        };
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
-        SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| Error::Cipher)?;
+        let NewMasterKey { name, server_uuid, number, key } = NewMasterKey::after(&self.load()?, purpose)?;
         let after = with_key(&self.bytes()?, NewKey::of_server(&name, key.as_slice()), loaded_by)?;
         replace(&self.path, &after).map_err(Error::CannotWrite)?;
         directory.sync_all().map_err(Error::CannotWrite)?;
@@ -197,10 +225,13 @@ impl WritableKeyring {
     }
 
     fn load(&self) -> Result<MysqlKeyring, Error> {
-        MysqlKeyring::load(&self.bytes()?)
+        match &self.vault {
+            Some(source) => in_vault(source),
+            None => MysqlKeyring::load(&self.bytes()?),
+        }
     }
 
-    /// Directory of the keyring file.
+    /// Directory of the keyring file, or of the configuration of the Vault.
     #[must_use]
     pub fn directory(&self) -> &Path {
         files::parent(&self.path)
@@ -213,6 +244,48 @@ impl WritableKeyring {
         backup.push(".backup");
         if Path::new(&backup).symlink_metadata().is_ok() { Err(Error::Backup) } else { Ok(()) }
     }
+}
+
+/// A random master key, and its name.
+struct NewMasterKey {
+    name: String,
+    server_uuid: String,
+    number: u32,
+    key: Zeroizing<[u8; KEY_BYTES]>,
+}
+
+impl NewMasterKey {
+    /// A key of a new server with a number above all in the keyring.
+    fn after(there: &MysqlKeyring, purpose: Purpose) -> Result<Self, Error> {
+        let number = there.names().filter_map(|name| key_number(purpose, name)).max().unwrap_or(0);
+        let number = number.checked_add(1).ok_or(Error::Cipher)?;
+        let server_uuid = new_uuid()?;
+        let name = match purpose {
+            Purpose::Innodb => master_key_name(&server_uuid, number),
+            Purpose::Replication => binary_log_key_name(&server_uuid, number),
+        };
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        SystemRandom::new().fill(key.as_mut_slice()).map_err(|_| Error::Cipher)?;
+        Ok(Self { name, server_uuid, number, key })
+    }
+}
+
+/// The server's keys in a Vault; none if its directory is empty or does not exist.
+fn in_vault(source: &VaultSource) -> Result<MysqlKeyring, Error> {
+    match MysqlKeyring::from_vault(source, Owners::Server) {
+        Err(Error::NoKeysInVault { .. }) => Ok(MysqlKeyring::default()),
+        keyring => keyring,
+    }
+}
+
+fn add_to_vault(source: &VaultSource, purpose: Purpose) -> Result<AddedKey, Error> {
+    let NewMasterKey { name, server_uuid, number, key } = NewMasterKey::after(&in_vault(source)?, purpose)?;
+    service::add_mysql_key(source, NewKey::of_server(&name, key.as_slice()))?;
+    let found = in_vault(source)?.get(&name).cloned().ok_or_else(|| Error::Vanished { name: name.clone() })?;
+    if found.as_bytes() != key.as_slice() {
+        return Err(Error::OtherKey { name });
+    }
+    Ok(AddedKey { name, server_uuid, number, key: found })
 }
 
 fn key_number(purpose: Purpose, name: &str) -> Option<u32> {

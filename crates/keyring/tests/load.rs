@@ -138,6 +138,11 @@ fn other_files_are_refused_in_one_sentence() {
     assert!(matches!(unknown, Error::NotRecognised) && unknown.to_string().contains("Enterprise"));
     let swapped = MariaDbKeys::load(&sample(MYSQL_STORES[0]), None).unwrap_err();
     assert!(matches!(swapped, Error::WrongKind { kind: StoreKind::ComponentFile }));
+    let vault = MariaDbKeys::load(br#"{"vault_url":"https://v","token":"t"}"#, None).unwrap_err();
+    assert!(matches!(vault, Error::OfMySql) && vault.to_string().contains("give it as the keyring"));
+    let option_file = b"[mariadb]\nhashicorp_key_management_vault_url = https://v:8200/v1/db\n";
+    let maria = MysqlKeyring::open(option_file).unwrap_err();
+    assert!(matches!(maria, Error::OfMariaDb) && maria.to_string().contains("as MariaDB's key file"));
     assert!(matches!(ExportKey::load(b"x"), Err(Error::NotRecognised)));
     assert!(matches!(ExportKey::load(&sample(MYSQL_STORES[0])), Err(Error::WrongKind { .. })));
     let huge = vec![b'#'; usize::try_from(keyring::MAX_STORE_BYTES).unwrap() + 1];

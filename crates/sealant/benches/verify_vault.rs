@@ -38,6 +38,8 @@ fn main() {
     for tablespaces in [1, tablespaces] {
         let many = copies(&server, tablespaces);
         let [file, service, requests] = measured(&vault, &many, [&keyring, &config], rounds);
+        // The version of the engine, the list, and each key.
+        assert!(requests <= keys as f64 + 2.0, "{requests} requests for {keys} keys");
         let (ratio, difference) = (service / file, (service - file) * 1e3);
         println!("{tablespaces:<11}  {file:.3} s   {service:.3} s   {ratio:.3}  {difference:6.1} ms   {requests}");
     }

@@ -347,7 +347,9 @@ impl Error {
             Self::NoKeyring { .. } => {
                 "give --keyring or --keyring-config; a file that is not needed can be left out with --exclude"
             }
-            Self::Keyring { .. } => "give --rekey the keyring that this server will use",
+            Self::Keyring { source, .. } => {
+                source.hint().unwrap_or("give --rekey the keyring that this server will use")
+            }
             Self::KeyringInside { .. } => "keep the keyring beside the data directory, not in it",
             Self::KeysLost { .. } => "let no server use the keyring meanwhile, and run both sides again",
             Self::CommittedOtherwise { .. } => {

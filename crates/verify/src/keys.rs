@@ -7,7 +7,7 @@ use std::{
 };
 
 use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
-use keyring::{CompromisedKey, Damage, KeyName, MariaDbKeys, MysqlKeyring, WithdrawnKey};
+use keyring::{CompromisedKey, Damage, KeyName, MariaDbKeys, MysqlKeyring, RepeatedKey, WithdrawnKey};
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -56,6 +56,25 @@ pub enum KeyWarning {
         /// Names of these keys, as far as they have one.
         names: Vec<String>,
     },
+    /// A MySQL keyring has several keys under one name.
+    Repeated {
+        /// Path of the store, as given.
+        path: PathBuf,
+        /// The name.
+        key: RepeatedKey,
+    },
+    /// A key file of MariaDB has several keys of one number.
+    RepeatedNumber {
+        /// Path of the store, as given.
+        path: PathBuf,
+        /// The number.
+        id: String,
+    },
+    /// MariaDB's keys lack key 1.
+    NoSystemKey {
+        /// Path of the store, as given.
+        path: PathBuf,
+    },
     /// A service no longer has this key.
     Withdrawn(WithdrawnKey),
     /// A service calls this key compromised.
@@ -74,8 +93,14 @@ impl fmt::Display for KeyWarning {
                 }
                 let listed: Vec<String> = names.iter().map(|name| name.escape_debug().to_string()).collect();
                 write!(f, ": {}", listed.join(", "))?;
-                // Those that occur twice, or have no name.
                 if names.len() < *entries { f.write_str("; `sealant audit` names the others") } else { Ok(()) }
+            }
+            Self::Repeated { path, key } => write!(f, "{}: {key}", path.display()),
+            Self::RepeatedNumber { path, id } => {
+                write!(f, "{}: key {id} is there more than once; the last one counts", path.display())
+            }
+            Self::NoSystemKey { path } => {
+                write!(f, "{}: key 1, without which MariaDB does not start, is not there", path.display())
             }
             Self::Withdrawn(key) => key.fmt(f),
             Self::Compromised(key) => key.fmt(f),
@@ -118,23 +143,17 @@ impl KeyStores {
     /// As [`Keys::add_keyring`].
     pub fn read(&self, datadir: Option<&Path>) -> Result<(Keys, Vec<KeyWarning>), Error> {
         let (mut keys, mut warnings) = (Keys::default(), Vec::new());
-        let mut note = |path: &Path, entries: usize, names: Option<&[String]>| {
-            if entries > 0 {
-                let (path, names) = (path.to_owned(), names.unwrap_or_default().to_vec());
-                warnings.push(KeyWarning::DamagedEntries { path, entries, names });
-            }
-        };
         for path in &self.keyrings {
-            let entries = keys.add_keyring(path)?.len();
-            note(path, entries, keys.mysql.last().map(MysqlKeyring::unusable));
+            keys.add_keyring(path)?;
+            warnings.extend(keys.mysql.last().into_iter().flat_map(|keyring| of_keyring(path, keyring)));
         }
         if let Some(path) = &self.keyring_config {
-            let entries = keys.add_keyring_config(path, datadir)?.len();
-            note(path, entries, keys.mysql.last().map(MysqlKeyring::unusable));
+            keys.add_keyring_config(path, datadir)?;
+            warnings.extend(keys.mysql.last().into_iter().flat_map(|keyring| of_keyring(path, keyring)));
         }
         for path in &self.key_files {
-            let entries = keys.add_key_file(path, self.password_file.as_deref())?.len();
-            note(path, entries, keys.mariadb.last().map(MariaDbKeys::unusable));
+            keys.add_key_file(path, self.password_file.as_deref())?;
+            warnings.extend(keys.mariadb.last().into_iter().flat_map(|keys| of_key_file(path, keys)));
         }
         warnings.extend(keys.withdrawn().cloned().map(KeyWarning::Withdrawn));
         warnings.extend(keys.compromised().cloned().map(KeyWarning::Compromised));
@@ -143,6 +162,29 @@ impl KeyStores {
         }
         Ok((keys, warnings))
     }
+}
+
+/// What is wrong with single keys of a MySQL keyring.
+fn of_keyring(path: &Path, keyring: &MysqlKeyring) -> Vec<KeyWarning> {
+    let repeated =
+        keyring.repeated().iter().map(|key| KeyWarning::Repeated { path: path.to_owned(), key: key.clone() });
+    damaged(path, keyring.unusable_entries(), keyring.unusable()).into_iter().chain(repeated).collect()
+}
+
+/// What is wrong with single keys of MariaDB.
+fn of_key_file(path: &Path, keys: &MariaDbKeys) -> Vec<KeyWarning> {
+    let path = || path.to_owned();
+    let others = keys.damage().iter().filter_map(|damage| match damage {
+        Damage::Duplicate { id } => Some(KeyWarning::RepeatedNumber { path: path(), id: id.clone() }),
+        Damage::NoSystemKey => Some(KeyWarning::NoSystemKey { path: path() }),
+        _ => None,
+    });
+    damaged(&path(), keys.unusable().len(), keys.unusable()).into_iter().chain(others).collect()
+}
+
+fn damaged(path: &Path, entries: usize, names: &[String]) -> Option<KeyWarning> {
+    let warning = || KeyWarning::DamagedEntries { path: path.to_owned(), entries, names: names.to_vec() };
+    (entries > 0).then(warning)
 }
 
 impl Keys {
@@ -285,6 +327,8 @@ fn fixed(key: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -309,6 +353,32 @@ mod tests {
         assert_eq!(damaged(&[]), "/k/keyring: 2 of its entries cannot be used; `sealant audit` names them");
         assert_eq!(damaged(&["a", "b"]), "/k/keyring: 2 of its entries cannot be used: a, b");
         assert!(KeyWarning::NotLocked.to_string().ends_with("may reach the swap; raise `ulimit -l`"));
+    }
+
+    #[test]
+    fn repeated_keys_are_not_called_unusable() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let element = |byte: &str| {
+            let data = byte.repeat(32);
+            format!(r#"{{"user":"","data_id":"k","data_type":"AES","data":"{data}","extension":[]}}"#)
+        };
+        let said = |elements: &[String]| {
+            fs::write(at("keyring"), format!(r#"{{"version":"1.0","elements":[{}]}}"#, elements.join(","))).unwrap();
+            let stores = KeyStores { keyrings: vec![at("keyring")], ..KeyStores::default() };
+            let warnings = stores.read(None).unwrap().1;
+            let known = warnings.iter().filter(|warning| **warning != KeyWarning::NotLocked);
+            known.map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let same = said(&[element("aa"), element("aa")]).concat();
+        assert!(same.ends_with("keyring: k is there more than once, as the same key"), "{same}");
+        let other = said(&[element("aa"), element("bb")]).concat();
+        assert!(other.ends_with("there are different keys of the name k, of which the first is used"), "{other}");
+        fs::write(at("keys"), format!("2;{0}\n2;{0}\n", "5a".repeat(16))).unwrap();
+        let stores = KeyStores { key_files: vec![at("keys")], ..KeyStores::default() };
+        let warnings = stores.read(None).unwrap().1;
+        assert!(warnings.contains(&KeyWarning::RepeatedNumber { path: at("keys"), id: "2".to_owned() }));
+        assert!(warnings.contains(&KeyWarning::NoSystemKey { path: at("keys") }), "{warnings:?}");
     }
 
     #[test]

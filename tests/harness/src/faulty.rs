@@ -1,4 +1,4 @@
-//! A proxy in front of an S3 server. It causes the failures of real stores and networks.
+//! A proxy in front of an S3 server or a Vault. It causes the failures of real services and networks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -16,6 +16,8 @@ pub enum Fault {
     None,
     /// The proxy answers with this status and code; the store does not get the request.
     Answer(u16, &'static str),
+    /// The proxy answers with this body, as if all were well; the service does not get the request.
+    Says(&'static str),
     /// The connection ends before the store receives the request.
     LostBefore,
     /// The store executes the request, and the answer is lost.
@@ -99,10 +101,9 @@ impl Shared {
                 Fault::None => (&mut &*client).write_all(&self.forward(&head, &body)?)?,
                 Fault::Answer(status, code) => {
                     let text = format!("<Error><Code>{code}</Code><Message>as the test wants</Message></Error>");
-                    let length = text.len();
-                    let reply = format!("HTTP/1.1 {status} Fault\r\nContent-Length: {length}\r\n\r\n{text}");
-                    (&mut &*client).write_all(reply.as_bytes())?;
+                    (&mut &*client).write_all(reply(status, "Fault", &text).as_bytes())?;
                 }
+                Fault::Says(text) => (&mut &*client).write_all(reply(200, "OK", text).as_bytes())?,
                 Fault::LostBefore => return client.shutdown(Shutdown::Both),
                 Fault::LostAfter => {
                     self.forward(&head, &body)?;
@@ -165,6 +166,10 @@ impl Shared {
         let read = upstream.read_to_end(&mut answer);
         if answer.is_empty() { read.map(|_| answer) } else { Ok(answer) }
     }
+}
+
+fn reply(status: u16, reason: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status} {reason}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
 fn head_bytes(answer: &[u8]) -> usize {

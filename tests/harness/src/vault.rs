@@ -23,6 +23,7 @@ pub struct Vault {
     program: PathBuf,
     directory: TempDir,
     port: u16,
+    plain_port: u16,
     daemon: Option<Daemon>,
     tls: TlsFiles,
     unseal_key: String,
@@ -53,8 +54,9 @@ impl Vault {
         let authority = Authority::create(&directory.path().join("ca"))?;
         let tls = authority.issue("vault", &Profile::default())?;
         let port = free_port().map_err(Error::file("port"))?;
+        let plain_port = free_port().map_err(Error::file("port"))?;
         let (unseal_key, root_token) = Default::default();
-        let mut vault = Self { program, directory, port, daemon: None, tls, unseal_key, root_token };
+        let mut vault = Self { program, directory, port, plain_port, daemon: None, tls, unseal_key, root_token };
         fs::write(vault.path("vault.hcl"), vault.configuration()).map_err(Error::file(vault.path("vault.hcl")))?;
         vault.run_server()?;
         let said = vault.run(&["operator", "init", "-key-shares=1", "-key-threshold=1"])?;
@@ -71,6 +73,12 @@ impl Vault {
     #[must_use]
     pub fn address(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// Its port of 127.0.0.1 for HTTP without TLS, for a proxy that has to understand the requests.
+    #[must_use]
+    pub const fn plain_port(&self) -> u16 {
+        self.plain_port
     }
 
     /// The certificate of the authority that issued the Vault's.
@@ -201,11 +209,13 @@ impl Vault {
         format!(
             "storage \"file\" {{ path = \"{}\" }}\n\
              listener \"tcp\" {{\n address = \"127.0.0.1:{}\"\n tls_cert_file = \"{}\"\n tls_key_file = \"{}\"\n}}\n\
+             listener \"tcp\" {{\n address = \"127.0.0.1:{}\"\n tls_disable = true\n}}\n\
              api_addr = \"{}\"\ndisable_mlock = true\nui = false\n",
             self.path("data").display(),
             self.port,
             self.tls.cert.display(),
             self.tls.key.display(),
+            self.plain_port,
             self.address(),
         )
     }

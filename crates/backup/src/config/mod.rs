@@ -13,7 +13,7 @@ use agefile::Recipient;
 use archive::{pack::Compression, sshsig::SigningKey};
 use serde::Deserialize;
 use snapshot::{ProviderChoice, follow::Account};
-use verify::Keys;
+use verify::{KeyStores, KeyWarning, Keys};
 
 pub(crate) use self::key_files::signing_key;
 pub use self::key_files::{allowed_signers, identities};
@@ -167,22 +167,18 @@ impl Server {
         Account::for_choice(choice, socket, self.user.as_deref(), password_file)
     }
 
-    /// Loads the keys; an empty set if the configuration names none.
+    /// Loads the keys, and says what is wrong with single ones; an empty set if the configuration names none.
     ///
     /// # Errors
     /// [`Error::Keys`].
-    pub fn keys(&self) -> Result<Keys, Error> {
-        let mut keys = Keys::default();
-        if let Some(path) = &self.keyring {
-            keys.add_keyring(path)?;
-        }
-        if let Some(path) = &self.keyring_config {
-            keys.add_keyring_config(path, Some(&self.datadir))?;
-        }
-        if let Some(path) = &self.mariadb_key_file {
-            keys.add_key_file(path, self.mariadb_key_file_password_file.as_deref())?;
-        }
-        Ok(keys)
+    pub fn keys(&self) -> Result<(Keys, Vec<KeyWarning>), Error> {
+        let stores = KeyStores {
+            keyrings: self.keyring.iter().cloned().collect(),
+            keyring_config: self.keyring_config.clone(),
+            key_files: self.mariadb_key_file.iter().cloned().collect(),
+            password_file: self.mariadb_key_file_password_file.clone(),
+        };
+        Ok(stores.read(Some(&self.datadir))?)
     }
 
     /// Paths of the files with keys and their passwords.

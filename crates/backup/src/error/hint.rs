@@ -58,7 +58,7 @@ impl Error {
         Some(Cow::Borrowed(match self {
             Self::Rekey(fault) => rekey_hint(fault),
             Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file",
-            Self::KeysInService { .. } => {
+            Self::KeyVersions { .. } => {
                 "the directory is restored, and its pages are verified; start the server itself on it"
             }
             Self::NoFileKeys { .. } => SERVERS_KEYRING,

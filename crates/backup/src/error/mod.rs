@@ -201,12 +201,13 @@ pub enum Error {
         /// Number of the backup.
         number: Number,
     },
-    /// The proof cannot start a server, because its keys would come from a key service.
+    /// The proof cannot start a MariaDB, because no key file can have several versions of a key.
     #[error(
-        "{}: the keys are in a service, and the server that proves the backup would need its plug-in",
+        "{}: a key has other versions than the first, and the server that proves the backup would need the plug-in of \
+         the service",
         path.display()
     )]
-    KeysInService {
+    KeyVersions {
         /// Path of the configuration.
         path: PathBuf,
     },

@@ -11,7 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use keyring::{COMPONENT_MANIFEST, component};
+use files::WriteOptions;
+use keyring::{COMPONENT_MANIFEST, MariaDbKeys, MysqlKeyring, component};
 use server::{
     ServerVersion,
     dialect::key_store::{keyring_plugin_options, mariadb_plugin_options},
@@ -23,6 +24,8 @@ use crate::Error;
 
 /// Name of the copy of a keyring.
 pub(super) const KEYRING: &str = "keyring";
+/// Name of the copy of a key file of MariaDB.
+const KEYS: &str = "keys";
 
 /// A program to start, and the options that load its keyring.
 pub(crate) struct Program {
@@ -46,22 +49,17 @@ pub(crate) fn prepare(
     version: &ServerVersion,
     prover: &Prover,
 ) -> Result<Program, Error> {
-    for store in prover.stores.files() {
-        if keyring::read_file(&store).is_ok_and(|bytes| keyring::names_service(&bytes)) {
-            return Err(Error::KeysInService { path: store });
-        }
-    }
     let path = prover.mysqld.canonicalize().map_err(Error::io(&prover.mysqld, "cannot be found"))?;
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {
         return match &prover.stores.keyring_file()? {
-            Some(keyring) => mysql(directory, path, installation, &copy(keyring, secrets, KEYRING)?),
+            Some(keyring) => mysql(directory, path, installation, &mysql_keys(keyring, secrets)?),
             None => Ok(Program { path, options: installation.options() }),
         };
     }
     let mut options = installation.options();
     if let Some(keys) = prover.stores.key_files.first() {
-        let keys = copy(keys, secrets, "keys")?;
+        let keys = mariadb_keys(keys, secrets)?;
         let password = prover.stores.password_file.as_deref();
         let password = password.map(|password| copy(password, secrets, "password")).transpose()?;
         options.extend(mariadb_plugin_options(&keys, password.as_deref()));
@@ -106,6 +104,38 @@ fn mysql(
     write(&programs.join(COMPONENT_MANIFEST), component::manifest().as_bytes())?;
     let options = program::Installation { plugins: Some(components), ..installation }.options();
     Ok(Program { path: private, options })
+}
+
+/// A copy of a keyring file, or a keyring file with the keys from the service that a configuration names.
+fn mysql_keys(keyring: &Path, secrets: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| verify::Error::KeyStore { path: keyring.to_owned(), source };
+    let bytes = keyring::read_file(keyring).map_err(failed)?;
+    if !keyring::names_service(&bytes) {
+        return copy(keyring, secrets, KEYRING);
+    }
+    let keys = MysqlKeyring::open(&bytes).and_then(|keys| keys.as_component_file()).map_err(failed)?;
+    secret(secrets, KEYRING, &keys)
+}
+
+/// A copy of a key file, or a key file with the keys from the service that an option file names.
+fn mariadb_keys(file: &Path, secrets: &Path) -> Result<PathBuf, Error> {
+    let failed = |source| verify::Error::KeyStore { path: file.to_owned(), source };
+    let bytes = keyring::read_file(file).map_err(failed)?;
+    if !keyring::names_service(&bytes) {
+        return copy(file, secrets, KEYS);
+    }
+    let keys = MariaDbKeys::open(&bytes, None).map_err(failed)?;
+    if keys.ids().any(|(_, version)| version != 1) {
+        return Err(Error::KeyVersions { path: file.to_owned() });
+    }
+    secret(secrets, KEYS, &keys.as_key_file())
+}
+
+/// Writes a file that only this user may read.
+fn secret(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+    let path = directory.join(name);
+    files::write_atomic(&path, bytes, WriteOptions::SECRET).map_err(Error::io(&path, "cannot be written"))?;
+    Ok(path)
 }
 
 fn first_byte(path: &Path) -> Result<Option<u8>, Error> {

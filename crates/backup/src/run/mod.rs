@@ -75,7 +75,7 @@ pub fn run(
     scope: &Scope,
     progress: &RunProgress,
 ) -> Result<Backup, Error> {
-    let SourceCopy { copy, signing_key, duration } = source_copy;
+    let SourceCopy { copy, signing_key, duration, .. } = source_copy;
     let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
     let source = &Source::new(copy, hold);
     let (began, clock) = (Timestamp::now(), Instant::now());
@@ -83,7 +83,7 @@ pub fn run(
     predecessor::check_state(repository, &config.host, &state)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
     let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
-    let keys = &config.server.keys()?;
+    let keys = &config.server.keys()?.0;
     let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     let draft = state.begin(predecessor.number)?;

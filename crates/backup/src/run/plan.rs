@@ -2,6 +2,7 @@
 
 use archive::{manifest::ExcludedFile, names::Number};
 use snapshot::{DataDir, Estimate};
+use verify::KeyWarning;
 
 use super::{FullReason, Scope, predecessor::Predecessor, source::options};
 use crate::{Config, Error, Repository, selection, state::State};
@@ -23,6 +24,8 @@ pub struct RunPlan {
     pub left_out: Vec<ExcludedFile>,
     /// How the copy would be taken, and what it costs the server.
     pub copy: Estimate,
+    /// What is wrong with single keys of the server.
+    pub key_warnings: Vec<KeyWarning>,
 }
 
 /// Plans a run. Nothing is written to the repository, and the server is not stopped.
@@ -31,9 +34,9 @@ pub struct RunPlan {
 /// [`Error`], as a run would return before it reads the data.
 pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<RunPlan, Error> {
     config.signing_key()?;
-    config.server.keys()?;
+    let (keys, key_warnings) = config.server.keys()?;
     let datadir = config.server.datadir()?;
-    let copy = snapshot::estimate(&datadir, &options(config)?)?;
+    let copy = snapshot::estimate(&datadir, &options(config, keys)?)?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
     let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
@@ -45,6 +48,7 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
         bytes: plan.bytes,
         left_out,
         copy,
+        key_warnings,
     })
 }
 

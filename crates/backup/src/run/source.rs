@@ -6,6 +6,7 @@ use archive::sshsig::SigningKey;
 use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use snapshot::{Keep, SnapshotCopy, SnapshotGuard, follow};
+use verify::{KeyWarning, Keys};
 
 use crate::{Config, Error};
 
@@ -16,6 +17,8 @@ pub struct SourceCopy {
     pub copy: SnapshotCopy,
     pub(super) signing_key: SigningKey,
     pub(super) duration: Duration,
+    /// What is wrong with single keys of the server.
+    pub key_warnings: Vec<KeyWarning>,
 }
 
 /// Takes the copy that a backup reads, or uses the directory itself if no server runs on it.
@@ -24,8 +27,9 @@ pub struct SourceCopy {
 /// [`Error::Snapshot`]; [`Error::Key`] before a server is frozen.
 pub fn take(config: &Config) -> Result<SourceCopy, Error> {
     let (signing_key, began) = (config.signing_key()?, Instant::now());
-    let copy = snapshot::take(&config.server.datadir()?, &options(config)?)?;
-    Ok(SourceCopy { copy, signing_key, duration: began.elapsed() })
+    let (keys, key_warnings) = config.server.keys()?;
+    let copy = snapshot::take(&config.server.datadir()?, &options(config, keys)?)?;
+    Ok(SourceCopy { copy, signing_key, duration: began.elapsed(), key_warnings })
 }
 
 /// Position of a copy in the binary log, if its provider reads it.
@@ -33,14 +37,14 @@ fn position(copy: &SnapshotCopy) -> Option<CopyPosition> {
     Some(copy.followed()?.position.clone())
 }
 
-/// How the copy is taken.
-pub(super) fn options(config: &Config) -> Result<snapshot::Options, Error> {
+/// How the copy is taken, with the keys of the server.
+pub(super) fn options(config: &Config, keys: Keys) -> Result<snapshot::Options, Error> {
     Ok(snapshot::Options {
         provider: config.provider,
         max_freeze: config.max_freeze,
         keep: Keep::WhileInUse,
         account: config.server.account(config.provider)?,
-        keys: follow::Keys::new(config.server.keys()?),
+        keys: follow::Keys::new(keys),
         ..snapshot::Options::default()
     })
 }

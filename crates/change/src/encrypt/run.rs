@@ -254,7 +254,10 @@ impl Run<'_> {
         self.keyring = prove_keyrings(&mut self.session, &self.access.target.to_string(), self.options)?;
         Ok(match self.keyring {
             Some(_) => Outcome::Done,
-            None => Outcome::Skipped { reason: "no file holds the keys yet, so none can be tested".to_owned() },
+            None => Outcome::Skipped {
+                reason: "no file holds keys yet that can be tested; give the configuration of a key service with --keyring-copy"
+                    .to_owned(),
+            },
         })
     }
 

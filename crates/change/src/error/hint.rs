@@ -7,6 +7,10 @@ use super::Error;
 /// Remedy if the keyring on disk differs from the running server's.
 pub(crate) const KEYRING_LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring \
                                back first (docs/rotate.md, \"When a keyring is lost\")";
+/// Remedy if a service no longer has a key that the running server uses.
+pub(crate) const LOST_IN_SERVICE: &str = "do not stop the server: it still has its keys in memory; bring the key back in the \
+                                          service (a deleted version with `vault kv undelete`), or re-encrypt its files with \
+                                          another key first";
 /// Hint for a statement whose error has no hint.
 const SEE_LOG: &str = "look at the server's error log, then run the same command again";
 /// Hint for a server that reads certificates only at startup.
@@ -74,6 +78,7 @@ impl Error {
             Self::ReadOnlyKeyring { .. } => {
                 "set \"read_only\": false in the keyring component's configuration and restart the server"
             }
+            Self::KeyringOpensNotAll { withdrawn, .. } if !withdrawn.is_empty() => LOST_IN_SERVICE,
             Self::Keyring(_)
             | Self::KeyringOpensNotAll { .. }
             | Self::KeyringLost { .. }
@@ -81,12 +86,16 @@ impl Error {
             | Self::KeyringBehind { .. } => KEYRING_LOST,
             Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
             Self::KeyringNotAFile { .. } => {
-                "give the file, or the configuration of the Vault, with --keyring; keys in a KMS or encrypted file cannot \
-                 be read: rotate and back up those with their own tools"
+                "give the file, or the configuration of the Vault, the KMIP service or AWS KMS, with --keyring; keys of \
+                 other services and in encrypted files cannot be read: rotate and back up those with their own tools"
             }
             Self::OtherKeyring { .. } => "leave --keyring out",
             Self::NoSuchKey { .. } => "add a line for it, and restart the server, which reads the file only at startup",
             Self::KeyringChanges { .. } => "another program is creating keys; run it again when that has ended",
+            Self::NoNewKey { is_in_service: true, .. } => {
+                "the server calls it done, but the service did not get a key: do not stop the server, see in its error log \
+                 whether it may write to the service, and run the same command again"
+            }
             Self::NoNewKey { .. } => "check that the server writes this file, and look at its error log",
             Self::Unread { .. } => "run as the server's user or as root",
             Self::BinaryLogsInClear { .. } => "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first",

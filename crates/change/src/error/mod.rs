@@ -2,7 +2,7 @@
 
 mod hint;
 
-pub(crate) use hint::KEYRING_LOST;
+pub(crate) use hint::{KEYRING_LOST, LOST_IN_SERVICE};
 
 mod statement;
 
@@ -128,7 +128,12 @@ pub enum Error {
     #[error("{0}")]
     Keyring(#[from] verify::Error),
     /// The keyring on disk does not open all encrypted files.
-    #[error("{}: opens only {opened} of {encrypted} encrypted files; {}", keyring.display(), unopened(files))]
+    #[error(
+        "{}: opens only {opened} of {encrypted} encrypted files; {}{}",
+        keyring.display(),
+        unopened(files),
+        after_semicolons(withdrawn)
+    )]
     KeyringOpensNotAll {
         /// Path of the keyring.
         keyring: PathBuf,
@@ -138,6 +143,8 @@ pub enum Error {
         encrypted: u64,
         /// The files that it does not open; at least one.
         files: Vec<PathBuf>,
+        /// Keys that the service has no longer, as messages name them.
+        withdrawn: Vec<String>,
     },
     /// The keyring's file is missing or empty although keys existed.
     #[error(
@@ -221,6 +228,8 @@ pub enum Error {
         path: PathBuf,
         /// The newest key before the rotation.
         older: Option<String>,
+        /// Whether the file only says in which service the keys are.
+        is_in_service: bool,
     },
     /// Files could not be read, so nothing is proven.
     #[error("{}: {reason}", path.display())]
@@ -639,6 +648,11 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+/// Further parts of a message.
+fn after_semicolons(parts: &[String]) -> String {
+    parts.iter().map(|part| format!("; {part}")).collect()
 }
 
 /// Maximum number of files that a message names.

@@ -121,10 +121,17 @@ impl Checker<'_, '_> {
             self.add("write-test", CheckState::Skipped, "--write-test creates and drops an encrypted table", "");
         }
         let Some(store) = store else {
-            self.add("opens", CheckState::Skipped, "no file holds the keys, so none can be tried", "");
+            let detail = "no file holds the keys; give the configuration of their service with --keyring";
+            self.add("opens", CheckState::Skipped, detail, "");
+            self.copies(&self.store_at(PathBuf::new(), None));
             return Ok(());
         };
-        self.location(store.path());
+        if store.names_service() {
+            let detail = format!("the keys are in a service, which {} names", store.path().display());
+            self.add("place", CheckState::Ok, &detail, "");
+        } else {
+            self.location(store.path());
+        }
         self.modes(&store);
         match awaits_first_key(&mut self.session, &self.datadir, &store) {
             Ok(true) => {
@@ -133,10 +140,23 @@ impl Checker<'_, '_> {
             Ok(false) => self.opens("opens", &store),
             Err(error) => self.add("opens", CheckState::Failed, &error.to_string(), KEYRING_LOST),
         }
+        self.copies(&store);
+        Ok(())
+    }
+
+    /// Tries the copies, which have the password of the server's own key file if that has one.
+    fn copies(&mut self, store: &KeyStore) {
         for copy in &self.request.copies {
             self.opens("copy-opens", &store.copy(copy.clone()));
         }
-        Ok(())
+    }
+
+    /// The key store of this family at a path.
+    fn store_at(&self, file: PathBuf, password: Option<PathBuf>) -> KeyStore {
+        match self.session.identity().flavor() {
+            Flavor::MariaDb => KeyStore::MariaDb { file, password },
+            _ => KeyStore::MySql(file),
+        }
     }
 
     fn add(&mut self, check: &'static str, state: CheckState, detail: &str, remedy: &str) {
@@ -153,10 +173,7 @@ impl Checker<'_, '_> {
             return Ok(None);
         };
         let (name, read_only, password) = (active.name, active.read_only, active.password);
-        let of_mariadb = self.session.identity().flavor() == Flavor::MariaDb;
-        let store = given
-            .or(active.file)
-            .map(|file| if of_mariadb { KeyStore::MariaDb { file, password } } else { KeyStore::MySql(file) });
+        let store = given.or(active.file).map(|file| self.store_at(file, password));
         let state = if read_only { CheckState::Failed } else { CheckState::Ok };
         let detail = if read_only { format!("{name} is active, but read-only") } else { format!("{name} is active") };
         self.add("active", state, &detail, "set \"read_only\": false in its configuration and restart the server");
@@ -247,7 +264,9 @@ impl Checker<'_, '_> {
                 );
             }
             Err(error) => {
-                let remedy = if check == "opens" { KEYRING_LOST } else { "copy the keyring again" };
+                let hint = error.hint().filter(|_| store.names_service());
+                let usual = if check == "opens" { KEYRING_LOST } else { "copy the keyring again" };
+                let remedy = hint.as_deref().unwrap_or(usual);
                 let mut detail = error.to_string();
                 // A key that the server still has in memory, and the files that need it.
                 if matches!(error, Error::KeyringBehind { .. })

@@ -74,7 +74,7 @@ fn master_key(key: &StoredKey) -> Option<((&'static str, String), u32)> {
     }
 }
 
-/// Fails if an entry of the keyring is damaged: a migration would lose the entry silently.
+/// Fails if an entry of the keyring is damaged, or a name has different keys: a migration would lose one silently.
 fn whole(location: &KeyLocation, keys: Result<MysqlKeyring, keyring::Error>) -> Result<MysqlKeyring, Error> {
     keys.and_then(MysqlKeyring::whole).map_err(of_store(location))
 }

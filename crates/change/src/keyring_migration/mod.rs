@@ -52,6 +52,8 @@ pub struct KeyringMigration {
     target_is_new_file: bool,
     /// Secrets stored beside the source's keys that are not keys.
     other_secrets: Vec<String>,
+    /// Keys that the source has more than once.
+    repeated: Vec<String>,
     /// Keys that the source has destroyed.
     destroyed: Vec<String>,
     /// Keys that the source calls compromised.
@@ -144,6 +146,7 @@ pub fn plan(request: &MigrationRequest) -> Result<KeyringMigration, Error> {
     }
     let proof = opened(&datadir, &from)?;
     let (target_is_new_file, other_secrets) = (to.is_new_file(), source.other_secrets().to_vec());
+    let repeated = source.repeated().iter().map(ToString::to_string).collect();
     let destroyed = source.withdrawn().iter().map(ToString::to_string).collect();
     let compromised = source.compromised().iter().map(ToString::to_string).collect();
     Ok(KeyringMigration {
@@ -155,6 +158,7 @@ pub fn plan(request: &MigrationRequest) -> Result<KeyringMigration, Error> {
         new_file,
         target_is_new_file,
         other_secrets,
+        repeated,
         destroyed,
         compromised,
         proof,
@@ -247,6 +251,7 @@ impl KeyringMigration {
         let others = self.other_secrets.iter();
         notes
             .extend(others.map(|secret| format!("the secret {secret} beside the keys of {from} is no key, and stays")));
+        notes.extend(self.repeated.iter().map(|key| format!("in {from}, {key}: it is copied once")));
         notes.extend(self.destroyed.iter().map(|key| format!("{key}, so it does not move")));
         notes.extend(self.compromised.iter().cloned());
         match in_use::server_with(from) {

@@ -24,14 +24,14 @@ pub use self::{
     entries::{KeyEntry, KeyUse},
     uses::{EncryptedFileKind, KeyUsage},
 };
-use crate::{Error, LockWait, Session, StatementLog, error::KEYRING_LOST, rotate::data_files};
+use crate::{
+    Error, LockWait, Session, StatementLog,
+    error::{KEYRING_LOST, LOST_IN_SERVICE},
+    rotate::data_files,
+};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keys/1";
-
-const LOST_IN_SERVICE: &str = "do not stop the server: it still has its keys in memory; bring the key back in the \
-                               service (a deleted version with `vault kv undelete`), or re-encrypt its files with \
-                               another key first";
 
 /// Options.
 #[derive(Clone, Debug, Default)]

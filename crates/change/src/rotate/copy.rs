@@ -87,8 +87,11 @@ impl ParsedKeys {
 }
 
 impl KeyringCopy {
-    /// Reads the file; repeatedly, if it is incomplete.
+    /// Reads the file, repeatedly if it is incomplete; or fetches the keys from the service that it names.
     pub(crate) fn read(store: &KeyStore) -> Result<Self, Error> {
+        if store.names_service() {
+            return Self::read_once(store).map_err(|(path, source)| Error::KeyService { path, source });
+        }
         let mut pauses = files::reread_pauses(REREADS);
         loop {
             let (path, source) = match Self::read_once(store) {
@@ -195,6 +198,15 @@ impl KeyringCopy {
         self.parsed.fingerprints()
     }
 
+    /// Keys that the service has no longer, as messages name them.
+    pub(crate) fn withdrawn(&self) -> Vec<String> {
+        let withdrawn = match &self.parsed {
+            ParsedKeys::MySql(keyring) => keyring.withdrawn(),
+            ParsedKeys::MariaDb(keys, _) => keys.withdrawn(),
+        };
+        withdrawn.iter().map(ToString::to_string).collect()
+    }
+
     /// Keys that the service calls compromised, as messages name them.
     pub(crate) fn compromised(&self) -> Vec<String> {
         match &self.parsed {
@@ -220,6 +232,17 @@ impl KeyringCopy {
     pub(crate) fn newest_version(&self, key_id: u32) -> Option<u32> {
         let ParsedKeys::MariaDb(keys, _) = &self.parsed else { return None };
         keys.newest_version(key_id)
+    }
+
+    /// The error for a MariaDB key without any version: there never was one, or the service has withdrawn all.
+    pub(crate) fn lacks(&self, key_id: u32) -> Error {
+        let path = self.path.clone();
+        let of_key = format!("key {key_id} version ");
+        let ParsedKeys::MariaDb(keys, _) = &self.parsed else { return Error::NoSuchKey { path, key_id } };
+        match keys.withdrawn().iter().rfind(|gone| gone.name.starts_with(&of_key)) {
+            Some(gone) => Error::KeyService { path, source: keyring::Error::NewestWithdrawn { key: gone.to_string() } },
+            None => Error::NoSuchKey { path, key_id },
+        }
     }
 
     /// Writes a new version of a MariaDB key into the service that this configuration names.
@@ -259,15 +282,7 @@ impl KeyringCopy {
 
 /// Whether a retry is useless.
 const fn is_final(error: &keyring::Error) -> bool {
-    matches!(
-        error,
-        keyring::Error::WrongKind { .. }
-            | keyring::Error::TooLarge { .. }
-            | keyring::Error::UnknownVersion
-            | keyring::Error::VaultConfig { .. }
-            | keyring::Error::Service(_)
-            | keyring::Error::MayNotList(_)
-    )
+    matches!(error, keyring::Error::WrongKind { .. } | keyring::Error::TooLarge { .. } | keyring::Error::UnknownVersion)
 }
 
 /// Number of a key of this kind and server.

@@ -77,7 +77,8 @@ struct Common {
     purge_binlogs: bool,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// Copy of the keyring that must open everything before anything is changed (repeatable)
+    /// Copy of the keyring, or the configuration of the Vault, the KMIP service or AWS KMS that has the keys, which must
+    /// open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
     /// Add settings that the server cannot persist itself (MariaDB, MySQL 5.7, Percona Server 8.0) to this option file,

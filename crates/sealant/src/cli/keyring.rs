@@ -83,10 +83,12 @@ struct Check {
     server: Server,
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
-    /// Path of the server's keyring or key file on this host, if it differs from the path that the server reports
+    /// Path of the server's keyring or key file on this host, if it differs from the path that the server reports; or
+    /// the configuration of the Vault, the KMIP service or AWS KMS that has its keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// Copy of the keyring or key file, which must open everything, too (repeatable)
+    /// Copy of the keyring or key file, or the configuration of a service with the keys, which must open everything, too
+    /// (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
     /// Make the server create and drop an encrypted table, which creates its first key
@@ -106,10 +108,11 @@ struct Check {
 /// server's host, as root or as the server's user.
 #[derive(Debug, Args)]
 struct Migrate {
-    /// Keyring to copy from: a keyring file, the configuration of component_keyring_file, or the configuration of
-    /// component_keyring_vault or keyring_vault
+    /// Keyring to copy from: a keyring file, or the configuration of component_keyring_file, component_keyring_vault,
+    /// keyring_vault, component_keyring_kmip or component_keyring_kms
     from: PathBuf,
-    /// Keyring to copy to, in the same forms; a keyring file is created if it does not exist
+    /// Keyring to copy to: a keyring file, which is created if it does not exist, or the configuration of
+    /// component_keyring_file, component_keyring_vault or keyring_vault
     to: PathBuf,
     /// Data directory of the server
     #[arg(long, value_name = "DIR")]

@@ -25,7 +25,7 @@ pub(crate) struct Keys {
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
     /// Path of the server's keyring or key file on this host, if it differs from the path that the server reports; or
-    /// the configuration file of the Vault that holds its keys
+    /// the configuration of the Vault, the KMIP service or AWS KMS that has its keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
     /// Also examine this backup of a data directory for the keys that its files require (repeatable)

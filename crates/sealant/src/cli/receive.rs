@@ -49,9 +49,10 @@ pub(crate) struct Receive {
     /// Owner of all files, by name or number [default: the numbers at the sender, if this program runs as root]
     #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
-    /// Add a master key to this keyring of this server, a keyring file or component_keyring_file.cnf, and wrap the keys
-    /// of MySQL's encrypted files with it, so that the two servers share no master key. The keyring is created if it
-    /// does not exist, for MySQL 5.7 in the format of its plug-in. The sender needs its own keyring for this
+    /// Add a master key to this keyring of this server, a keyring file, component_keyring_file.cnf or
+    /// component_keyring_vault.cnf, and wrap the keys of MySQL's encrypted files with it, so that the two servers share
+    /// no master key. A keyring file is created if it does not exist, for MySQL 5.7 in the format of its plug-in. The
+    /// sender needs its own keyring for this
     #[arg(long, value_name = "KEYRING|CONFIG")]
     rekey: Option<PathBuf>,
     /// Resume an interrupted transfer; this is the default if the target holds one

@@ -59,7 +59,7 @@ struct Common {
     #[arg(long, value_name = "DIR", help = DATADIR_HELP)]
     datadir: Option<PathBuf>,
     /// Path of the server's keyring or key file on this host, if it differs from the path that the server reports; or
-    /// the configuration file of the Vault that holds its keys
+    /// the configuration of the Vault, the KMIP service or AWS KMS that has its keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
     #[arg(long, value_name = "DIR", help = register_help())]

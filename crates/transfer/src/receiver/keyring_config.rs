@@ -2,12 +2,15 @@
 //!
 //! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory first, and does not
 //! start without the keyring that they name, which is the sender's. So these files are rewritten for the keyring of the
-//! receiver, and configurations of other keyring components are removed. Settings of keyring plug-ins that `SET
+//! receiver, and configurations of other keyring components are removed. If the keys are in a Vault, all configurations
+//! are removed, because that of the Vault has a token: the administrator puts it into place. Settings of keyring plug-ins that `SET
 //! PERSIST` has stored are removed from `mysqld-auto.cnf`.
 //!
 //! Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
 
-use keyring::{KeyringConfigFile, WritableKeyring, component, manifest_of_file_component, persisted_without_keyrings};
+use keyring::{
+    KeyringConfigFile, VAULT_COMPONENT, WritableKeyring, component, manifest_of_component, persisted_without_keyrings,
+};
 
 use super::staging::Staging;
 use crate::{
@@ -34,11 +37,12 @@ pub(crate) fn write_configuration(
     for (number, (entry, hash)) in written.entries.iter_mut().enumerate() {
         let text = match names_keyring(entry) {
             None => continue,
-            Some(KeyringConfigFile::OtherConfiguration) => {
+            Some(kind) if is_removed(kind, keyring) => {
                 staging.remove(&entry.path)?;
                 others.push(number);
                 continue;
             }
+            Some(KeyringConfigFile::OtherConfiguration) => continue,
             Some(KeyringConfigFile::Configuration) => {
                 named = true;
                 Some(configuration(keyring)?)
@@ -46,7 +50,10 @@ pub(crate) fn write_configuration(
             Some(KeyringConfigFile::Persisted) => {
                 persisted_without_keyrings(&staging.read(&entry.path, MAX_PERSISTED_BYTES)?)
             }
-            Some(KeyringConfigFile::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MAX_BYTES)?),
+            Some(KeyringConfigFile::Manifest) => {
+                let component = if keyring.is_in_vault() { VAULT_COMPONENT } else { component::NAME };
+                manifest_of_component(component, &staging.read(&entry.path, MAX_BYTES)?)
+            }
         };
         let Some(text) = text else { continue };
         staging.rewrite(&entry.path, text.as_bytes())?;
@@ -57,6 +64,15 @@ pub(crate) fn write_configuration(
         written.entries.remove(number);
     }
     Ok(named)
+}
+
+/// Whether a configuration of a keyring would lead a server to another keyring than this one.
+fn is_removed(kind: KeyringConfigFile, keyring: &WritableKeyring) -> bool {
+    match kind {
+        KeyringConfigFile::OtherConfiguration => true,
+        KeyringConfigFile::Configuration => keyring.is_in_vault(),
+        KeyringConfigFile::Manifest | KeyringConfigFile::Persisted => false,
+    }
 }
 
 /// Recognises configuration files in the root, where a server reads them.

@@ -24,8 +24,10 @@ pub struct Rekeyed {
     pub files: usize,
     /// Names of the master keys.
     pub master_keys: Vec<String>,
-    /// Path of the keyring with these keys.
+    /// Path of the keyring with these keys, or of the configuration of their Vault.
     pub keyring: PathBuf,
+    /// Whether the keys are in a Vault.
+    pub is_in_vault: bool,
     /// The plug-in or component with which the server loads the keyring.
     pub loaded_by: LoadedBy,
     /// Whether a configuration in the data directory names the keyring.
@@ -47,6 +49,11 @@ impl Rekeyed {
     #[must_use]
     pub fn how_to_start(&self) -> String {
         let keyring = self.keyring.display();
+        if self.is_in_vault {
+            return format!(
+                "start the server with the keyring that reads the Vault, and {keyring} as its configuration"
+            );
+        }
         if self.loaded_by == LoadedBy::Plugin {
             return format!("start MySQL 5.7 with early-plugin-load=keyring_file.so and keyring_file_data={keyring}");
         }
@@ -107,8 +114,9 @@ impl MasterKeys {
 
     /// The result for this number of files.
     pub(crate) fn summary(&self, files: usize, keyring: &WritableKeyring, is_named: bool) -> Rekeyed {
-        let (master_keys, keyring) = (self.names.clone(), keyring.path().to_owned());
-        Rekeyed { files, master_keys, keyring, loaded_by: self.loaded_by, is_named }
+        let (master_keys, is_in_vault) = (self.names.clone(), keyring.is_in_vault());
+        let (loaded_by, keyring) = (self.loaded_by, keyring.path().to_owned());
+        Rekeyed { files, master_keys, keyring, is_in_vault, loaded_by, is_named }
     }
 }
 

@@ -30,7 +30,8 @@ impl Run<'_, '_> {
         if now.newest(kind, &self.target.server_uuid) == newest
             && !self.has_adopted(kind, newest.as_deref(), &behind)?
         {
-            return Err(Error::NoNewKey { path: self.target.store.path().to_owned(), older: newest });
+            let is_in_service = self.target.store.names_service();
+            return Err(Error::NoNewKey { path: self.target.store.path().to_owned(), older: newest, is_in_service });
         }
         Ok(Outcome::Done)
     }

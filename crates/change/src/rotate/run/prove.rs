@@ -22,7 +22,7 @@ impl Run<'_, '_> {
         if let Some(key_id) = self.request.mariadb_key()
             && copy.newest_version(key_id).is_none()
         {
-            return Err(Error::NoSuchKey { path: copy.path().to_owned(), key_id });
+            return Err(copy.lacks(key_id));
         }
         for _ in 0..PROOFS {
             rotation_target::is_current(&mut self.session, &copy)?;

@@ -33,7 +33,8 @@ pub(crate) struct Source {
     /// Directory with dumps or backups to judge (repeatable)
     #[arg(long, value_name = "DIR")]
     backup: Vec<PathBuf>,
-    /// Copy of MySQL's keyring file: prove that it alone decrypts everything (repeatable)
+    /// Copy of MySQL's keyring file, or the configuration of the service with the keys: prove that it alone decrypts
+    /// everything (repeatable)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "fleet", "no_files"])]
     keyring_copy: Vec<PathBuf>,
     /// Copy of MariaDB's key file: prove that it alone decrypts everything (repeatable)

@@ -13,7 +13,7 @@ use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_
 use super::{Configured, Reporting, exit_code};
 use crate::cli::snapshot::guard;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info, say};
+use crate::output::message::{Failure, info, say, warning};
 use crate::process::{ended_by_signals, forbid_dumps};
 
 /// Make a backup
@@ -67,11 +67,14 @@ impl Run {
         config.provider = self.provider.unwrap_or(config.provider);
         let scope = Scope::new(self.full, self.again.as_deref(), &config.host)?;
         if self.dry_run {
-            say(&backup_plan_messages(&plan(&config, &repository, &scope)?));
+            let plan = plan(&config, &repository, &scope)?;
+            plan.key_warnings.iter().for_each(|problem| warning(&problem.to_string()));
+            say(&backup_plan_messages(&plan));
             return Ok(Exit::Clean);
         }
         let (began, stop) = (Instant::now(), ended_by_signals()?);
         let source_copy = take(&config)?;
+        source_copy.key_warnings.iter().for_each(|problem| warning(&problem.to_string()));
         info(&backup_copy_message(&source_copy.copy));
         let progress = RunProgress::default();
         let work = || run(&config, &repository, source_copy, |copy| guard(copy, stop), &scope, &progress);
