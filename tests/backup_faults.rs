@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use harness::Server;
 
-use crate::support::backup::{Backups, files, is_same, stopped_mysql, with_keyring};
+use crate::support::backup::{Backups, ended, files, is_same, stopped_mysql, with_keyring};
 use crate::support::chance::{Random, number};
 use crate::support::tmpfs::Tmpfs;
 use crate::support::unchanged::Volume;
@@ -159,6 +159,34 @@ fn a_power_cut_loses_no_backup_that_was_reported_and_leaves_none_that_does_not_r
         volume.cut_power();
         is_same(&into, &files(lab.server.datadir()));
     }
+}
+
+/// Control for the test above: if nothing is synced, the power cut loses a backup and a restore that were reported.
+#[test]
+fn a_power_cut_loses_what_was_not_synced() {
+    const SYNCS: &str = "fsync,fdatasync,syncfs,sync,sync_file_range";
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let Some(volume) = Volume::new("ext4", 1024) else { return };
+    let backups = Backups::within(volume.path(), lab.server.datadir(), &format!("keyring = {:?}", lab.keyring));
+    backups.backup(&["run"]).is(0);
+    let synced = Command::new("sync").arg("--file-system").arg(volume.path()).status();
+    assert!(synced.expect("sync runs").success());
+    let inject = format!("inject={SYNCS}:retval=0");
+    let without_syncs = |command: &Command| {
+        ended(&mut strace(command, Path::new("/dev/null"), &["-e", &format!("trace={SYNCS}"), "-e", &inject])).is(0)
+    };
+    let into = backups.path("into");
+    without_syncs(&backups.restore_command("1", &into, &lab.keys()));
+    is_same(&into, &files(lab.server.datadir()));
+    volume.cut_power();
+    assert!(!into.exists() || files(&into) != files(lab.server.datadir()), "the restore was synced");
+    without_syncs(backups.command(&["run", "--full"]).arg("--json"));
+    volume.cut_power();
+    let signers = backups.path("signers");
+    let signers = signers.to_str().expect("the harness uses ASCII paths");
+    let is_there = backups.object("hosts/db1/receipts/000002.json").exists();
+    let check = backups.backup(&["check", "2", "--objects", "--allowed-signers", signers]);
+    assert!(!is_there || check.code != 0, "the backup was synced");
 }
 
 /// Uses all space of a file system except this many bytes.

@@ -212,7 +212,8 @@ impl Copier<'_> {
             let filled = item.read(from, offset, &mut chunk)?;
             let chunk = chunk.get_mut(..filled).unwrap_or_default();
             let mut second = None;
-            for (index, page) in (0_u64..).zip(chunk.chunks_exact_mut(page_bytes)) {
+            let pages = (0_u64..).zip(chunk.chunks_mut(page_bytes));
+            for (index, page) in pages.filter(|(_, page)| format.can_judge(page, page_bytes)) {
                 let (within, judged) = (index * page_bytes as u64, format.judge(page, &mut image));
                 let sound = match judged {
                     Page::Whole => true,
@@ -220,7 +221,7 @@ impl Copier<'_> {
                         self.counts.unproven_pages.fetch_add(1, Ordering::Relaxed);
                         true
                     }
-                    _ => self.read_again(item, from, offset + within, page, format, &mut image)?,
+                    _ => self.read_again(item, from, offset + within, page, (format, page_bytes), &mut image)?,
                 };
                 if sound {
                     newest = format.newest_lsn(page, &mut image).max(newest);
@@ -282,7 +283,7 @@ impl Copier<'_> {
         from: &File,
         at: u64,
         page: &mut [u8],
-        format: &PageFormat,
+        (format, page_bytes): (&PageFormat, usize),
         image: &mut Vec<u8>,
     ) -> Result<bool, Error> {
         self.counts.reread_pages.fetch_add(1, Ordering::Relaxed);
@@ -309,7 +310,7 @@ impl Copier<'_> {
                 Page::Unproven | Page::Torn => {}
             }
         }
-        let number = at / page.len() as u64;
+        let number = at / page_bytes as u64;
         if !same {
             return Err(Error::Changing { path: item.from.clone(), page: number });
         }
@@ -332,5 +333,36 @@ impl Copier<'_> {
 
     fn check_stopped(&self) -> Result<(), Error> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::page::checksum::{Checksum, update_checksum};
+
+    use super::*;
+
+    /// A new file of MariaDB with `KEY_BLOCK_SIZE=8` whose first page is not on disk yet, and whose last page is torn.
+    #[test]
+    fn the_last_small_page_of_a_new_file_is_judged() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut page = vec![5; 8192];
+        page[26..34].fill(0);
+        page[24..26].copy_from_slice(&17855_u16.to_be_bytes());
+        update_checksum(&mut page, Checksum::ZipCrc32);
+        let whole = [&vec![0; 8192][..], &page, &page].concat();
+        let mut torn = whole.clone();
+        torn[20000..].fill(7);
+        for (bytes, damaged) in [(&whole, Vec::new()), (&torn, vec![(PathBuf::from("t.ibd"), 1)])] {
+            let (from, root) = (directory.path().join("from"), directory.path().join("to"));
+            fs::write(&from, bytes).unwrap();
+            let (counts, stop) = (Counts::default(), AtomicBool::new(false));
+            let pages_of = PagesOf::MariaDb;
+            let copier = Copier { root: &root, page_bytes: 16384, pages_of, counts: &counts, stop: &stop };
+            copier.copy_all(&[Item { from, to: "t.ibd".into() }], true, 1).unwrap();
+            assert_eq!(fs::read(root.join("t.ibd")).unwrap(), *bytes);
+            assert_eq!(counts.reread_pages.into_inner(), damaged.len() as u64);
+            assert_eq!(counts.damaged.into_inner().unwrap(), damaged);
+        }
     }
 }

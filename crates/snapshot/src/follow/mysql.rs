@@ -81,7 +81,8 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
             (Err(error), _) => Err(error),
         }
     })?;
-    redo.finish(cut.recover_from.unwrap_or_else(|| redo.checkpoint()))?;
+    let recover_from = cut.recover_from.unwrap_or_else(|| redo.checkpoint());
+    redo.finish(recover_from)?;
     counts.check_newest(cut.end)?;
     // Success of both proves that nothing was lost while files were copied: neither the registration nor redo logging.
     unregister(&mut consumer)?;

@@ -62,6 +62,12 @@ impl PageFormat {
         (format, usize::try_from(page0.physical_page_bytes).unwrap_or(page_bytes))
     }
 
+    /// Whether `page`, which may be the shorter rest at the end of a file, can be judged. The pages of a file without
+    /// its first page may be smaller.
+    pub(super) const fn can_judge(&self, page: &[u8], page_bytes: usize) -> bool {
+        page.len() == page_bytes || matches!(self, Self::Undetermined)
+    }
+
     /// Judges a page; `image` is a buffer for reuse.
     pub(super) fn judge(&self, page: &[u8], image: &mut Vec<u8>) -> Page {
         if all_zero(page) {
@@ -126,14 +132,15 @@ fn is_page_of_mariadb(page: &[u8], image: &mut Vec<u8>) -> bool {
     layouts.into_iter().any(|layout| judge_mariadb(page, layout, SpaceId(0), image) == Page::Whole)
 }
 
-/// The size of whole, smaller pages with `ROW_FORMAT=COMPRESSED` if a page of MariaDB's page size is a row of them. A
-/// server that rebuilds a table writes other pages of the new file before the first one.
+/// The size of whole, smaller pages with `ROW_FORMAT=COMPRESSED` if a page of MariaDB's page size, or the rest at the end
+/// of a file, is a row of them. A server that rebuilds a table writes other pages of the new file before the first one.
 fn small_page_bytes(bytes: &[u8], image: &mut Vec<u8>) -> Option<usize> {
     const SMALLEST_BYTES: usize = 1024;
-    let sizes = std::iter::successors(Some(bytes.len() / 2), |size| Some(size / 2));
-    let mut sizes = sizes.take_while(|size| *size >= SMALLEST_BYTES);
+    let largest = 1_usize.checked_shl(bytes.len().checked_ilog2()?)?;
+    let sizes = std::iter::successors(Some(largest), |size| Some(size / 2));
+    let sizes = sizes.take_while(|size| *size >= SMALLEST_BYTES);
     let layout = Layout::Legacy { row_compressed: true };
-    sizes.find(|size| {
+    sizes.filter(|size| bytes.len().is_multiple_of(*size)).find(|size| {
         let mut pages = bytes.chunks(*size);
         pages.all(|page| all_zero(page) || judge_mariadb(page, layout, SpaceId(0), image) == Page::Whole)
     })
@@ -240,6 +247,30 @@ mod tests {
         };
         let newest = PageFormat::Undetermined.newest_lsn(&[changed(3), changed(7)].concat(), &mut Vec::new());
         assert_eq!(newest, 7);
+    }
+
+    #[test]
+    fn the_rest_at_the_end_of_a_new_file_is_judged() {
+        let small = |bytes: usize, lsn: u64| {
+            let mut page = vec![5; bytes];
+            page[LSN..LSN + 8].copy_from_slice(&lsn.to_be_bytes());
+            page[26..34].fill(0);
+            page[24..26].copy_from_slice(&17855_u16.to_be_bytes());
+            update_checksum(&mut page, Checksum::ZipCrc32);
+            page
+        };
+        let format = PageFormat::Undetermined;
+        for (bytes, count) in [(8192, 1), (4096, 1), (4096, 3), (2048, 7), (1024, 1), (1024, 15)] {
+            let mut rest: Vec<u8> = (1..=count).flat_map(|lsn| small(bytes, lsn)).collect();
+            assert!(format.can_judge(&rest, 16384));
+            assert_eq!(format.judge(&rest, &mut Vec::new()), Page::Whole, "{count} pages of {bytes} bytes");
+            assert_eq!(format.newest_lsn(&rest, &mut Vec::new()), count);
+            rest[bytes - 100] ^= 1;
+            assert_eq!(format.judge(&rest, &mut Vec::new()), Page::Torn, "{count} pages of {bytes} bytes");
+        }
+        assert_eq!(format.judge(&small(8192, 1)[..5000], &mut Vec::new()), Page::Torn, "a part of a page");
+        let known = PageFormat::MySql { row_compressed: false, cipher: None };
+        assert!(!known.can_judge(&[1; 512], 1024), "no whole page");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! MySQL's redo log files, read while their server writes them.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -18,6 +18,7 @@ use innodb::{
     redo_copy::{Blocks, CopyCheckpoint, Head, RedoCopyFault},
     server_file::{REDO_DIRECTORY, redo_name, redo_number},
 };
+use rustix::fs::OFlags;
 use server::dialect::backup_lock::advance_redo_consumer;
 
 use super::{
@@ -33,7 +34,8 @@ const WRITTEN: &str = "Innodb_redo_log_flushed_to_disk_lsn";
 const WINDOW_BYTES: usize = 1 << 20;
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
-/// The copied log, from the newest checkpoint on, file by file.
+/// The copied log, from the newest checkpoint on, file by file. Only the newest file and its copy are open: a large log
+/// can have more files than a process may open.
 pub(super) struct RedoFiles<'a> {
     directory: PathBuf,
     copier: &'a Copier<'a>,
@@ -41,8 +43,10 @@ pub(super) struct RedoFiles<'a> {
     checkpoint: Lsn,
     /// LSN up to which whole blocks are copied.
     position: u64,
-    /// The copied files, the newest last.
-    files: Vec<RedoFile>,
+    /// The files that are copied to their end, in order.
+    complete: Vec<CompleteFile>,
+    /// The file that is being copied; `None` once the end of the copy is cut off.
+    newest: Option<RedoFile>,
 }
 
 /// A file of the log and its copy.
@@ -52,6 +56,16 @@ struct RedoFile {
     head: Head,
     from: File,
     to: File,
+}
+
+/// The copy of a file that was copied to its end. The server may use the original for something else by now.
+struct CompleteFile {
+    number: u64,
+    start: Lsn,
+    /// The header, if it is not written yet.
+    head: Option<Head>,
+    /// Device and inode.
+    identity: (u64, u64),
 }
 
 impl<'a> RedoFiles<'a> {
@@ -69,7 +83,8 @@ impl<'a> RedoFiles<'a> {
         let checkpoint = checkpoint.ok_or_else(|| Error::Moving { path: directory.clone() })?;
         let blocks = Blocks::new(&first.head, keys);
         let position = checkpoint.0 - checkpoint.0 % BLOCK;
-        let log = Self { directory, copier, blocks, checkpoint, position, files: vec![first] };
+        let (complete, newest) = (Vec::new(), Some(first));
+        let log = Self { directory, copier, blocks, checkpoint, position, complete, newest };
         log.copy_before_checkpoint()?;
         Ok(log)
     }
@@ -109,32 +124,43 @@ impl<'a> RedoFiles<'a> {
         }
     }
 
-    /// Writes the headers, without which no server would recover from the log. Recovery begins at `checkpoint`.
-    pub(super) fn finish(&self, checkpoint: Lsn) -> Result<(), Error> {
-        let starts = self.files.iter().skip(1).map(|file| file.head.start().0).chain([u64::MAX]);
-        for ((file, next), is_last) in self.files.iter().zip(starts).zip(self.are_last()) {
-            let holds = (file.head.start().0..next).contains(&checkpoint.0);
+    /// Writes the header with the checkpoint and that of the last file, without which no server would recover from the
+    /// log. Recovery begins at `checkpoint`.
+    pub(super) fn finish(&mut self, checkpoint: Lsn) -> Result<(), Error> {
+        self.complete_newest()?;
+        let starts = self.complete.iter().skip(1).map(|file| file.start.0).chain([u64::MAX]);
+        for ((file, next), number) in self.complete.iter().zip(starts).zip(1..) {
+            let (holds, is_last) = ((file.start.0..next).contains(&checkpoint.0), number == self.complete.len());
             let checkpoints = match holds {
                 false => CopyCheckpoint::None,
                 true if checkpoint == self.checkpoint => CopyCheckpoint::AsRead,
                 true => CopyCheckpoint::At(checkpoint),
             };
-            let head = file.head.of_copy(&checkpoints, is_last);
-            file.to.write_all_at(&head, 0).map_err(Error::copying(&file.path))?;
-            let like = file.from.metadata().map_err(Error::copying(&file.path))?;
-            self.copier.finish(&file.name(), &file.to, &like, like.len())?;
+            if file.head.is_some() || holds || is_last {
+                file.write_head(self.copier, &checkpoints, is_last)?;
+            }
         }
         Ok(())
     }
 
-    fn are_last(&self) -> impl Iterator<Item = bool> {
-        let count = self.files.len();
-        (1..=count).map(move |number| number == count)
+    /// Closes the newest file and its copy. Its header is written, unless it is the first one.
+    fn complete_newest(&mut self) -> Result<(), Error> {
+        let Some(RedoFile { number, path, head, from, to }) = self.newest.take() else { return Ok(()) };
+        let (failed, start) = (Error::copying(&path), head.start());
+        let is_first = self.complete.is_empty();
+        if !is_first {
+            to.write_all_at(&head.of_copy(&CopyCheckpoint::None, false), 0).map_err(&failed)?;
+        }
+        let like = from.metadata().map_err(&failed)?;
+        self.copier.finish(&path_of_copy(number), &to, &like, like.len())?;
+        let identity = identity(&to).map_err(failed)?;
+        self.complete.push(CompleteFile { number, start, head: is_first.then_some(head), identity });
+        Ok(())
     }
 
     /// Copies the blocks of the first file from before the checkpoint unchecked: recovery does not read them.
     fn copy_before_checkpoint(&self) -> Result<(), Error> {
-        let Some(file) = self.files.first() else { return Ok(()) };
+        let Some(file) = &self.newest else { return Ok(()) };
         let end = file.offset(self.position);
         let mut before = vec![0; usize::try_from(end).unwrap_or(0).saturating_sub(HEADER_BYTES)];
         let read = file.from.read_exact_at(&mut before, BLOCKS_BEGIN);
@@ -164,7 +190,7 @@ impl<'a> RedoFiles<'a> {
 
     /// Copies the next valid blocks of the newest file; an error if there are none.
     fn copy_window(&mut self, window: &mut [u8], end: u64) -> Result<(), Error> {
-        let Some(file) = self.files.last() else { return Ok(()) };
+        let Some(file) = &self.newest else { return Ok(()) };
         let wanted = file.end()?.min(end).saturating_sub(self.position).min(window.len() as u64);
         let window = window.get_mut(..usize::try_from(wanted).unwrap_or(0)).unwrap_or_default();
         let offset = file.offset(self.position);
@@ -190,34 +216,37 @@ impl<'a> RedoFiles<'a> {
     /// Cuts the copy off at the end: removes the part that was copied beyond it.
     fn cut_back(&mut self, end: u64) -> Result<(), Error> {
         self.position = end - end % BLOCK;
-        while let Some(behind) = self.files.pop_if(|file| file.head.start().0 > self.position) {
-            let path = self.copier.root.join(behind.name());
+        self.complete_newest()?;
+        while let Some(behind) = self.complete.pop_if(|file| file.start.0 > self.position) {
+            let path = self.copier.root.join(path_of_copy(behind.number));
             fs::remove_file(&path).map_err(Error::copying(&path))?;
         }
-        let Some(file) = self.files.last() else { return Err(self.moving()) };
-        let (mut block, offset) = ([0; BLOCK_BYTES], file.offset(self.position));
-        let failed = Error::copying(&file.path);
-        file.to.read_exact_at(&mut block, offset).map_err(&failed)?;
-        file.to.set_len(offset).map_err(&failed)?;
-        if end % BLOCK == BLOCK_HEADER_BYTES as u64 {
-            return Ok(());
+        let Some(file) = self.complete.last() else { return Err(self.moving()) };
+        let (path, to) = file.open(self.copier)?;
+        let like = to.metadata().map_err(Error::copying(&path))?;
+        let (mut block, offset) = ([0; BLOCK_BYTES], BLOCKS_BEGIN + self.position.saturating_sub(file.start.0));
+        let read = to.read_exact_at(&mut block, offset);
+        read.and_then(|()| to.set_len(offset)).map_err(Error::copying(&path))?;
+        if end % BLOCK != BLOCK_HEADER_BYTES as u64 {
+            let cut = self.blocks.cut(&block, Lsn(self.position), Lsn(end));
+            let cut = cut.map_err(|source| Error::Redo { path: path.clone(), source })?;
+            to.write_all_at(&cut, offset).map_err(Error::copying(&path))?;
         }
-        let cut = self.blocks.cut(&block, Lsn(self.position), Lsn(end)).map_err(|source| file.failed(source))?;
-        file.to.write_all_at(&cut, offset).map_err(failed)
+        self.copier.finish(&path_of_copy(file.number), &to, &like, like.len())
     }
 
     /// Copies the last block up to the end.
     fn copy_end(&mut self, end: u64, stop: &AtomicBool) -> Result<(), Error> {
         if end % BLOCK == BLOCK_HEADER_BYTES as u64 {
             // The next block has not begun, and the file for it may not exist yet.
-            let Some(file) = self.files.last() else { return Ok(()) };
+            let Some(file) = &self.newest else { return Ok(()) };
             return if self.position < file.end()? { Ok(()) } else { Err(self.moving()) };
         }
         self.open_next_at_end()?;
         let since = Instant::now();
         loop {
             check_stopped(stop)?;
-            let Some(file) = self.files.last() else { return Ok(()) };
+            let Some(file) = &self.newest else { return Ok(()) };
             let (mut block, offset) = ([0; BLOCK_BYTES], file.offset(self.position));
             file.from.read_exact_at(&mut block, offset).map_err(Error::copying(&file.path))?;
             match self.blocks.cut(&block, Lsn(self.position), Lsn(end)) {
@@ -230,7 +259,7 @@ impl<'a> RedoFiles<'a> {
 
     /// Waits, and has the blocks read from the disk afterwards.
     fn wait_for_blocks(&self) {
-        if let Some(file) = self.files.last() {
+        if let Some(file) = &self.newest {
             files::evict(&file.from, 0, None);
         }
         thread::sleep(Duration::from_millis(1));
@@ -242,7 +271,7 @@ impl<'a> RedoFiles<'a> {
 
     /// Opens the next file if the newest one is read to its end.
     fn open_next_at_end(&mut self) -> Result<(), Error> {
-        let Some(file) = self.files.last() else { return Ok(()) };
+        let Some(file) = &self.newest else { return Ok(()) };
         let end = file.end()?;
         if self.position < end {
             return Ok(());
@@ -251,7 +280,8 @@ impl<'a> RedoFiles<'a> {
         if self.position != end || next.head.start().0 != end {
             return Err(self.moving());
         }
-        self.files.push(next);
+        self.complete_newest()?;
+        self.newest = Some(next);
         Ok(())
     }
 }
@@ -261,12 +291,8 @@ impl RedoFile {
         let path = directory.join(redo_name(number));
         let from = regular::open(&path, Links::Refused).map_err(Error::copying(&path))?;
         let head = read_head(&from, &path)?;
-        let to = copier.create(&Path::new(REDO_DIRECTORY).join(redo_name(number)))?;
+        let to = copier.create(&path_of_copy(number))?;
         Ok(Self { number, path, head, from, to })
-    }
-
-    fn name(&self) -> PathBuf {
-        Path::new(REDO_DIRECTORY).join(redo_name(self.number))
     }
 
     /// LSN after the last block of the file. The server can change the length of the newest file.
@@ -282,6 +308,39 @@ impl RedoFile {
     fn failed(&self, source: RedoCopyFault) -> Error {
         Error::Redo { path: self.path.clone(), source }
     }
+}
+
+impl CompleteFile {
+    /// Opens the copy for reading and writing. Returns its path, too.
+    fn open(&self, copier: &Copier<'_>) -> Result<(PathBuf, File), Error> {
+        let path = copier.root.join(path_of_copy(self.number));
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
+        let found = opened.and_then(|file| Ok((identity(&file)?, file)));
+        let (identity, file) = found.map_err(Error::copying(&path))?;
+        if identity == self.identity { Ok((path, file)) } else { Err(Error::Moving { path }) }
+    }
+
+    /// Writes the header of the copy.
+    fn write_head(&self, copier: &Copier<'_>, checkpoints: &CopyCheckpoint, is_last: bool) -> Result<(), Error> {
+        let (path, to) = self.open(copier)?;
+        let like = to.metadata().map_err(Error::copying(&path))?;
+        let written = if self.head.is_none() { Some(read_head(&to, &path)?) } else { None };
+        if let Some(head) = self.head.as_ref().or(written.as_ref()) {
+            to.write_all_at(&head.of_copy(checkpoints, is_last), 0).map_err(Error::copying(&path))?;
+        }
+        copier.finish(&path_of_copy(self.number), &to, &like, like.len())
+    }
+}
+
+/// Path of the copy of a file of the log, relative to the copy's data directory.
+fn path_of_copy(number: u64) -> PathBuf {
+    Path::new(REDO_DIRECTORY).join(redo_name(number))
+}
+
+/// Device and inode of a file.
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    file.metadata().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// Reads the header of a file, which the server may be writing.

@@ -9,6 +9,7 @@ mod chance;
 mod load;
 
 use std::{
+    fs,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::{
@@ -111,7 +112,9 @@ fn check_copies(case: &Case) {
 
 fn check_copy(case: &Case, server: &Server, load: &Load, round: u64) {
     let acknowledged = load.acknowledged();
-    let copy = take_copy(server, &options(server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
+    let (copy, open) = open_log_files(|| take_copy(server, &options(server, case)));
+    let copy = copy.unwrap_or_else(|error| panic!("round {round}: {error}"));
+    assert!(open <= 4, "{open} files of MySQL's redo log and copies of them were open at once");
     let followed = copy.followed().expect("it was followed").clone();
     #[allow(clippy::print_stderr, reason = "the figures of a long test")]
     {
@@ -121,6 +124,32 @@ fn check_copy(case: &Case, server: &Server, load: &Load, round: u64) {
     let copy = case.builder.clone().datadir_seed(copy.root()).start();
     let copy = copy.unwrap_or_else(|error| panic!("round {round}: the copy does not start: {error}"));
     check(&copy, &acknowledged, &followed.position);
+}
+
+/// The largest number of files of MySQL's redo log, and copies of these, that this process has open during `work`.
+fn open_log_files<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let stop = AtomicBool::new(false);
+    let open = || {
+        let all = fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
+        all.filter_map(|item| fs::read_link(item.path()).ok()).filter(|path| is_log_file(path)).count()
+    };
+    thread::scope(|scope| {
+        let counting = scope.spawn(|| {
+            let mut most = 0;
+            while !stop.load(Ordering::SeqCst) {
+                most = most.max(open());
+                thread::sleep(Duration::from_millis(1));
+            }
+            most
+        });
+        let result = work();
+        stop.store(true, Ordering::SeqCst);
+        (result, counting.join().expect("it counts"))
+    })
+}
+
+fn is_log_file(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("#ib_redo"))
 }
 
 fn mariadb(kind: Kind) -> ServerBuilder {
@@ -204,7 +233,7 @@ fn check_copies_of_encrypted(kind: Kind) {
     }
     let directory = tempfile::tempdir().expect("a directory");
     let keys = directory.path().join("keys.txt");
-    std::fs::write(&keys, "1;770a8a65da156d24ee2a093277530142\n").expect("room");
+    fs::write(&keys, "1;770a8a65da156d24ee2a093277530142\n").expect("room");
     check_copies(&Case { definitions: true, ..Case::new(encrypted(kind, &keys)) });
 }
 
@@ -473,19 +502,19 @@ fn a_page_newer_than_the_log_is_refused(builder: ServerBuilder) {
     harness::wait_until("the table is on disk", harness::limit(60), || {
         server.sql("FLUSH TABLES bank.a0 FOR EXPORT; UNLOCK TABLES").is_ok()
     });
-    let mut bytes = std::fs::read(&table).expect("a table");
+    let mut bytes = fs::read(&table).expect("a table");
     let page = &mut bytes[3 * 16384..4 * 16384];
     let checksum = [checksum::classic(page), checksum::full_crc32(page)].into_iter().find(|found| found.is_ok());
     // The upper half of the LSN; the lower one is also at the end of the page.
     page[16..20].copy_from_slice(&(1_u32 << 18).to_be_bytes());
     checksum::update_checksum(page, checksum.expect("it is in clear text"));
     let foreign = server.datadir().join("bank/foreign.ibd");
-    std::fs::write(&foreign, &bytes).expect("room");
+    fs::write(&foreign, &bytes).expect("room");
     let error = refused(&server, &options(&server, &case));
     let is_found = matches!(&error, Error::NewerPage { path, newest, .. } if path == Path::new("bank/foreign.ibd") && *newest >= 1 << 50);
     assert!(is_found, "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("move it out")), "{:?}", error.hint());
-    std::fs::remove_file(foreign).expect("it was there");
+    fs::remove_file(foreign).expect("it was there");
     drop(take_copy(&server, &options(&server, &case)).expect("a copy"));
 }
 
