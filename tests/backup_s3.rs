@@ -48,7 +48,8 @@ fn a_bucket_stores_backups_like_a_directory() {
     }
 }
 
-/// A user who may only put objects makes full and incremental backups without reading, listing or deleting anything.
+/// A user who may only put objects makes full and incremental backups, and archives binary logs, without reading, listing
+/// or deleting anything.
 #[test]
 fn a_host_that_may_only_put_objects_makes_incremental_backups() {
     let Some(s3) = s3_server(false) else { return };
@@ -88,6 +89,19 @@ fn a_host_that_may_only_put_objects_makes_incremental_backups() {
     assert_eq!(check.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", check.json);
     backups.restore_as(&s3, &root, "2", &into, &keys).is(0);
     is_same(&into, &files(server.datadir()));
+
+    server.start().expect("it starts");
+    let running = format!("{lines}\nsocket = {:?}\nuser = \"root\"", server.socket());
+    backups.configure(&lines, &running);
+    let before = s3.access_log().len();
+    backups.backup(&["binlogs", "--once"]).is(0);
+    let asked: Vec<String> = s3.access_log().split_off(before);
+    assert!(asked.iter().any(|line| line.contains("/binlogs/")), "{asked:?}");
+    for line in &asked {
+        assert!(line.contains(" s3_PutObject "), "{line}");
+    }
+    server.stop().expect("it stops");
+    backups.configure(&running, &lines);
 
     // Without its state the host does not know the next number; nothing is lost.
     fs::remove_dir_all(backups.path("state")).expect("removed");

@@ -356,6 +356,32 @@ fn a_full_disk_stops_reading_and_what_waits_is_stored() {
     case.has_everything("all");
 }
 
+/// A disk so full that the state cannot be written stops archiving until there is space, with one warning.
+#[test]
+fn archiving_waits_until_its_state_can_be_written() {
+    const WARNING: &str = "nothing is archived until there is space again";
+    let Some(case) = Case::new() else { return };
+    let Some(disk) = Tmpfs::mount(case.backups.path("disk"), "72M") else { return };
+    case.backups.configure(&format!("{:?}", case.backups.path("state")), &format!("{:?}", disk.0));
+    ended(&mut case.backups.command(&["init", "--unproven-recipient"])).is(0);
+    let mut follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    tmpfs::fill(&disk.0, 0);
+    case.insert("first");
+    case.wait("it says so", || case.says().contains(WARNING));
+    case.insert("second");
+    // Several attempts.
+    sleep(Duration::from_secs(4));
+    assert!(follower.try_wait().expect("a child").is_none(), "{}", case.says());
+    let stored = case.stored();
+    fs::remove_file(disk.0.join("filler")).expect("it was there");
+    case.wait("the rest is archived", || case.stored() > stored);
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    assert_eq!(case.says().matches(WARNING).count(), 1, "{}", case.says());
+    case.has_everything("all");
+}
+
 /// What waits of a server that was replaced meanwhile is stored beside the archive of the new one.
 #[test]
 fn what_a_former_server_left_is_stored() {

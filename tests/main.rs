@@ -9,6 +9,7 @@ mod backup_binlogs;
 mod backup_failures;
 mod backup_faults;
 mod backup_prune;
+mod backup_ranges;
 mod backup_s3;
 mod backup_spool;
 mod backup_takeover;

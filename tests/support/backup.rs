@@ -180,6 +180,12 @@ impl Backups {
         ended(self.command(verb).arg("--json"))
     }
 
+    /// Makes restores reach the store at another address.
+    pub(crate) fn restore_from(&mut self, endpoint: &str) {
+        let at = self.repository.options.iter().position(|option| option == "--endpoint").expect("a bucket");
+        self.repository.options[at + 1] = endpoint.into();
+    }
+
     /// A restore command that knows the signers.
     pub(crate) fn restore_command(&self, number: &str, into: &Path, more: &[&str]) -> Command {
         let mut command = sealant();

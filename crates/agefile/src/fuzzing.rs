@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read};
 
 use crate::{
-    Decryptor, Error, Identity, PayloadFault, Recipient,
+    Decryptor, Error, Identity, PartDecryptor, PayloadFault, Recipient,
     file_key::{FILE_KEY_BYTES, FileKey, PAYLOAD_NONCE_BYTES},
     stream::{CHUNK_BYTES, Chunks},
 };
@@ -11,17 +11,26 @@ use crate::{
 /// Identity that opens the seed files, which are vectors of testdata/age.
 const IDENTITY: &str = "AGE-SECRET-KEY-1EGTZVFFV20835NWYV6270LXYVK2VKNX2MMDKWYKLMGR48UAWX40Q2P2LM0";
 
-/// Decrypts any bytes as an age file.
+/// Decrypts any bytes as an age file, and as a part of one that is the whole of it.
 ///
 /// # Panics
-/// If the plain text is longer than the file.
+/// If the plain text is longer than the file, or one of both accepts what the other refuses.
 pub fn file(bytes: &[u8]) {
     let identities = Identity::parse_file(IDENTITY).unwrap_or_default();
-    if let Ok(mut decryptor) = Decryptor::new(bytes, &identities) {
-        let mut plain = Vec::new();
-        let _ = decryptor.read_to_end(&mut plain);
-        assert!(plain.len() < bytes.len());
-    }
+    let mut plain = Vec::new();
+    let is_read = match Decryptor::new(bytes, &identities) {
+        Ok(mut decryptor) => decryptor.read_to_end(&mut plain).is_ok(),
+        Err(_) => false,
+    };
+    assert!(plain.is_empty() || plain.len() < bytes.len());
+    let mut room = Vec::new();
+    let part = PartDecryptor::new(bytes, bytes.len() as u64, &identities).ok();
+    let decrypted = part.filter(|part| part.plain_bytes() > 0).and_then(|part| {
+        let all = 0..part.plain_bytes();
+        let encrypted = bytes.get(usize::try_from(part.encrypted(&all)?.start).ok()?..)?;
+        part.decrypt(&all, encrypted, &mut room).ok()
+    });
+    assert_eq!(decrypted, Some(plain.as_slice()).filter(|plain| is_read && !plain.is_empty()));
 }
 
 /// Parses any text as a key, and as an identity file.

@@ -1,7 +1,7 @@
 //! age files (version 1) for X25519 recipients, written and read as streams; compatible with the `age` program.
 //!
 //! [`Encryptor`] wraps a [`Write`](std::io::Write), [`Decryptor`] a [`Read`](std::io::Read); neither buffers more than
-//! two chunks of 64 KiB. The header has a stanza for each [`Recipient`], and the [`Identity`] of any of them opens the
+//! two chunks of 64 KiB. [`PartDecryptor`] decrypts parts of a file without the rest of it. The header has a stanza for each [`Recipient`], and the [`Identity`] of any of them opens the
 //! file. ASCII armor and passphrases are not supported.
 //!
 //! All input is untrusted: nothing here panics, a header is at most 1 MiB, and only authenticated bytes are returned.
@@ -26,6 +26,7 @@ pub mod fuzzing;
 mod header;
 mod identity;
 mod limits;
+mod part;
 mod recipient;
 mod stream;
 mod x25519;
@@ -36,5 +37,6 @@ pub use crate::error::{Error, HeaderFault, KeyFault, PayloadFault};
 pub use crate::header::{ARMOR, FORMAT};
 pub use crate::identity::Identity;
 pub use crate::limits::MAX_RECIPIENTS;
+pub use crate::part::PartDecryptor;
 pub use crate::recipient::{IDENTITY_PREFIX, Recipient};
 pub use crate::stream::CHUNK_BYTES;

@@ -4,11 +4,13 @@
 //! all frames.
 
 mod description;
+mod part;
 mod reader;
 mod writer;
 
 pub use self::{
     description::{DecryptedUnits, Description, Extent},
+    part::{FrameRange, PartialPack},
     reader::{Frame, PackReader},
     writer::{Compression, FrameAt, PackWriter, Packer},
 };

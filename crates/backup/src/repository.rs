@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{self, Cursor, Read},
+    ops::Range,
     path::Path,
 };
 
@@ -308,6 +309,25 @@ pub(crate) fn read_pack(
     }
     bytes.reserve(usize::try_from(expected.bytes).unwrap_or(usize::MAX));
     read_whole(repository, object, expected, bytes)
+}
+
+/// Reads a range of an object into `bytes`. Nothing is compared.
+pub(crate) fn read_range(
+    repository: &Repository,
+    object: &str,
+    range: Range<u64>,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
+    let length = range.end.saturating_sub(range.start);
+    if length > MAX_PACK_BYTES {
+        return Err(wrong(ArchiveError::Pack("it is longer than any pack")));
+    }
+    bytes.clear();
+    let input = repository.store.get(&name(object)?, Some(range))?;
+    let filled = input.take(length).read_to_end(bytes);
+    filled.map_err(|source| wrong(source.into()))?;
+    if bytes.len() as u64 == length { Ok(()) } else { Err(wrong(ArchiveError::Pack("it is truncated"))) }
 }
 
 /// Reads an object into `bytes`, and compares it with its receipt.

@@ -38,6 +38,10 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
             size(spooled.bytes),
             size(*limit)
         ))),
+        Note::StateFull(error) => Some(Message::warning(format!(
+            "{}: nothing is archived until there is space again, and changes are lost if the server removes its logs first",
+            visible(&error.to_string())
+        ))),
         Note::Behind(bytes, None) => {
             Some(Message::info(format!("the archive is {} of binary logs behind the server", size(*bytes))))
         }

@@ -35,6 +35,8 @@ pub struct Seen {
     pub method: String,
     /// Path and query.
     pub target: String,
+    /// Whether it asks for a part of an object.
+    pub has_range: bool,
 }
 
 type Choice = dyn FnMut(&Seen) -> Fault + Send;
@@ -150,8 +152,10 @@ impl Shared {
         if asks {
             (&mut &*client).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
+        let has_range = head.lines().any(|line| line.to_ascii_lowercase().starts_with("range:"));
         let mut words = head.split_whitespace().map(str::to_owned);
-        let seen = Seen { method: words.next().unwrap_or_default(), target: words.next().unwrap_or_default() };
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let seen = Seen { method, target, has_range };
         head.push_str("Connection: close\r\n\r\n");
         Ok(Some((seen, head, bytes)))
     }

@@ -37,13 +37,56 @@ impl Frame<'_> {
 /// Alignment of a frame's data, so that it can be written around the page cache without another copy.
 const ALIGNMENT: usize = 4096;
 
+/// Unpacks frames; has the memory for one of them.
+pub(super) struct Unpacker {
+    zstd: Decompressor<'static>,
+    packed: Vec<u8>,
+    data: Zeroizing<Vec<u8>>,
+}
+
+impl Unpacker {
+    pub(super) fn new() -> Result<Self, Error> {
+        let data = Zeroizing::new(vec![0; MAX_FRAME_BYTES.saturating_add(ALIGNMENT)]);
+        Ok(Self { zstd: Decompressor::new()?, packed: Vec::new(), data })
+    }
+
+    /// Reads the frame at offset `at` of the pack. Also returns its length in the pack; `None` at the end.
+    pub(super) fn next(&mut self, input: &mut impl Read, at: u64) -> Result<Option<(Frame<'_>, u64)>, Error> {
+        let mut header = [0; HEADER_BYTES];
+        let mut read = 0;
+        files::fill(input, &mut header, &mut read)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let [a, b, c, d, e, f, g, h] = header;
+        let (magic, length) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if read < HEADER_BYTES || magic != MAGIC || length > MAX_DESCRIPTION_BYTES {
+            return Err(Error::Pack("a frame has no description"));
+        }
+        let mut text = vec![0; length];
+        input.read_exact(&mut text)?;
+        let (description, packed_bytes) = Description::parse(&text)?;
+        self.packed.resize(packed_bytes, 0);
+        input.read_exact(&mut self.packed)?;
+        let bytes = HEADER_BYTES.saturating_add(length).saturating_add(packed_bytes) as u64;
+        let skip = self.data.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        let data = self.data.get_mut(skip..skip.saturating_add(MAX_FRAME_BYTES)).unwrap_or_default();
+        let unpacked = self.zstd.decompress_to_buffer(&self.packed, data);
+        let unpacked = unpacked.map_err(|_| Error::Pack("a frame cannot be unpacked"))?;
+        if unpacked as u64 != description.bytes() {
+            return Err(Error::Pack("the length of a frame differs from its description"));
+        }
+        let data = data.get_mut(..unpacked).unwrap_or_default();
+        Ok(Some((Frame { at, description, data }, bytes)))
+    }
+}
+
 /// Reads a pack; allocates memory for one frame.
 pub struct PackReader<R> {
     input: R,
     at: u64,
-    zstd: Decompressor<'static>,
-    packed: Vec<u8>,
-    data: Zeroizing<Vec<u8>>,
+    unpacker: Unpacker,
 }
 
 impl<R: Read> PackReader<Decryptor<R>> {
@@ -62,8 +105,7 @@ impl<R: Read> PackReader<R> {
     /// # Errors
     /// [`Error::Io`] if memory cannot be allocated.
     pub fn new(input: R) -> Result<Self, Error> {
-        let data = Zeroizing::new(vec![0; MAX_FRAME_BYTES.saturating_add(ALIGNMENT)]);
-        Ok(Self { input, at: 0, zstd: Decompressor::new()?, packed: Vec::new(), data })
+        Ok(Self { input, at: 0, unpacker: Unpacker::new()? })
     }
 
     /// The next frame; `None` at the end.
@@ -71,35 +113,9 @@ impl<R: Read> PackReader<R> {
     /// # Errors
     /// [`Error::Pack`], [`Error::Io`].
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Error> {
-        let mut header = [0; HEADER_BYTES];
-        let mut read = 0;
-        files::fill(&mut self.input, &mut header, &mut read)?;
-        if read == 0 {
-            return Ok(None);
-        }
-        let [a, b, c, d, e, f, g, h] = header;
-        let (magic, length) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if read < HEADER_BYTES || magic != MAGIC || length > MAX_DESCRIPTION_BYTES {
-            return Err(Error::Pack("a frame has no description"));
-        }
-        let mut text = vec![0; length];
-        self.input.read_exact(&mut text)?;
-        let (description, packed_bytes) = Description::parse(&text)?;
-        self.packed.resize(packed_bytes, 0);
-        self.input.read_exact(&mut self.packed)?;
-        let at = self.at;
-        let bytes = HEADER_BYTES.saturating_add(length).saturating_add(packed_bytes);
-        self.at = self.at.saturating_add(bytes as u64);
-        let skip = self.data.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        let data = self.data.get_mut(skip..skip.saturating_add(MAX_FRAME_BYTES)).unwrap_or_default();
-        let unpacked = self.zstd.decompress_to_buffer(&self.packed, data);
-        let unpacked = unpacked.map_err(|_| Error::Pack("a frame cannot be unpacked"))?;
-        if unpacked as u64 != description.bytes() {
-            return Err(Error::Pack("the length of a frame differs from its description"));
-        }
-        let data = data.get_mut(..unpacked).unwrap_or_default();
-        Ok(Some(Frame { at, description, data }))
+        let Some((frame, bytes)) = self.unpacker.next(&mut self.input, self.at)? else { return Ok(None) };
+        self.at = self.at.saturating_add(bytes);
+        Ok(Some(frame))
     }
 
     /// Checks that no frame is left, and returns the input.

@@ -47,6 +47,95 @@ fn a_pack_reads_back() {
     assert!(reader.next_frame().unwrap().is_none());
 }
 
+/// A frame of noise, which does not compress.
+fn noise(seed: u32, at: u64) -> (Description, Vec<u8>) {
+    let next = |state: &mut u32| {
+        *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        Some((*state >> 16) as u8)
+    };
+    let data: Vec<u8> = std::iter::repeat_n((), 300_000).scan(seed, |state, ()| next(state)).collect();
+    (description(b"t.ibd", &[(at, data.len() as u64)], &data), data)
+}
+
+/// A pack of ten such frames, and where they are.
+fn noisy(identity: &Identity) -> (Vec<u8>, Vec<FrameAt>) {
+    let mut packer = Packer::new(Compression::Fast).unwrap();
+    let mut writer = PackWriter::new(Vec::new(), &[identity.recipient()]).unwrap();
+    let frames = (0..10).map(|number| noise(number, u64::from(number) << 20));
+    let at = frames.map(|(of, data)| writer.add(&mut packer, &of, &data).unwrap()).collect();
+    (writer.finish().unwrap(), at)
+}
+
+/// The data of these frames, read without the rest of the pack.
+fn read_part(pack: &[u8], bytes: usize, frames: &[FrameAt], identity: &Identity) -> Result<Vec<Vec<u8>>, Error> {
+    let begin = &pack[..pack.len().min(4096)];
+    let mut partial = PartialPack::new(begin, bytes as u64, std::slice::from_ref(identity))?;
+    let (first, last) = (frames.first().unwrap(), frames.last().unwrap());
+    let range = first.at..last.at + u64::from(last.bytes);
+    let encrypted = partial.encrypted(&range)?;
+    let [from, end] = [encrypted.start, encrypted.end].map(|at| (at as usize).min(pack.len()));
+    let mut found = partial.decrypt(&range, &pack[from..end])?;
+    let data = |at: &FrameAt| {
+        let frame = found.frame(at.at, at.bytes)?;
+        frame.check_hash()?;
+        Ok(frame.data.to_vec())
+    };
+    frames.iter().map(data).collect()
+}
+
+#[test]
+fn frames_are_read_without_the_rest_of_the_pack() {
+    let identity = Identity::generate().unwrap();
+    let (pack, at) = noisy(&identity);
+    for (first, count) in [(0, 1), (3, 1), (9, 1), (2, 3), (0, 10)] {
+        let frames = &at[first..first + count];
+        let expected: Vec<Vec<u8>> = (first..first + count).map(|number| noise(number as u32, 0).1).collect();
+        assert!(read_part(&pack, pack.len(), frames, &identity).unwrap() == expected, "{first}, {count}");
+    }
+    // Frames that are not where the manifest has them.
+    let wrong = [
+        FrameAt { at: at[3].at + 1, ..at[3] },
+        FrameAt { bytes: at[3].bytes - 1, ..at[3] },
+        FrameAt { bytes: at[3].bytes + 1, ..at[3] },
+        FrameAt { at: pack.len() as u64, ..at[3] },
+        FrameAt { bytes: 0, ..at[3] },
+    ];
+    for wrong in wrong {
+        assert!(read_part(&pack, pack.len(), &[wrong], &identity).is_err(), "{wrong:?}");
+    }
+    let mut partial = PartialPack::new(&pack[..4096], pack.len() as u64, &[identity]).unwrap();
+    let range = at[3].at..at[4].at;
+    let encrypted = partial.encrypted(&range).unwrap();
+    let mut found = partial.decrypt(&range, &pack[encrypted.start as usize..encrypted.end as usize]).unwrap();
+    for outside in [at[2], at[4]] {
+        assert!(found.frame(outside.at, outside.bytes).is_err());
+    }
+    assert!(found.frame(at[3].at, at[3].bytes).is_ok());
+}
+
+#[test]
+fn a_changed_part_of_a_pack_is_refused() {
+    let identity = Identity::generate().unwrap();
+    let (pack, at) = noisy(&identity);
+    let frame = &at[4..5];
+    let read = |pack: &[u8]| read_part(pack, pack.len(), frame, &identity);
+    let middle = frame[0].at as usize + 1000;
+    let mut flipped = pack.clone();
+    flipped[middle] ^= 1;
+    assert!(read(&flipped).is_err());
+    // Another frame of the same pack, and the same place of another pack.
+    let mut moved = pack.clone();
+    let other = at[7].at as usize;
+    moved.copy_within(other..other + 300_000, middle);
+    assert!(read(&moved).is_err());
+    let (other, _) = noisy(&identity);
+    let mixed = [&pack[..4096], &other[4096..]].concat();
+    assert!(read(&mixed).is_err());
+    for end in [middle, middle + 200_000] {
+        assert!(read_part(&pack[..end], pack.len(), frame, &identity).is_err(), "cut off at {end}");
+    }
+}
+
 #[test]
 fn digits_without_repetitions_compress_at_every_level() {
     let digit = |state: &mut u32| {

@@ -1,17 +1,19 @@
-//! Reads packs in parallel, unpacks them, encrypts their pages and writes the staged files.
+//! Reads packs, or parts of them, in parallel, unpacks them, encrypts their pages and writes the staged files.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     fs::File,
+    ops,
     os::unix::fs::FileExt,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use archive::{
-    Description, Error as ArchiveError, Frame, Manifest, PackReader, Run, manifest::StoredFile, names, receipt::Object,
+    Description, Error as ArchiveError, Frame, Manifest, PackReader, PartialPack, Run, manifest::StoredFile, names,
+    receipt::Object,
 };
 use codec::{
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
@@ -27,8 +29,13 @@ use super::{
     Opened, RestoreOptions, RestoreProgress,
     base::{BaseFile, Range},
     in_parallel,
+    ranges::{HEAD_BYTES, ranges},
 };
-use crate::{Error, Repository, heads::RedoKeys, repository::read_pack};
+use crate::{
+    Error, Repository,
+    heads::RedoKeys,
+    repository::{read_pack, read_range},
+};
 
 /// Space of a file that is allocated at once.
 const ALLOCATED_BYTES: u64 = 32 << 20;
@@ -42,12 +49,40 @@ pub(super) struct Fetch<'f> {
     staging: &'f Staging,
     progress: &'f RestoreProgress,
     spaces: Vec<Option<SpaceKeys>>,
+    /// Number of packs of which only ranges were read.
+    partial: AtomicU64,
+}
+
+/// How packs are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Only ranges, where little of a pack is needed.
+    Ranges,
+    /// Each as a whole, so that its hash is verified.
+    Whole,
+}
+
+/// Numbers of packs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fetched {
+    /// Packs of which something was read.
+    pub(super) packs: u64,
+    /// Those among them of which only ranges were read.
+    pub(super) partial: u64,
 }
 
 /// The parts of files in one pack, by frame.
 #[derive(Default)]
 struct PackParts {
     frames: BTreeMap<u64, Vec<(usize, Run)>>,
+}
+
+impl PackParts {
+    /// The ranges to read; `None` for the whole pack.
+    fn ranges(&self, pack_bytes: u64) -> Option<Vec<ops::Range<u64>>> {
+        let bytes = |parts: &[(usize, Run)]| parts.first().map_or(0, |(_, run)| run.frame_bytes);
+        ranges(pack_bytes, self.frames.iter().map(|(at, parts)| (*at, bytes(parts))))
+    }
 }
 
 impl<'f> Fetch<'f> {
@@ -61,11 +96,12 @@ impl<'f> Fetch<'f> {
         progress: &'f RestoreProgress,
     ) -> Result<Self, Error> {
         let spaces = spaces(manifest, options.keys)?;
-        Ok(Self { repository, host: opened.host(), manifest, options, staging, progress, spaces })
+        let partial = AtomicU64::new(0);
+        Ok(Self { repository, host: opened.host(), manifest, options, staging, progress, spaces, partial })
     }
 
-    /// Fetches everything that is missing; returns the number of packs read.
-    pub(super) fn run(&self, resumed: bool) -> Result<u64, Error> {
+    /// Fetches everything that is missing.
+    pub(super) fn run(&self, resumed: bool, reading: Reading) -> Result<Fetched, Error> {
         let pack_parts = self.pack_parts(resumed)?;
         let packs = pack_parts.len() as u64;
         let queue = Mutex::new(pack_parts.into_iter().collect::<VecDeque<_>>());
@@ -73,7 +109,7 @@ impl<'f> Fetch<'f> {
         let work = || {
             let mut writer = Writer::new(self);
             while let Some((pack, pack_parts)) = next() {
-                if let Err(error) = self.pack(pack, &pack_parts, &mut writer) {
+                if let Err(error) = self.pack(pack, &pack_parts, reading, &mut writer) {
                     queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
                     return Err(error);
                 }
@@ -81,7 +117,7 @@ impl<'f> Fetch<'f> {
             Ok(())
         };
         in_parallel(self.options.streams, &work)?;
-        Ok(packs)
+        Ok(Fetched { packs, partial: self.partial.load(Ordering::Relaxed) })
     }
 
     /// The parts to fetch, by pack. Chunks that an earlier attempt restored are recognised by their hash.
@@ -163,9 +199,57 @@ impl<'f> Fetch<'f> {
         Ok(missing)
     }
 
-    fn pack(&self, pack: u32, pack_parts: &PackParts, writer: &mut Writer<'_>) -> Result<(), Error> {
+    fn pack(&self, pack: u32, pack_parts: &PackParts, reading: Reading, writer: &mut Writer<'_>) -> Result<(), Error> {
         let object = usize::try_from(pack).ok().and_then(|pack| self.manifest.packs.get(pack));
         let object: Object = *object.ok_or(Error::Stopped)?;
+        let ranges = pack_parts.ranges(object.bytes).filter(|_| reading == Reading::Ranges);
+        if let Some(ranges) = ranges {
+            match self.ranges(object, pack_parts, &ranges, writer) {
+                Ok(()) => {
+                    self.partial.fetch_add(1, Ordering::Relaxed);
+                    return Ok(());
+                }
+                // The hash of the whole pack shows whether it is damaged.
+                Err(error) if may_be_of_pack(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.whole(object, pack_parts, writer)
+    }
+
+    /// Reads these ranges of a pack. What they have is compared with the manifest when everything is read back.
+    fn ranges(
+        &self,
+        object: Object,
+        pack_parts: &PackParts,
+        ranges: &[ops::Range<u64>],
+        writer: &mut Writer<'_>,
+    ) -> Result<(), Error> {
+        let name = names::pack(self.host, &object.sha256);
+        let wrong = |source: ArchiveError| Error::Object { object: name.clone(), source };
+        let mut bytes = std::mem::take(&mut writer.pack);
+        self.read_range(&name, 0..HEAD_BYTES.min(object.bytes), &mut bytes)?;
+        let mut pack = PartialPack::new(&bytes, object.bytes, self.options.identities).map_err(wrong)?;
+        for range in ranges {
+            self.read_range(&name, pack.encrypted(range).map_err(wrong)?, &mut bytes)?;
+            let mut frames = pack.decrypt(range, &bytes).map_err(wrong)?;
+            for (at, parts) in pack_parts.frames.range(range.clone()) {
+                let length = parts.first().map_or(0, |(_, run)| run.frame_bytes);
+                let mut frame = frames.frame(*at, length).map_err(wrong)?;
+                self.frame(&mut frame, parts, writer, &wrong)?;
+            }
+        }
+        writer.pack = bytes;
+        Ok(())
+    }
+
+    fn read_range(&self, name: &str, range: ops::Range<u64>, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        read_range(self.repository, name, range, bytes)?;
+        self.progress.fetched_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn whole(&self, object: Object, pack_parts: &PackParts, writer: &mut Writer<'_>) -> Result<(), Error> {
         let name = names::pack(self.host, &object.sha256);
         let wrong = |source: ArchiveError| Error::Object { object: name.clone(), source };
         // Verify the hash first, so that only signed data is decrypted.
@@ -202,6 +286,15 @@ impl<'f> Fetch<'f> {
             None => wrong(fault),
         })?;
         parts.iter().try_for_each(|(number, run)| writer.write(*number, run, frame.data))
+    }
+}
+
+/// Whether an error may be the fault of a pack, or of a store that does not answer requests for a part of an object.
+fn may_be_of_pack(error: &Error) -> bool {
+    match error {
+        Error::Object { .. } | Error::Archive(_) | Error::Reencrypt { .. } => true,
+        Error::Store(error) => !error.is_denied() && !error.is_unreachable(),
+        _ => false,
     }
 }
 

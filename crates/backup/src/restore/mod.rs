@@ -7,6 +7,7 @@ mod open;
 mod plan;
 mod point_in_time;
 mod proof;
+mod ranges;
 mod read_back;
 mod report;
 mod request;
@@ -33,6 +34,12 @@ use transfer::{
 };
 use verify::Keys;
 
+use self::{
+    fetch::{Fetch, Reading},
+    plan::plan,
+    proof::{check_rekey, keys_of, prove_staged},
+    salvage::Salvaged,
+};
 pub use self::{
     job::{Event, Job, JobResult, Observer, Target, Work},
     open::{BackupSelector, JudgedReceipt, Opened, open},
@@ -40,11 +47,6 @@ pub use self::{
     point_in_time::{PointInTime, ReplayResult},
     report::RestoreReport,
     request::{Found, Request},
-};
-use self::{
-    plan::plan,
-    proof::{check_rekey, keys_of, prove_staged},
-    salvage::Salvaged,
 };
 use crate::{
     Error, Outcome, Repository,
@@ -105,6 +107,8 @@ pub struct Restored {
     pub bytes: u64,
     /// Number of packs read.
     pub packs: u64,
+    /// Number of those among them of which only ranges were read.
+    pub partial_packs: u64,
     /// Counts of the pages, verified with the given keys.
     pub pages: PageCounts,
     /// The complete verification; `None` if only an interrupted commit had to be completed.
@@ -205,13 +209,14 @@ fn restore(
     }
     let entries = entries(&manifest, opened)?;
     progress.total_bytes.store(manifest.bytes(), Ordering::Relaxed);
-    let packs = {
-        let fetch = fetch::Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
+    let reading = if options.salvage { Reading::Whole } else { Reading::Ranges };
+    let mut fetched = {
+        let fetch = Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
         let resumed = staging.has_files()?;
         staging.check_space(stored_bytes(&manifest).saturating_sub(staging.staged_bytes(&entries)))?;
         staging.make_resumed(&entries)?;
         // Without a manifest there are no hashes to compare staged files with.
-        fetch.run(resumed && !options.salvage)?
+        fetch.run(resumed && !options.salvage, reading)?
     };
     if options.salvage {
         salvage::hash_staged(&staging, &mut manifest, options.streams)?;
@@ -219,7 +224,17 @@ fn restore(
     let mut list = transfer::manifest::Manifest {
         entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
     };
-    let proven = prove_staged(&staging, &manifest, options, progress, &mut list)?;
+    let mut prove = || prove_staged(&staging, &manifest, options, progress, &mut list);
+    let proven = match prove() {
+        Err(Error::ReadBack { .. }) if fetched.partial > 0 => {
+            // The hashes of packs of which only ranges were read were not verified: one of them may be wrong.
+            progress.proven_bytes.store(0, Ordering::Relaxed);
+            let fetch = Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
+            fetched.packs = fetched.packs.saturating_add(fetch.run(true, Reading::Whole)?.packs);
+            prove()
+        }
+        proven => proven,
+    }?;
     let root = manifest.head.root;
     let root = Some(Root { mode: root.mode & 0o7777, uid: root.uid, gid: root.gid });
     let master_keys = proven.rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
@@ -229,7 +244,8 @@ fn restore(
         tree: list.tree(),
         entries: list.entries.len() as u64,
         bytes: list.bytes(),
-        packs,
+        packs: fetched.packs,
+        partial_packs: fetched.partial,
         pages: proven.pages,
         report: Some(in_place(proven.report, &staging.files_path(), &options.into)),
         position: manifest.head.position,
@@ -281,6 +297,7 @@ fn finish(
         entries: list.entries.len() as u64,
         bytes: list.bytes(),
         packs: 0,
+        partial_packs: 0,
         pages: PageCounts::default(),
         report: None,
         position: manifest.head.position,

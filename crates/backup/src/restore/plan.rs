@@ -1,11 +1,16 @@
 //! Plans a restore without carrying it out.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use agefile::Identity;
+use archive::Manifest;
 use verify::Keys;
 
-use super::{Opened, check_rekey, entries, fetch, stored_bytes};
+use super::{
+    Opened, check_rekey, entries, fetch,
+    ranges::{bytes_of, ranges},
+    stored_bytes,
+};
 use crate::{Error, Repository};
 
 /// What a restore needs.
@@ -19,7 +24,7 @@ pub struct RestorePlan {
     pub stored_bytes: u64,
     /// Number of packs to be read.
     pub packs: u64,
-    /// Bytes of these packs.
+    /// Bytes of them that are read.
     pub fetch_bytes: u64,
     /// Free bytes of the target's file system, if known.
     pub free_bytes: Option<u64>,
@@ -44,16 +49,29 @@ pub(super) fn plan(
     }
     let entries = entries(&manifest, opened)?;
     fetch::spaces(&manifest, keys)?;
-    let used: BTreeSet<u32> = manifest.files.iter().flat_map(|file| &file.runs).map(|run| run.pack).collect();
-    let packs = used.iter().filter_map(|pack| manifest.packs.get(usize::try_from(*pack).ok()?));
+    let (packs, fetch_bytes) = to_fetch(&manifest);
     Ok(RestorePlan {
         entries: entries.len() as u64,
         bytes: manifest.bytes(),
         stored_bytes: stored_bytes(&manifest),
-        packs: used.len() as u64,
-        fetch_bytes: packs.fold(0, |sum, pack| sum.saturating_add(pack.bytes)),
+        packs,
+        fetch_bytes,
         free_bytes: free_bytes(into),
     })
+}
+
+/// Number of packs to be read, and of their bytes.
+fn to_fetch(manifest: &Manifest) -> (u64, u64) {
+    let mut used: BTreeMap<u32, BTreeMap<u64, u32>> = BTreeMap::new();
+    for run in manifest.files.iter().flat_map(|file| &file.runs) {
+        used.entry(run.pack).or_default().insert(run.frame_at, run.frame_bytes);
+    }
+    let bytes = used.iter().filter_map(|(pack, frames)| {
+        let pack = manifest.packs.get(usize::try_from(*pack).ok()?)?;
+        let ranges = ranges(pack.bytes, frames.iter().map(|(at, bytes)| (*at, *bytes)));
+        Some(ranges.map_or(pack.bytes, |ranges| bytes_of(&ranges)))
+    });
+    (used.len() as u64, bytes.fold(0, u64::saturating_add))
 }
 
 /// Free bytes of the file system that contains `path` or its nearest existing parent.

@@ -29,6 +29,7 @@ pub struct RestoreReport<'r> {
     ended: Timestamp,
     tree: String,
     packs: u64,
+    partial_packs: u64,
     bytes: RestoreBytes,
     pages: RestorePages,
     signed: bool,
@@ -114,6 +115,7 @@ impl<'r> RestoreReport<'r> {
             ended: Timestamp::now(),
             tree: restored.tree.to_string(),
             packs: restored.packs,
+            partial_packs: restored.partial_packs,
             bytes: RestoreBytes {
                 fetched: load(&progress.fetched_bytes),
                 written: load(&progress.written_bytes),

@@ -28,7 +28,7 @@ use verify::{Keys, PageVerifier};
 
 pub(crate) use self::commit::key_check;
 pub use self::plan::{RunPlan, plan};
-pub use self::predecessor::FullReason;
+pub use self::predecessor::{FullReason, Repacked};
 pub use self::report::RunReport;
 pub use self::result::{Backup, Bottleneck, Phases, Waited};
 pub use self::scope::Scope;
@@ -116,6 +116,7 @@ pub fn run(
         sha256,
         base: predecessor.base_number(),
         full: predecessor.full,
+        repacked: predecessor.repacked,
         left_out,
         position: source.position.clone(),
         files: files.count(),

@@ -4,7 +4,7 @@ use archive::{manifest::ExcludedFile, names::Number};
 use snapshot::{DataDir, Estimate};
 use verify::KeyWarning;
 
-use super::{FullReason, Scope, predecessor::Predecessor, source::options};
+use super::{FullReason, Repacked, Scope, predecessor::Predecessor, source::options};
 use crate::{Config, Error, Repository, selection, state::State};
 
 /// What a run would back up.
@@ -16,6 +16,8 @@ pub struct RunPlan {
     pub base: Option<Number>,
     /// Why it would be a full backup.
     pub full: Option<FullReason>,
+    /// Packs of which little is needed, and which would be stored again.
+    pub repacked: Repacked,
     /// Number of files, directories and links.
     pub entries: u64,
     /// Length of all files, in bytes.
@@ -44,6 +46,7 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
         number: predecessor.number,
         base: predecessor.base_number(),
         full: predecessor.full,
+        repacked: predecessor.repacked,
         entries: plan.entries.len() as u64,
         bytes: plan.bytes,
         left_out,

@@ -1,9 +1,12 @@
 //! The backup that a run builds on, or why there is none.
 
+use std::collections::BTreeSet;
+
 use archive::{
-    Digest,
+    Digest, Manifest,
     names::Number,
     receipt::{Pack, Receipt},
+    repack,
 };
 
 use super::Scope;
@@ -38,13 +41,36 @@ pub(super) struct Predecessor {
     pub(super) previous: Option<Digest>,
     pub(super) base: Option<Base>,
     pub(super) full: Option<FullReason>,
+    /// Packs of the last backup that are to be stored again.
+    pub(super) repacked: Repacked,
+}
+
+/// Packs of which the last backup needs little, and which the run does not use any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repacked {
+    /// Number of packs.
+    pub packs: u64,
+    /// Bytes of files in them that are stored again.
+    pub bytes: u64,
 }
 
 impl Predecessor {
     pub(super) fn find(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, Error> {
-        if !repository.may_read() {
-            return Self::remembered(state, scope);
-        }
+        let found = match repository.may_read() {
+            true => Self::in_repository(repository, host, state, scope),
+            false => Self::remembered(state, scope),
+        };
+        found.map(Self::without_sparse_packs)
+    }
+
+    /// Drops the packs of which little is needed, so that what is needed of them counts as changed.
+    fn without_sparse_packs(mut self) -> Self {
+        let Some(base) = self.base.take() else { return self };
+        let (sparse, repacked) = sparse(&base.manifest);
+        Self { base: Some(base.only_with(|pack| !sparse.contains(pack))), repacked, ..self }
+    }
+
+    fn in_repository(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, Error> {
         let (numbers, highest) = repository.numbers(host)?;
         let previous = match numbers.last() {
             Some(number) => repository.receipt(host, *number)?.map(|stored| stored.sha256),
@@ -62,7 +88,7 @@ impl Predecessor {
                 Some(base) => (Some(base.only_with(|pack| scope.uses(pack))), None),
             },
         };
-        Ok(Self { number: highest.saturating_add(1), previous, base, full })
+        Ok(Self { number: highest.saturating_add(1), previous, base, full, repacked: Repacked::default() })
     }
 
     /// Number of the backup that the next one builds on.
@@ -84,6 +110,7 @@ impl Predecessor {
                 previous,
                 base: None,
                 full: Some(FullReason::NoState),
+                repacked: Repacked::default(),
             });
         }
         let previous = remembered.as_ref().map(|remembered| remembered.sha256);
@@ -93,8 +120,21 @@ impl Predecessor {
             Some(None) => (None, Some(FullReason::NoState)),
             Some(Some(base)) => (Some(base.only_with(|pack| scope.uses(pack))), None),
         };
-        Ok(Self { number: highest.saturating_add(1), previous, base, full })
+        Ok(Self { number: highest.saturating_add(1), previous, base, full, repacked: Repacked::default() })
     }
+}
+
+/// The packs that are to be stored again.
+fn sparse(manifest: &Manifest) -> (BTreeSet<Digest>, Repacked) {
+    let uses = repack::uses(manifest);
+    let (mut sparse, mut repacked) = (BTreeSet::new(), Repacked::default());
+    for index in repack::sparse(&uses) {
+        let (Some(pack), Some(used)) = (manifest.packs.get(index), uses.get(index)) else { continue };
+        sparse.insert(pack.sha256);
+        repacked.packs = repacked.packs.saturating_add(1);
+        repacked.bytes = repacked.bytes.saturating_add(used.live_bytes);
+    }
+    (sparse, repacked)
 }
 
 /// Refuses a state that is older than the repository, if this host may not read the newer backups: packs of the state's

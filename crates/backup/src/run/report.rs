@@ -58,6 +58,7 @@ struct RunBytes {
 struct Packs {
     new: usize,
     used: usize,
+    repacked: u64,
 }
 
 impl<'r> RunReport<'r> {
@@ -80,7 +81,7 @@ impl<'r> RunReport<'r> {
             files: made.files,
             bytes: RunBytes { data, read, changed, opened: progress.decrypted_bytes.load(Ordering::Relaxed), stored },
             pages: receipt.pages,
-            packs: Packs { new, used: receipt.packs.len() },
+            packs: Packs { new, used: receipt.packs.len(), repacked: made.repacked.packs },
             left_out: &made.left_out,
             position: made.position.as_ref(),
             findings: &receipt.findings,

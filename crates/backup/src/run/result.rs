@@ -12,7 +12,7 @@ use innodb::binlog::CopyPosition;
 use serde::Serialize;
 use snapshot::SnapshotCopy;
 
-use super::FullReason;
+use super::{FullReason, Repacked};
 use crate::Outcome;
 
 /// Result of a run.
@@ -26,6 +26,8 @@ pub struct Backup {
     pub base: Option<Number>,
     /// Why it does not build on one.
     pub full: Option<FullReason>,
+    /// Packs of which little was needed, and which were stored again.
+    pub repacked: Repacked,
     /// Files that were left out.
     pub left_out: Vec<ExcludedFile>,
     /// Position of the backup in the binary log, if known.

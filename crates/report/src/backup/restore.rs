@@ -82,6 +82,12 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
         pages.proven,
         restored.tree
     )));
+    if restored.partial_packs > 0 {
+        messages.push(Message::info(format!(
+            "of {} of {} packs only the needed ranges were read",
+            restored.partial_packs, restored.packs
+        )));
+    }
     if let Some(rekeyed) = &restored.rekeyed {
         messages.push(Message::info(rekeyed.to_string()));
         messages.push(Message::hint(rekeyed.how_to_start()));

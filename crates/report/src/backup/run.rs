@@ -7,7 +7,7 @@ use backup::{
     config::PageStorage,
     init::{Init, Observed},
     recipients::Challenge,
-    run::{self, Backup, RunPlan},
+    run::{self, Backup, Repacked, RunPlan},
 };
 use snapshot::{Provider, SnapshotCopy};
 
@@ -99,9 +99,17 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
             ),
         }),
     ];
+    messages.extend(repacked_message(plan.repacked, "would be stored again"));
     messages.extend(left_out_messages(&plan.left_out));
     messages.push(Message::info("nothing was stored (--dry-run)"));
     messages
+}
+
+/// What the host stores again of packs of which little is needed.
+fn repacked_message(repacked: Repacked, what_happens: &str) -> Option<Message> {
+    let Repacked { packs, bytes } = repacked;
+    let text = format!("little of {packs} packs is still needed: {} of them {what_happens}", size(bytes));
+    (packs > 0).then(|| Message::info(text))
 }
 
 /// Source of the data, for a status line.
@@ -146,6 +154,7 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         size(receipt.bytes.changed),
         size(receipt.bytes.stored),
     )));
+    messages.extend(repacked_message(made.repacked, "is stored again"));
     messages.extend(waited_text(&receipt.provider, &made.waited).map(Message::info));
     if !receipt.unproven_recipients.is_empty() {
         messages.push(Message::warning(format!(

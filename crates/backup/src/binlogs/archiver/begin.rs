@@ -29,12 +29,12 @@ impl Archiver<'_> {
             return Ok(());
         }
         if self.adopt(source)? || self.take_over(source, directory)? {
-            return self.state.save();
+            return self.save();
         }
         let of_backup = crate::state::newest_position(directory)?;
         let of_backup = of_backup.map(|position| LogPosition { offset: FIRST_EVENT, ..position.log });
         self.state.archive.end = of_backup.filter(|at| source.has(at)).unwrap_or_else(|| source.oldest());
-        self.state.save()
+        self.save()
     }
 
     /// Verifies, before this run stores something, that repository and state belong together.

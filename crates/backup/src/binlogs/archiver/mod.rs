@@ -68,6 +68,9 @@ pub enum Note<'n> {
     /// The spool is full: the file system has no space, or the limit in bytes is reached. The server is not read
     /// meanwhile.
     SpoolFull(&'n SpoolStatus, u64),
+    /// The file system has no space for the state, without which nothing is archived. It is written as soon as there is
+    /// space.
+    StateFull(&'n Error),
     /// Bytes of logs that are not archived because the store fails, and the oldest log of the server, if it is among
     /// them.
     Behind(u64, Option<&'n str>),

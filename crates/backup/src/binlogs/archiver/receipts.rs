@@ -60,7 +60,7 @@ impl Archiver<'_> {
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
         let receipt = String::from_utf8_lossy(&bytes).into_owned();
         archive.draft = Some(PendingReceipt { number: archive.number.saturating_add(1), receipt, signature });
-        self.state.save()
+        self.save()
     }
 
     /// Stores the draft, which may already be stored, once repository and state are known to belong together.
@@ -76,6 +76,6 @@ impl Archiver<'_> {
         let previous = Some(Digest::compute(receipt));
         let archive = &mut self.state.archive;
         (archive.number, archive.previous, archive.draft) = (number, previous, None);
-        self.state.save()
+        self.save()
     }
 }

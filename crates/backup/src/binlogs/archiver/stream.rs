@@ -122,7 +122,7 @@ impl Archiver<'_> {
         if let Some(after) = archive.spool.last_mut().and_then(|part| part.after.as_mut()) {
             after.end = archive.end.clone();
         }
-        self.state.save()
+        self.save()
     }
 
     /// Stores the part if it is large or old enough, or if the archive is to end here. Returns whether it ends.
@@ -171,7 +171,7 @@ impl Archiver<'_> {
         if let Some(Checkpoint { end, gtid }) = after {
             (self.state.archive.end, self.state.archive.gtid) = (end, gtid);
         }
-        self.state.save()?;
+        self.save()?;
         if self.state.archive.spool.is_empty() {
             (self.note)(&Note::Stored(&segment));
         }
@@ -200,7 +200,7 @@ impl Archiver<'_> {
         let noticed = Some(Timestamp::now());
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };
         self.begin_after(gap, source);
-        self.state.save()
+        self.save()
     }
 }
 

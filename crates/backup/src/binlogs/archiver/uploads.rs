@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use archive::binlog::Segment;
+use archive::{binlog::Segment, receipt::Object};
 use jiff::Timestamp;
 
 use super::{Archiver, Mode, Note, PAUSES, RECEIPT_EVERY};
@@ -140,7 +140,7 @@ impl Archiver<'_> {
         }
         // The state to be saved no longer names the removed files. Their removal frees space for it.
         self.spool.keep_only(&self.state.archive.spool)?;
-        self.state.save()?;
+        self.save()?;
         (self.note)(&Note::Spooled(&self.spooled()));
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Archiver<'_> {
         if self.state.archive.spool.len() < before {
             self.spool.keep_only(&self.state.archive.spool)?;
             // The saved state must not name a list that gets other parts now.
-            self.state.save()?;
+            self.save()?;
             (self.note)(&Note::Spooled(&self.spooled()));
         }
         Ok(())
@@ -175,6 +175,38 @@ impl Archiver<'_> {
                 done.map(Some)
             }
         }
+    }
+
+    /// Writes the state. A run that follows the server waits until the file system has space for it, or a stop is
+    /// requested; what waits in the spool is stored meanwhile, which frees space.
+    pub(super) fn save(&mut self) -> Result<(), Error> {
+        let mut pauses = PAUSES;
+        let mut is_noted = false;
+        loop {
+            match self.state.save() {
+                Err(error) if self.mode == Mode::Follow && is_full(&error) && !self.is_stopped() => {
+                    if !std::mem::replace(&mut is_noted, true) {
+                        (self.note)(&Note::StateFull(&error));
+                    }
+                    if !self.free_space()? {
+                        self.sleep(pauses.next().unwrap_or_default());
+                    }
+                }
+                saved => return saved,
+            }
+        }
+    }
+
+    /// Stores the oldest part of the spool and removes its file. Returns whether it did.
+    fn free_space(&mut self) -> Result<bool, Error> {
+        let can_store = self.state.archive.draft.is_none() && Instant::now() >= self.next_attempt;
+        if !can_store || self.state.archive.spool.is_empty() {
+            return Ok(false);
+        }
+        let stored = self.store_first();
+        let Some(Some(object)) = self.tried(stored)? else { return Ok(false) };
+        self.spool.remove(object)?;
+        Ok(true)
     }
 
     fn spooled(&self) -> SpoolStatus {
@@ -222,21 +254,14 @@ impl Archiver<'_> {
         if self.state.archive.draft.is_some() {
             return self.put_pending_receipt(Attempt::Again);
         }
-        let Some(first) = self.state.archive.spool.first().cloned() else { return Ok(()) };
-        let object = first.segment.object;
-        let lost = || Error::SpoolLost { server: self.archived.server.clone() };
-        let encrypted = self.spool.read(object)?.ok_or_else(lost)?;
-        self.put_part(&first.segment, &encrypted)?;
-        let archive = &mut self.state.archive;
-        archive.spool.remove_first();
-        archive.pending.push(first.segment);
-        archive.stored = first.after.or_else(|| archive.stored.take()).filter(|_| !archive.spool.is_empty());
+        let Some(object) = self.store_first()? else { return Ok(()) };
+        let archive = &self.state.archive;
         let is_due = archive.pending.len() >= MAX_RECEIPT_PARTS || self.written.elapsed() >= RECEIPT_EVERY;
         match self.state.save() {
             // Removing the stored part frees enough space for the state.
             Err(error) if is_full(&error) => {
                 self.spool.remove(object)?;
-                self.state.save()?;
+                self.save()?;
             }
             saved => {
                 saved?;
@@ -248,6 +273,20 @@ impl Archiver<'_> {
             self.spool.keep_only(&self.state.archive.spool)?;
         }
         if is_due { self.draft_receipt() } else { Ok(()) }
+    }
+
+    /// Stores the oldest part of the spool; `None` if there is none. Its file is still to be removed.
+    fn store_first(&mut self) -> Result<Option<Object>, Error> {
+        let Some(first) = self.state.archive.spool.first().cloned() else { return Ok(None) };
+        let object = first.segment.object;
+        let lost = || Error::SpoolLost { server: self.archived.server.clone() };
+        let encrypted = self.spool.read(object)?.ok_or_else(lost)?;
+        self.put_part(&first.segment, &encrypted)?;
+        let archive = &mut self.state.archive;
+        archive.spool.remove_first();
+        archive.pending.push(first.segment);
+        archive.stored = first.after.or_else(|| archive.stored.take()).filter(|_| !archive.spool.is_empty());
+        Ok(Some(object))
     }
 }
 

@@ -108,8 +108,7 @@ impl Simulation {
             archive::prune::NAMESPACE
         );
         std::fs::write(path("signers"), signers).unwrap();
-        let host =
-            Host { key: host_key, repo: String::new(), random: Random(seed), newest: None, run: None, highest: 0 };
+        let host = Host::new(host_key, Random(seed));
         let objects =
             Objects { all: BTreeMap::new(), receipts: BTreeMap::new(), now: "2026-01-01T00:00:00Z".parse().unwrap() };
         let random = Random(seed.wrapping_mul(31));
@@ -187,15 +186,17 @@ fn keeps_enough(host: &HostPlan) {
 #[test]
 fn no_backup_loses_an_object_while_runs_and_prunes_interleave() {
     let directory = tempfile::tempdir().unwrap();
-    let mut left = 0;
+    let (mut left, mut repacked) = (0, 0);
     for seed in 0..SEEDS {
         let simulation = Simulation::new(directory.path(), seed, archive::prune::ORPHAN_DAYS);
         assert_eq!(simulation.run(PRUNES), None, "seed {seed}");
         let world = simulation.store.world();
         left += world.objects.receipts.len();
+        repacked += world.host.repacked;
         assert!(world.host.highest > 3, "seed {seed}");
     }
     assert!(left > 340, "of each, a few stay: {left}");
+    assert!(repacked > 340, "packs of which little was needed are not used any more: {repacked}");
 }
 
 #[test]
