@@ -51,7 +51,7 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
     if is_mysql_service(&bytes) {
         return Ok(config_path.to_owned());
     }
-    if !matches!(mariadb_service(&bytes), Ok(None)) {
+    if mariadb_service(&bytes)?.is_some() {
         return Err(Error::OfMariaDb);
     }
     let is_local = || inspect_component(&bytes).config.is_some_and(|config| config.read_local_config);

@@ -141,7 +141,12 @@ impl MariaDbKeys {
         let lines = key_lines(text)?;
         let found: Vec<_> =
             lines.iter().filter_map(|line| Some(((line.id, line.version), Material::Hex(line.hex().ok()?)))).collect();
-        Ok(Self { derivation, ..Self::from_materials(&found, Vec::new())? })
+        let mut keys = Self::from_materials(&found, Vec::new())?;
+        // Only `file_key_management` refuses to start without it.
+        if !keys.keys.keys().any(|(id, _)| *id == MARIADB_SYSTEM_KEY) {
+            keys.damage.push(Damage::NoSystemKey);
+        }
+        Ok(Self { derivation, ..keys })
     }
 
     fn from_materials(found: &[((u32, u32), Material<'_>)], mut damage: Vec<Damage>) -> Result<Self, Error> {
@@ -160,9 +165,6 @@ impl MariaDbKeys {
             if keys.insert(id, frozen.key(slot)).is_some() {
                 damage.push(Damage::Duplicate { id: id.0.to_string() });
             }
-        }
-        if !keys.keys().any(|(id, _)| *id == MARIADB_SYSTEM_KEY) {
-            damage.push(Damage::NoSystemKey);
         }
         Ok(Self {
             keys,
@@ -271,6 +273,15 @@ impl MariaDbKeys {
         &self.withdrawn
     }
 
+    /// The newest of the versions of key `id` that the Vault no longer has.
+    #[must_use]
+    pub fn newest_withdrawn(&self, id: u32) -> Option<&WithdrawnKey> {
+        let of_key = version_name(id, 0);
+        let of_key = of_key.trim_end_matches('0');
+        // They are fetched from the newest to the oldest.
+        self.withdrawn.iter().find(|gone| gone.name.starts_with(of_key))
+    }
+
     /// The derivation that opened the file; `None` if it is not encrypted.
     #[must_use]
     pub const fn derivation(&self) -> Option<Derivation> {
@@ -346,6 +357,14 @@ mod tests {
     use crate::withdrawn_key::KeyService;
 
     #[test]
+    fn only_a_key_file_lacks_key_1() {
+        let text = format!("2;{}\n", "5a".repeat(16));
+        assert_eq!(MariaDbKeys::load(text.as_bytes(), None).unwrap().damage(), [Damage::NoSystemKey]);
+        let of_service = MariaDbKeys::from_materials(&[((2, 1), Material::Plain(&[0x5a; 16]))], Vec::new()).unwrap();
+        assert_eq!((of_service.keys.len(), of_service.damage()), (1, &[][..]));
+    }
+
+    #[test]
     fn a_deleted_version_counts_until_it_is_destroyed() {
         let mut keys = MariaDbKeys::load(format!("1;{}\n", "5a".repeat(16)).as_bytes(), None).unwrap();
         let key = keys.keys.remove(&(1, 1)).unwrap();
@@ -364,6 +383,8 @@ mod tests {
             gone(2, 1, deleted()),
             gone(1, 1, Withdrawn::NotKept),
         ];
+        let newest = |id| keys.newest_withdrawn(id).map(|gone| gone.name.as_str());
+        assert_eq!((newest(1), newest(2), newest(3)), (Some("key 1 version 3"), Some("key 2 version 1"), None));
         assert_eq!(keys.versions(1, 4), Versions { id: 1, there: vec![2, 4], some_not_kept: true });
     }
 }

@@ -92,7 +92,7 @@ impl MysqlKeyring {
             Ok(StoreKind::VaultConfig) => Self::from_vault(&vault_source::percona(bytes)?, Owners::Server),
             Ok(StoreKind::KmipConfig) => Self::from_kmip(&KmipSource::parse(bytes)?),
             Ok(StoreKind::KmsConfig) => Self::from_kms(&kms_source::percona(bytes)?, Owners::Server),
-            Err(Error::NotRecognised) if !matches!(mariadb_service(bytes), Ok(None)) => Err(Error::OfMariaDb),
+            Err(Error::NotRecognised) if mariadb_service(bytes)?.is_some() => Err(Error::OfMariaDb),
             _ => Self::load(bytes),
         }
     }
@@ -219,6 +219,14 @@ impl MysqlKeyring {
         component_file::with_keys(&self.stored())
     }
 
+    /// The keys as the bytes of a file of the `keyring_file` plug-in, for servers that have no components.
+    ///
+    /// # Errors
+    /// [`Error::CannotAdd`] if a key cannot be written.
+    pub fn as_plugin_file(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        plugin_file::with_keys(&self.stored()).ok_or(Error::CannotAdd)
+    }
+
     /// Every key, of the server and of users, sorted by user and name.
     #[must_use]
     pub fn stored(&self) -> Vec<StoredKey> {
@@ -276,9 +284,18 @@ impl MysqlKeyring {
         if self.unusable_entries > 0 {
             return Err(Error::Incomplete { entries: self.unusable_entries, names: self.unusable });
         }
+        self.refuse_several()?;
+        Ok(self)
+    }
+
+    /// Fails if a name has different keys.
+    ///
+    /// # Errors
+    /// [`Error::SeveralKeys`].
+    pub fn refuse_several(&self) -> Result<(), Error> {
         let several = self.repeated.iter().filter(|key| !key.is_same);
         let names: Vec<String> = several.map(|key| key.name.clone()).collect();
-        if names.is_empty() { Ok(self) } else { Err(Error::SeveralKeys { names }) }
+        if names.is_empty() { Ok(()) } else { Err(Error::SeveralKeys { names }) }
     }
 
     /// Keys that the service no longer has.
@@ -358,6 +375,9 @@ mod tests {
         let same = load(&[one.clone(), of_user.clone(), one.clone(), one.clone()]);
         let repeated = |is_same| RepeatedKey { name: "k".to_owned(), user: String::new(), is_same };
         assert_eq!((same.repeated(), same.unusable_entries()), (&[repeated(true)][..], 0));
+        let plugin = MysqlKeyring::load(&same.as_plugin_file().unwrap()).unwrap();
+        assert_eq!(plugin.for_user("k", "u@h").unwrap().as_bytes(), [0xbb; 32]);
+        assert_eq!((plugin.stored().len(), plugin.damage()), (2, &[][..]));
         assert_eq!(same.whole().unwrap().stored().len(), 2);
         let several = load(&[one.clone(), of_user, one, other]);
         assert_eq!(several.repeated(), [repeated(false)]);

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     record::{Material, NewKey, Parsed, Record},
+    stored_key::StoredKey,
     summary::{Damage, StoreKind, StoreSummary},
 };
 
@@ -71,6 +72,12 @@ pub(crate) fn with_key(before: &[u8], kind: StoreKind, key: NewKey<'_>) -> Optio
         after.extend(hash.as_ref());
     }
     Some(after)
+}
+
+/// A new file with these keys, as MySQL 5.7 writes it; `None` if one is too long.
+pub(crate) fn with_keys(keys: &[StoredKey]) -> Option<Zeroizing<Vec<u8>>> {
+    let empty = Zeroizing::new(EMPTY.to_vec());
+    keys.iter().try_fold(empty, |bytes, key| with_key(&bytes, StoreKind::PluginFileV1, key.as_new()))
 }
 
 /// A record, padded to the word size.

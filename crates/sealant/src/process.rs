@@ -40,12 +40,18 @@ pub(crate) fn forbid_dumps() {
 /// Returns a flag that the first signal sets. The second signal ends the program at once.
 pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
+    set_by_signals(&stop)?;
+    Ok(stop)
+}
+
+/// As [`ended_by_signals`], for an existing flag.
+pub(crate) fn set_by_signals(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     for signal in [SIGINT, SIGTERM] {
-        let registered = flag::register_conditional_default(signal, Arc::clone(&stop))
-            .and_then(|_| flag::register(signal, Arc::clone(&stop)));
+        let registered = flag::register_conditional_default(signal, Arc::clone(stop))
+            .and_then(|_| flag::register(signal, Arc::clone(stop)));
         registered.map_err(|error| Failure::new(format!("cannot wait for signals: {error}")))?;
     }
-    Ok(stop)
+    Ok(())
 }
 
 /// Ends the program even if other threads still wait for a peer, which may never send anything.

@@ -58,8 +58,12 @@ impl Error {
         Some(Cow::Borrowed(match self {
             Self::Rekey(fault) => rekey_hint(fault),
             Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file",
-            Self::KeyVersions { .. } => {
+            Self::KeyVersions { .. } | Self::NoSystemKey { .. } => {
                 "the directory is restored, and its pages are verified; start the server itself on it"
+            }
+            Self::ProofStopped => {
+                "a directory of --into is restored, and a server continues its recovery; if binary logs were to be \
+                 replayed, remove it and restore again"
             }
             Self::NoFileKeys { .. } => SERVERS_KEYRING,
             Self::Prove { .. } => {

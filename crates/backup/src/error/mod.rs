@@ -211,6 +211,19 @@ pub enum Error {
         /// Path of the configuration.
         path: PathBuf,
     },
+    /// The proof cannot start a MariaDB, because its service does not have key 1.
+    #[error(
+        "{}: the service has no key 1, without which file_key_management of the server that proves the backup does not \
+         start",
+        path.display()
+    )]
+    NoSystemKey {
+        /// Path of the configuration.
+        path: PathBuf,
+    },
+    /// A signal ended the proof or the replay.
+    #[error("a signal ended it: the private server is stopped, and its copies of the keys are removed")]
+    ProofStopped,
     /// The restored file differs from the backup.
     #[error("{path}: what was read back from disk differs from the backup")]
     ReadBack {

@@ -12,6 +12,10 @@ pub(crate) mod program;
 
 use std::{
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -41,9 +45,16 @@ pub struct Prover {
     pub limit: Duration,
     /// Number of threads that verify pages.
     pub streams: u16,
+    /// Set to end the proof: the private server is stopped, and its copies of the keys are removed.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Prover {
+    /// Fails if the user has asked for the end.
+    fn continues(&self) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::ProofStopped) } else { Ok(()) }
+    }
+
     /// Server options that the files of a directory require.
     pub(crate) fn options_for(&self, datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, Error> {
         options::for_directory(datadir, report, flavor, !self.stores.key_files.is_empty())
@@ -107,7 +118,7 @@ impl Proof {
 /// Starts a server on a restored directory, checks its tables, and stops it. The directory is recovered afterwards.
 ///
 /// # Errors
-/// [`Error::Prove`] if the server does not start, recover, answer or stop.
+/// [`Error::Prove`] if the server does not start, recover, answer or stop; [`Error::ProofStopped`].
 pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str)) -> Result<Proof, Error> {
     // The server would resolve a relative path in its own working directory.
     let datadir = subject.datadir.canonicalize().map_err(Error::io(subject.datadir, "cannot be found"))?;
@@ -135,6 +146,7 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
         checked = checked.saturating_add(1);
     }
     server.stop()?;
+    prover.continues()?;
     note("pages are verified");
     let after = judge::verify(&datadir, subject.keys, prover.streams, &|_| {});
     Ok(Proof {

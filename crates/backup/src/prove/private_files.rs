@@ -17,6 +17,15 @@ const PREFIX: &str = "sealant-prove-";
 /// Name of the socket. Short, since the path of a socket has at most 107 bytes.
 const SOCKET: &str = "s";
 
+/// Where the keys of a private server come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeySource {
+    /// Files on the disks of this host.
+    Files,
+    /// A service: they are on no disk of this host.
+    Service,
+}
+
 /// The directories of a server, removed on drop. The file with the server's UUID is removed, too, unless it existed
 /// before: a second server with the same UUID must not start from the data directory.
 pub(super) struct PrivateDirectories {
@@ -32,10 +41,9 @@ pub(super) struct PrivateDirectories {
 
 impl PrivateDirectories {
     /// Creates directories for a server that may write rows outside of its data directory to disk.
-    pub(super) fn create(datadir: &Path) -> Result<Self, Error> {
+    pub(super) fn create(datadir: &Path, keys: KeySource) -> Result<Self, Error> {
         let mut directories = Self::without_secrets(datadir)?;
-        directories.secrets =
-            private_directory(Path::new(memory::DIRECTORY)).or_else(|_| private_directory(&directories.own))?;
+        directories.secrets = secrets_directory(Path::new(memory::DIRECTORY), &directories.own, keys)?;
         Ok(directories)
     }
 
@@ -99,6 +107,18 @@ fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(),
     given.map_err(Error::io(path, "cannot be written"))
 }
 
+/// Creates the directory of the keys in memory. Copies of files may also be in a private directory on a disk, keys of a
+/// service may not.
+fn secrets_directory(memory: &Path, own: &Path, keys: KeySource) -> Result<PathBuf, Error> {
+    match keys {
+        KeySource::Files => private_directory(memory).or_else(|_| private_directory(own)),
+        KeySource::Service => {
+            memory::free_bytes(memory)?;
+            private_directory(memory)
+        }
+    }
+}
+
 /// Creates a directory with a short name, for the path of the socket.
 fn private_directory(parent: &Path) -> Result<PathBuf, Error> {
     let mut random = [0; 4];
@@ -124,4 +144,21 @@ fn give(directory: &Path, (uid, gid): (u32, u32)) -> Result<(), Error> {
         }
     }
     chown(directory, Some(uid), Some(gid)).map_err(Error::io(directory, "cannot be given to the server's user"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_service_are_never_written_to_a_disk() {
+        let own = tempfile::tempdir().unwrap();
+        let no_memory = own.path().join("none");
+        let copies = secrets_directory(&no_memory, own.path(), KeySource::Files).unwrap();
+        assert!(copies.starts_with(own.path()));
+        for elsewhere in [no_memory.as_path(), Path::new("/proc")] {
+            let refused = secrets_directory(elsewhere, own.path(), KeySource::Service);
+            assert!(matches!(&refused, Err(Error::Memory { path, .. }) if path == elsewhere), "{refused:?}");
+        }
+    }
 }

@@ -5,6 +5,10 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -65,6 +69,8 @@ pub(crate) struct PrivateServer {
     /// SHA-256 of the copy of the keyring, if there is one.
     keyring: Option<Digest>,
     program: PathBuf,
+    /// Set by the user to end it.
+    stop: Arc<AtomicBool>,
 }
 
 /// A table's schema and name.
@@ -73,7 +79,8 @@ pub(crate) type Table = (String, String);
 impl Start<'_> {
     /// Starts a server as the owner of the directory, and waits until it has recovered.
     pub(crate) fn on_disk(&self, options: &[String]) -> Result<PrivateServer, Error> {
-        let directories = PrivateDirectories::create(self.datadir)?;
+        let keys = prove_program::key_source(self.version, self.prover)?;
+        let directories = PrivateDirectories::create(self.datadir, keys)?;
         let program = prepare(&directories.own, &directories.secrets, self.version, self.prover)?;
         PrivateServer::start(self, directories, program, options)
     }
@@ -112,7 +119,8 @@ impl PrivateServer {
             NotStarted::Log(error) => Error::io(&files.log, "cannot be written")(error),
             NotStarted::Program(error) => Error::io(&program.path, "cannot be run")(error),
         })?;
-        let mut server = Self { process, connection: None, directories, keyring, program: program.path };
+        let stop = Arc::clone(&start.prover.stop);
+        let mut server = Self { process, connection: None, directories, keyring, program: program.path, stop };
         server.wait(start.prover.limit)?;
         Ok(server)
     }
@@ -120,10 +128,18 @@ impl PrivateServer {
     fn wait(&mut self, limit: Duration) -> Result<(), Error> {
         let tls = TlsOptions { mode: Some(TlsMode::Off), ..TlsOptions::default() };
         let options = Options { tls, statement_timeout: STATEMENT_LIMIT, ..Options::default() };
-        self.connection = self.process.connect(limit, |socket| {
+        // Outer `None`: not yet. Inner `None`: a signal.
+        let answer = self.process.connect(limit, |socket| {
+            if self.stop.load(Ordering::Relaxed) {
+                return Some(None);
+            }
             let target = Target { user: "root".to_owned(), endpoint: Endpoint::Socket(socket.to_owned()) };
-            Connection::open(&target, &options).ok()
+            Connection::open(&target, &options).ok().map(Some)
         });
+        self.connection = match answer {
+            Some(None) => return Err(Error::ProofStopped),
+            answer => answer.flatten(),
+        };
         if self.connection.is_some() {
             return Ok(());
         }
@@ -197,6 +213,9 @@ impl PrivateServer {
 
     /// Executes a statement. Returns the rows with column names.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Rows, Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::ProofStopped);
+        }
         let Some(connection) = &mut self.connection else { return Ok(Rows::default()) };
         match connection.query(sql) {
             Ok(rows) => Ok(rows),

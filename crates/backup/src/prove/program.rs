@@ -12,14 +12,15 @@ use std::{
 };
 
 use files::WriteOptions;
+use innodb::keys::MARIADB_SYSTEM_KEY;
 use keyring::{COMPONENT_MANIFEST, MariaDbKeys, MysqlKeyring, component};
 use server::{
-    ServerVersion,
+    Capability, ServerVersion,
     dialect::key_store::{keyring_plugin_options, mariadb_plugin_options},
     program,
 };
 
-use super::Prover;
+use super::{Prover, private_files::KeySource};
 use crate::Error;
 
 /// Name of the copy of a keyring.
@@ -53,7 +54,7 @@ pub(crate) fn prepare(
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {
         return match &prover.stores.keyring_file()? {
-            Some(keyring) => mysql(directory, path, installation, &mysql_keys(keyring, secrets)?),
+            Some(keyring) => mysql(directory, path, installation, &mysql_keys(keyring, secrets, version)?),
             None => Ok(Program { path, options: installation.options() }),
         };
     }
@@ -65,6 +66,15 @@ pub(crate) fn prepare(
         options.extend(mariadb_plugin_options(&keys, password.as_deref()));
     }
     Ok(Program { path, options })
+}
+
+/// Where the keys of the server come from.
+pub(super) fn key_source(version: &ServerVersion, prover: &Prover) -> Result<KeySource, Error> {
+    let keyring = prover.stores.keyring_file()?.filter(|_| version.flavor.is_mysql_like());
+    let key_file = prover.stores.key_files.first().filter(|_| !version.flavor.is_mysql_like());
+    let Some(store) = keyring.as_ref().or(key_file) else { return Ok(KeySource::Files) };
+    let bytes = keyring::read_file(store).map_err(|source| verify::Error::KeyStore { path: store.clone(), source })?;
+    Ok(if keyring::names_service(&bytes) { KeySource::Service } else { KeySource::Files })
 }
 
 fn mysql(
@@ -107,13 +117,15 @@ fn mysql(
 }
 
 /// A copy of a keyring file, or a keyring file with the keys from the service that a configuration names.
-fn mysql_keys(keyring: &Path, secrets: &Path) -> Result<PathBuf, Error> {
+fn mysql_keys(keyring: &Path, secrets: &Path, version: &ServerVersion) -> Result<PathBuf, Error> {
     let failed = |source| verify::Error::KeyStore { path: keyring.to_owned(), source };
     let bytes = keyring::read_file(keyring).map_err(failed)?;
     if !keyring::names_service(&bytes) {
         return copy(keyring, secrets, KEYRING);
     }
-    let keys = MysqlKeyring::open(&bytes).and_then(|keys| keys.as_component_file()).map_err(failed)?;
+    let keys = MysqlKeyring::open(&bytes).map_err(failed)?;
+    let has_components = version.can(Capability::KeyringComponents);
+    let keys = if has_components { keys.as_component_file() } else { keys.as_plugin_file() }.map_err(failed)?;
     secret(secrets, KEYRING, &keys)
 }
 
@@ -125,6 +137,9 @@ fn mariadb_keys(file: &Path, secrets: &Path) -> Result<PathBuf, Error> {
         return copy(file, secrets, KEYS);
     }
     let keys = MariaDbKeys::open(&bytes, None).map_err(failed)?;
+    if !keys.ids().any(|(id, _)| id == MARIADB_SYSTEM_KEY) {
+        return Err(Error::NoSystemKey { path: file.to_owned() });
+    }
     if keys.ids().any(|(_, version)| version != 1) {
         return Err(Error::KeyVersions { path: file.to_owned() });
     }

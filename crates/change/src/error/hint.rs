@@ -54,7 +54,7 @@ impl Error {
         if let Self::KeyService { source, .. } = self {
             return source.hint();
         }
-        if let Self::KeyLocation { source, .. } = self {
+        if let Self::KeyLocation { source, .. } | Self::SeveralKeys { source, .. } = self {
             return source.hint();
         }
         self.hint_of_keys().or_else(|| self.hint_of_set_up()).or_else(|| self.hint_of_certificates())
@@ -79,6 +79,7 @@ impl Error {
                 "set \"read_only\": false in the keyring component's configuration and restart the server"
             }
             Self::KeyringOpensNotAll { withdrawn, .. } if !withdrawn.is_empty() => LOST_IN_SERVICE,
+            Self::KeyringBehind { is_in_service: true, .. } => LOST_IN_SERVICE,
             Self::Keyring(_)
             | Self::KeyringOpensNotAll { .. }
             | Self::KeyringLost { .. }

@@ -200,12 +200,16 @@ pub enum Error {
         used: PathBuf,
     },
     /// The running server has a key that its file does not have.
-    #[error("{}: does not have {key}, which the running server has", path.display())]
+    #[error("{}: does not have {key}, which the running server has{}", path.display(), after_semicolons(withdrawn))]
     KeyringBehind {
         /// Path of the file.
         path: PathBuf,
         /// Name of the key.
         key: String,
+        /// Whether the file only names the service that has the keys.
+        is_in_service: bool,
+        /// Keys that the service has no longer, as messages name them.
+        withdrawn: Vec<String>,
     },
     /// MariaDB's key file lacks the key for the tables.
     #[error("{}: has no key {key_id}", path.display())]
@@ -326,7 +330,14 @@ pub enum Error {
         /// Error of the key store.
         source: keyring::Error,
     },
-
+    /// A keyring has different keys of one name.
+    #[error("{}: {source}", path.display())]
+    SeveralKeys {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the key store.
+        source: keyring::Error,
+    },
     /// The keys cannot be fetched from the service that a configuration names.
     #[error("{}: {source}", path.display())]
     KeyService {

@@ -1,6 +1,7 @@
 //! Checks whether a server uses its keyring safely, and whether the keyring and its copies open all files.
 
 use std::{
+    borrow::Cow,
     fmt::Write as _,
     fs,
     os::unix::fs::MetadataExt,
@@ -238,7 +239,7 @@ impl Checker<'_, '_> {
         let Ok(Some(memory)) = in_memory(&mut self.session) else { return Ok(()) };
         let copy = KeyringCopy::read(store)?;
         match lacking(&memory, &copy.names()) {
-            Some(key) => Err(behind(store, key)),
+            Some(key) => Err(copy.behind(key, store)),
             None => Ok(()),
         }
     }
@@ -263,17 +264,20 @@ impl Checker<'_, '_> {
                     "check them with `sealant verify`, and restore them from a backup",
                 );
             }
-            Err(error) => {
-                let hint = error.hint().filter(|_| store.names_service());
+            Err(mut error) => {
+                let hint = error.hint().filter(|_| store.names_service()).map(Cow::into_owned);
                 let usual = if check == "opens" { KEYRING_LOST } else { "copy the keyring again" };
                 let remedy = hint.as_deref().unwrap_or(usual);
-                let mut detail = error.to_string();
+                let mut also = String::new();
                 // A key that the server still has in memory, and the files that need it.
-                if matches!(error, Error::KeyringBehind { .. })
+                if let Error::KeyringBehind { withdrawn, .. } = &mut error
                     && let Err(unopened @ Error::KeyringOpensNotAll { .. }) = prove_and_list(&self.datadir, store)
                 {
-                    let _ = write!(detail, "; {unopened}");
+                    // The other error names them, too.
+                    withdrawn.clear();
+                    also = format!("; {unopened}");
                 }
+                let detail = format!("{error}{also}");
                 self.add(check, CheckState::Failed, &detail, remedy);
             }
         }
@@ -294,8 +298,4 @@ fn faults(path: &Path, server: Option<u32>) -> Vec<(String, Severity)> {
     let mode = access.mode;
     let message = |(message, severity)| (format!("{} {message} (mode {mode:04o})", path.display()), severity);
     access.faults(server).into_iter().map(message).collect()
-}
-
-fn behind(store: &KeyStore, key: &str) -> Error {
-    Error::KeyringBehind { path: store.path().to_owned(), key: key.to_owned() }
 }

@@ -193,9 +193,22 @@ impl KeyringCopy {
         self.parsed.names()
     }
 
+    /// Fails if a name has different keys, of which a rotation would prove one. A fetched keyring has none.
+    pub(crate) fn refuse_several(&self) -> Result<(), Error> {
+        let ParsedKeys::MySql(keyring) = &self.parsed else { return Ok(()) };
+        let refused = |source| Error::SeveralKeys { path: self.path.clone(), source };
+        keyring.refuse_several().map_err(refused)
+    }
+
     /// Fingerprints of the server's own keys.
     pub(crate) fn fingerprints(&self) -> Fingerprints {
         self.parsed.fingerprints()
+    }
+
+    /// The error for a key that the running server has, but this copy of its store does not.
+    pub(crate) fn behind(&self, key: &str, store: &KeyStore) -> Error {
+        let (is_in_service, withdrawn) = (store.names_service(), self.withdrawn());
+        Error::KeyringBehind { path: self.path.clone(), key: key.to_owned(), is_in_service, withdrawn }
     }
 
     /// Keys that the service has no longer, as messages name them.
@@ -237,9 +250,8 @@ impl KeyringCopy {
     /// The error for a MariaDB key without any version: there never was one, or the service has withdrawn all.
     pub(crate) fn lacks(&self, key_id: u32) -> Error {
         let path = self.path.clone();
-        let of_key = format!("key {key_id} version ");
         let ParsedKeys::MariaDb(keys, _) = &self.parsed else { return Error::NoSuchKey { path, key_id } };
-        match keys.withdrawn().iter().rfind(|gone| gone.name.starts_with(&of_key)) {
+        match keys.newest_withdrawn(key_id) {
             Some(gone) => Error::KeyService { path, source: keyring::Error::NewestWithdrawn { key: gone.to_string() } },
             None => Error::NoSuchKey { path, key_id },
         }

@@ -165,10 +165,10 @@ fn is_other(given: &Path, used: &Path) -> bool {
 }
 
 /// Checks that the file has every key of the running server.
-pub(super) fn is_current(session: &mut Session<'_>, copy: &KeyringCopy) -> Result<(), Error> {
+pub(super) fn is_current(session: &mut Session<'_>, copy: &KeyringCopy, store: &KeyStore) -> Result<(), Error> {
     let Some(in_memory) = in_memory(session)? else { return Ok(()) };
     match lacking(&in_memory, &copy.names()) {
-        Some(key) => Err(Error::KeyringBehind { path: copy.path().to_owned(), key: key.to_owned() }),
+        Some(key) => Err(copy.behind(key, store)),
         None => Ok(()),
     }
 }

@@ -1,12 +1,14 @@
 //! `sealant restore`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::backup::Location;
 use ::backup::binlogs::Until;
 use ::backup::prove::Prover;
-use ::backup::restore::{BackupSelector, Found, Job, Observer, PointInTime, Request, Target};
+use ::backup::restore::{BackupSelector, Event, Found, Job, Observer, PointInTime, Request, Target};
 use ::transfer::receiver::Owner;
 use ::transfer::rekey::open_keyring;
 use archive::Digest;
@@ -22,8 +24,8 @@ use super::key_stores::KeyStores;
 use super::value;
 use crate::exit::{self, Exit};
 use crate::output::file;
-use crate::output::message::{Failure, say};
-use crate::process::forbid_dumps;
+use crate::output::message::{Failure, say, warning};
+use crate::process::{forbid_dumps, set_by_signals};
 
 /// Restore a backup into a directory, proven from the disk before it is moved into place
 ///
@@ -198,11 +200,19 @@ impl Restore {
             return self.show_plan(&found, point.as_ref(), &keys);
         }
         let rekey = self.rekey.as_deref().map(open_keyring).transpose()?;
-        let job = self.job(&found, point.as_ref(), &keys, rekey.as_ref());
+        let stop = Arc::default();
+        let job = self.job(&found, point.as_ref(), &keys, rekey.as_ref(), &stop);
         let (status, opened) = (self.reporting.status(), &found.opened);
         let ended = job.run(&Observer {
             restoring: &|progress, work| self.reporting.status().watch(|| restore_progress(progress), work),
             event: &|event| {
+                // Until then, a signal ends the program at once. Now a private server may start, with copies of the keys.
+                if self.mysqld.is_some()
+                    && matches!(event, Event::Restored { .. })
+                    && let Err(failure) = set_by_signals(&stop)
+                {
+                    warning(&failure.error);
+                }
                 restore_status(&event).iter().for_each(|text| status.show(text));
                 status.say(&restore_messages(opened, &event));
             },
@@ -237,6 +247,7 @@ impl Restore {
         point: Option<&'j PointInTime>,
         keys: &'j ::verify::Keys,
         rekey: Option<&'j WritableKeyring>,
+        stop: &Arc<AtomicBool>,
     ) -> Job<'j> {
         let scratch = self.scratch.as_deref().map(Target::ScratchBelow);
         let target = self.into.as_deref().map(Target::Directory).or(scratch);
@@ -250,13 +261,13 @@ impl Restore {
             base: self.base.as_deref(),
             salvage: self.salvage,
             streams: self.streams,
-            server: self.server(),
+            server: self.server(stop),
             prove: self.prove,
             record: self.record.as_deref(),
         }
     }
 
-    fn server(&self) -> Option<Prover> {
+    fn server(&self, stop: &Arc<AtomicBool>) -> Option<Prover> {
         Some(Prover {
             mysqld: self.mysqld.clone()?,
             stores: self.keys.named(),
@@ -264,6 +275,7 @@ impl Restore {
             options: self.prove_option.clone(),
             limit: self.prove_limit,
             streams: self.streams,
+            stop: Arc::clone(stop),
         })
     }
 }

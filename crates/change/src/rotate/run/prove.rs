@@ -25,7 +25,8 @@ impl Run<'_, '_> {
             return Err(copy.lacks(key_id));
         }
         for _ in 0..PROOFS {
-            rotation_target::is_current(&mut self.session, &copy)?;
+            rotation_target::is_current(&mut self.session, &copy, &self.target.store)?;
+            copy.refuse_several()?;
             self.refuse_overwriting(&copy)?;
             let proven = FileScan::prove(&self.target.directories, &copy);
             let now = KeyringCopy::read(&self.target.store)?;
