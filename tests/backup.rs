@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::backup::{Backups, Ran, files, is_same, stopped_mysql, with_keyring};
@@ -503,6 +504,8 @@ fn a_test_of_a_backup_leaves_nothing_behind() {
     command.args(["restore", "latest", "--quiet", "--repository"]).arg(backups.path("repository"));
     command.arg("--identity").arg(backups.path("identity")).arg("--allowed-signers").arg(backups.path("signers"));
     command.arg("--scratch").arg(&scratch).arg("--keyring").arg(&keyring).arg("--prove").arg("--mysqld").arg(mysqld);
+    a_signal_removes_the_keys(&mut command);
+    assert_eq!(fs::read_dir(&scratch).expect("listed").count(), 0);
     let records = backups.path("records");
     fs::create_dir(&records).expect("a directory");
     let record = records.join("restores.jsonl");
@@ -513,6 +516,27 @@ fn a_test_of_a_backup_leaves_nothing_behind() {
     assert_eq!(fs::read_dir(&scratch).expect("listed").count(), 0);
     the_report_has_the_restore(&backups, &record);
     an_audit_judges_the_backups(server.datadir(), &backups, &records);
+}
+
+/// A proof that gets SIGTERM stops its server and removes its copies of the keys.
+fn a_signal_removes_the_keys(command: &mut Command) {
+    let mut proving = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let own = format!("sealant-prove-{}-", proving.id());
+    let keyring = || {
+        let all = fs::read_dir("/dev/shm").expect("listed").flatten();
+        let mut own = all.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
+        own.next().map(|entry| entry.path().join("keyring"))
+    };
+    while !keyring().is_some_and(|path| path.exists()) {
+        assert!(proving.try_wait().expect("a child").is_none(), "it ended without keys in memory");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&proving), Signal::TERM).expect("it runs");
+    let output = proving.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("a signal ended it") && said.contains("copies of the keys are removed"), "{said}");
+    assert_eq!(keyring(), None);
 }
 
 /// The repository has one backup, of an unproven recipient, and one proven restore of it.

@@ -139,6 +139,16 @@ fn a_damaged_or_foreign_keyring_is_not_rotated() {
     at.run("b.age", &BOTH).refused(1, "the key store is empty", lost);
     fs::write(at.keyring(), br#"{"version":"1.0","elements":[]}"#).expect("written");
     at.run("b.age", &BOTH).refused(1, "which the running server has", lost);
+    // Two keys of one name.
+    let element = |byte: &str| {
+        let data = byte.repeat(32);
+        format!(r#"{{"user":"","data_id":"twice","data_type":"AES","data":"{data}","extension":[]}},"#)
+    };
+    let twice = format!(r#""elements":[{}{}"#, element("A5"), element("B6"));
+    let several = String::from_utf8(keyring.clone()).expect("text").replacen(r#""elements":["#, &twice, 1);
+    assert!(several.contains(&twice), "the file has other spaces");
+    fs::write(at.keyring(), several).expect("written");
+    at.run("b.age", &BOTH).refused(1, "different keys of the same name", "remove those that the server does not use");
     // The names are right, but not the keys.
     let swapped = String::from_utf8(keyring.clone()).expect("text");
     let swapped = secrets_in(&swapped).iter().fold(swapped, |text, key| text.replace(key, &"A5".repeat(32)));
