@@ -25,7 +25,7 @@ use crate::{
     state,
     stream::{Follower, replica_settings},
     target_log::TargetLog,
-    visibility::{end_read, wait_until_visible},
+    visibility::{end_read, note_log_file, wait_until_visible},
 };
 
 /// Name of the lock at the target.
@@ -77,6 +77,7 @@ pub(crate) fn with_stream<T>(
     let phase = run.phase;
     journal::note(&mut target, "opened", &opened(settings, &source))?;
     let shared = read_state(&run, &mut source, &mut target, &tables)?;
+    note_log_file(&mut source, &shared)?;
     let doubles = whole_doubles(&mut source)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
     let mut target_log = TargetLog::open(&settings.target, &shared, &tables, server_id())?;

@@ -5,14 +5,14 @@
 
 use std::{
     thread::{self, sleep},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use server::{
     Connection,
     dialect::{
         catalog::FRESH_STATISTICS,
-        statement::{CONNECTED_WRITERS, RUNNING_EVENTS, replication_threads},
+        statement::{RUNNING_EVENTS, XA_RECOVER, connected_writers, replication_threads},
     },
     error_code,
 };
@@ -37,6 +37,8 @@ use crate::{
 const ROUNDS: u32 = 3;
 /// Pause between readings of the end of the log, until it has stopped growing.
 const STILL: Duration = Duration::from_millis(20);
+/// Longest time for which a session that has ended is listed.
+const LINGERING: Duration = Duration::from_secs(2);
 /// Bytes of rows that the two servers can compare per second; a low estimate.
 const COMPARED_BYTES: u64 = 50 << 20;
 
@@ -71,7 +73,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         lift_earlier(&mut active.target, &mut control)?;
         no_replication(&mut control)?;
         nothing_prepared(&mut control)?;
-        no_privileged_writers(&mut control)?;
+        no_privileged_writers(&mut control, &active.source)?;
         compare_before(active, events)?;
         let fence = Fence::new(&settings.source, SavedSettings::read(&mut control)?);
         let shared = active.shared;
@@ -106,7 +108,7 @@ fn no_replication(source: &mut Connection) -> Result<(), Error> {
 
 /// Checks that no transaction is prepared: it could be committed in spite of the fence.
 fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
-    let prepared = source.query("XA RECOVER").map_err(Error::at(Side::Source))?;
+    let prepared = source.query(XA_RECOVER).map_err(Error::at(Side::Source))?;
     if prepared.rows.is_empty() {
         return Ok(());
     }
@@ -115,17 +117,17 @@ fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
 
 /// Checks that nothing is there that can write in spite of MariaDB's `read_only`: no user with READ_ONLY ADMIN is
 /// connected, and no event is executed.
-fn no_privileged_writers(source: &mut Connection) -> Result<(), Error> {
+fn no_privileged_writers(source: &mut Connection, reader: &Connection) -> Result<(), Error> {
     if !source.greeting().is_mariadb() {
         return Ok(());
     }
-    let users = source.query(CONNECTED_WRITERS).map_err(Error::at(Side::Source))?;
-    let users: Vec<_> = users.rows.iter().filter_map(|row| row.first()?.as_deref()).collect();
+    let users = privileged_users(source, reader)?;
     if !users.is_empty() {
         let users = users.join(", ");
+        // A session keeps the privileges that it began with.
         let what = format!(
-            "{users}: connected to the source with READ_ONLY ADMIN, and can write in spite of read_only (end these \
-             sessions, or REVOKE READ_ONLY ADMIN)"
+            "{users}: connected to the source with READ_ONLY ADMIN, and can write in spite of read_only (REVOKE \
+             READ_ONLY ADMIN, and end these sessions)"
         );
         return Err(Error::NotReady { what });
     }
@@ -135,6 +137,21 @@ fn no_privileged_writers(source: &mut Connection) -> Result<(), Error> {
         return Err(Error::NotReady { what: what.to_owned() });
     }
     Ok(())
+}
+
+/// The users whose sessions, other than these two, can write in spite of `read_only`. A session that has just ended, such
+/// as one of an earlier command, is listed for a moment longer.
+fn privileged_users(source: &mut Connection, reader: &Connection) -> Result<Vec<String>, Error> {
+    let sql = connected_writers(&[source.greeting().connection_id, reader.greeting().connection_id]);
+    let began = Instant::now();
+    loop {
+        let users = source.query(&sql).map_err(Error::at(Side::Source))?;
+        let users: Vec<_> = users.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+        if users.is_empty() || began.elapsed() > LINGERING {
+            return Ok(users);
+        }
+        sleep(STILL);
+    }
 }
 
 /// Compares as much as possible while clients write, so that little is left for the time when they cannot.
@@ -176,7 +193,7 @@ fn fenced(
     fence.raise(source)?;
     no_replication(source)?;
     nothing_prepared(source)?;
-    no_privileged_writers(source)?;
+    no_privileged_writers(source, &active.source)?;
     state::set_step(&mut active.target, "fenced", &[])?;
     step(active, "fenced", "", events)?;
     let end = drain(active, source, events)?;
@@ -227,7 +244,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
 fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
     let target_end = position::log_end(&mut active.target).map(|end| end.to_string()).unwrap_or_default();
     fence.keep()?;
-    unchanged(source, end, active.shared)?;
+    unchanged(source, &active.source, end, active.shared)?;
     active.others_may_write()?;
     match state::set_switched(&mut active.target, &target_end) {
         Ok(()) => {}
@@ -254,12 +271,12 @@ fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error>
 }
 
 /// Checks that nothing was written since the end of the log was read, and that nothing can be.
-fn unchanged(source: &mut Connection, end: &Position, shared: &Shared) -> Result<(), Error> {
+fn unchanged(source: &mut Connection, reader: &Connection, end: &Position, shared: &Shared) -> Result<(), Error> {
     let (name, _) = write_block(flavor(source));
     if variable(source, Side::Source, name)? != "1" {
         return Err(Error::NotReady { what: format!("{name} was turned off at the source") });
     }
-    no_privileged_writers(source)?;
+    no_privileged_writers(source, reader)?;
     let now = shared.source_end(source)?;
     if !end.covers(&now, shared.tracking) {
         return Err(Error::NotReady { what: "transactions were executed at the fenced source".to_owned() });

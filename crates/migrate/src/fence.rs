@@ -112,12 +112,12 @@ impl SavedSettings {
 /// [`Error::MissingGrant`].
 pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
-    let grant = preflight::cut_over(&version);
     let held = Grants::of_session(source).map_err(Error::at(Side::Source))?;
-    let missing = grant.missing(&held);
-    if missing.is_empty() {
+    let grants = preflight::cut_over(&version);
+    let missing = |grant: &preflight::Grant| Some(grant.missing(&held)).filter(|missing| !missing.is_empty());
+    let Some((grant, missing)) = grants.iter().find_map(|grant| Some((grant, missing(grant)?))) else {
         return Ok(());
-    }
+    };
     let account = source.query("SELECT CURRENT_USER()").map_err(Error::at(Side::Source))?;
     let account = preflight::quoted_account(account.scalar().unwrap_or_default());
     let statement = grant.statement(&missing, &account);

@@ -24,6 +24,9 @@ use crate::{
     state::Run,
 };
 
+/// How long after a new log file of MariaDB a snapshot may lack transactions of the file before. A commit in the engine
+/// takes milliseconds once it is logged.
+pub(crate) const SETTLING: Duration = Duration::from_secs(1);
 /// How long a waiting thread sleeps before it looks whether the run has ended.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -53,6 +56,8 @@ pub(crate) struct RunState {
     pub(crate) watched: HashSet<(usize, u64)>,
     /// Transactions that the stream has begun to deliver.
     pub(crate) begun: Begun,
+    /// The log file of the newest snapshot of MariaDB, and when the first snapshot in it was taken.
+    snapshot_file: Option<(String, Instant)>,
     /// Position up to which the stream has delivered the log.
     pub(crate) delivered: LogPosition,
     /// The newest end of the source's log that was read from the source.
@@ -188,6 +193,7 @@ impl Shared {
             chunk_maps,
             watched,
             begun: Begun::new(tracking, &start),
+            snapshot_file: None,
             delivered: log.clone(),
             seen_end: Position::default(),
             log_file: None,
@@ -328,6 +334,19 @@ impl Shared {
         let begun = self.lock().begun.clone();
         self.wait(|state| state.wants(begun.is_applied(&state.applied)))?;
         Ok(begun.barrier())
+    }
+
+    /// Whether a snapshot whose position is in this file has every transaction of earlier files: an earlier snapshot was
+    /// in this file, long enough ago.
+    pub(crate) fn is_settled(&self, file: &str) -> bool {
+        let mut state = self.lock();
+        match &state.snapshot_file {
+            Some((known, since)) if known == file => since.elapsed() >= SETTLING,
+            _ => {
+                state.snapshot_file = Some((file.to_owned(), Instant::now()));
+                false
+            }
+        }
     }
 
     /// Sleeps; ends early if the run ends.

@@ -33,8 +33,29 @@ const SHOWN: usize = 200;
 /// The schema of accounts and the like, whose tables are not moved.
 const SYSTEM_SCHEMA: &str = "mysql";
 
+/// The statement after `SET STATEMENT … FOR`, of MariaDB. The values of the settings are not words, unless they are names
+/// or keywords.
+fn without_settings(words: &[Word]) -> &[Word] {
+    let is = |at: usize, keyword: &str| words.get(at).is_some_and(|word| word.keyword() == keyword);
+    if !(is(0, "SET") && is(1, "STATEMENT")) {
+        return words;
+    }
+    let end = words.iter().position(|word| word.keyword() == "FOR");
+    end.and_then(|at| words.get(at.saturating_add(1)..)).unwrap_or(words)
+}
+
+/// The words after `DATABASE` or `SCHEMA` of a statement that makes, changes or removes a schema; else none.
+fn of_schema(words: &[Word]) -> &[Word] {
+    let is =
+        |at: usize, keywords: &[&str]| words.get(at).is_some_and(|word| keywords.contains(&word.keyword().as_str()));
+    let object = if is(1, &["OR"]) && is(2, &["REPLACE"]) { 3 } else { 1 };
+    let is_schema = is(0, &["CREATE", "ALTER", "DROP"]) && is(object, &["DATABASE", "SCHEMA"]);
+    words.get(object.saturating_add(1)..).filter(|_| is_schema).unwrap_or_default()
+}
+
 /// Judges a statement by its first words.
 pub(crate) fn kind(words: &[Word]) -> Kind {
+    let words = without_settings(words);
     let keyword = |at: usize| words.get(at).map(Word::keyword).unwrap_or_default();
     match (keyword(0).as_str(), keyword(1).as_str()) {
         ("BEGIN" | "COMMIT" | "SAVEPOINT" | "RELEASE", _) => Kind::Transaction,
@@ -45,12 +66,8 @@ pub(crate) fn kind(words: &[Word]) -> Kind {
         ("INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" | "WITH", _) => Kind::Rows,
         // These statements can call functions that change rows.
         ("SELECT" | "CALL" | "DO" | "TABLE" | "VALUES", _) => Kind::Rows,
-        // `SET STATEMENT … FOR` a statement, of MariaDB. Its values are not words, unless they are names or keywords.
-        ("SET", "STATEMENT") => {
-            let is_for = |word: &Word| word.keyword() == "FOR";
-            let found = words.iter().position(is_for).and_then(|at| words.get(at.saturating_add(1)..));
-            found.map_or(Kind::Definition, kind)
-        }
+        // Without its end; see `without_settings`.
+        ("SET", "STATEMENT") => Kind::Definition,
         ("GRANT" | "REVOKE" | "FLUSH" | "ANALYZE" | "SET", _) => Kind::Harmless,
         ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE") => Kind::Harmless,
         // `TEMPORARY` keeps a server from dropping a table that is not temporary.
@@ -64,7 +81,7 @@ pub(crate) fn kind(words: &[Word]) -> Kind {
 pub(crate) fn keeps_rows(words: &[Word]) -> bool {
     const CODE: [&str; 5] = ["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
     const OTHERS: [&str; 6] = ["TABLE", "TABLES", "DATABASE", "SCHEMA", "INDEX", "TABLESPACE"];
-    let mut keywords = words.iter().map(Word::keyword);
+    let mut keywords = without_settings(words).iter().map(Word::keyword);
     match keywords.next().as_deref() {
         Some("OPTIMIZE" | "CHECK" | "ANALYZE") => true,
         // Other words can precede, such as the definer; the first of these tells the kind of object.
@@ -77,7 +94,7 @@ pub(crate) fn keeps_rows(words: &[Word]) -> bool {
 
 /// Whether a statement that may change rows refers only to tables of the schema `mysql`.
 pub(crate) fn is_of_system(words: &[Word], database: &[u8]) -> bool {
-    match words.iter().find_map(|word| word.qualifier.as_deref()) {
+    match without_settings(words).iter().find_map(|word| word.qualifier.as_deref()) {
         Some(schema) => is(schema, SYSTEM_SCHEMA),
         None => database == SYSTEM_SCHEMA.as_bytes(),
     }
@@ -86,14 +103,16 @@ pub(crate) fn is_of_system(words: &[Word], database: &[u8]) -> bool {
 /// The first moved table that a statement names, or whose schema it names as a whole (`DROP DATABASE`).
 pub(crate) fn concerned<'m>(words: &[Word], database: &[u8], tables: &'m [MovedTable]) -> Option<&'m MovedTable> {
     let database = String::from_utf8_lossy(database);
-    let of_schema = words.get(1).is_some_and(|word| matches!(word.keyword().as_str(), "DATABASE" | "SCHEMA"));
-    words.iter().find_map(|word| {
+    let words = without_settings(words);
+    let of_table = words.iter().find_map(|word| {
         tables.iter().find(|moved| {
             let (schema, name) = (moved.table.schema.as_str(), moved.table.name.as_str());
-            let is_table = is(&word.text, name) && is_qualified(word, schema, &database);
-            is_table || (of_schema && is(&word.text, schema))
+            is(&word.text, name) && is_qualified(word, schema, &database)
         })
-    })
+    });
+    let of_schema =
+        || of_schema(words).iter().find_map(|word| tables.iter().find(|moved| is(&word.text, &moved.table.schema)));
+    of_table.or_else(of_schema)
 }
 
 /// Whether a name refers to a table of this schema.
@@ -215,7 +234,18 @@ mod tests {
     fn a_schema_is_named_alone() {
         assert!(named("/*!40000 DROP DATABASE IF EXISTS `shop`*/", "").is_some());
         assert!(named("ALTER SCHEMA shop READ ONLY = 1", "").is_some());
+        assert!(named("CREATE OR REPLACE DATABASE shop", "").is_some());
+        assert_eq!(named("CREATE OR REPLACE TABLE shop.new (a INT)", ""), None);
         assert_eq!(named("CREATE TABLE other.t AS SELECT DATABASE() FROM shop.visits", ""), None);
+    }
+
+    #[test]
+    fn settings_before_a_statement_are_passed_over() {
+        assert!(named("SET STATEMENT max_statement_time = 9 FOR DROP DATABASE shop", "").is_some());
+        assert!(named("SET STATEMENT sql_mode = ANSI FOR CREATE OR REPLACE SCHEMA shop", "").is_some());
+        assert!(named("SET STATEMENT max_statement_time = 9 FOR TRUNCATE users", "shop").is_some());
+        let words = words(b"SET STATEMENT max_statement_time = 9 FOR DROP VIEW v", Syntax::default()).unwrap();
+        assert!(keeps_rows(&words));
     }
 
     #[test]

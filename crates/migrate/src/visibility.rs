@@ -10,8 +10,8 @@ use crate::{
     Error, Side,
     barrier::Barrier,
     moved_table::MovedTable,
-    position::{ChangedRow, close_snapshot, open_snapshot},
-    shared::Shared,
+    position::{ChangedRow, Tracking, close_snapshot, open_snapshot},
+    shared::{SETTLING, Shared},
 };
 
 /// Longest wait until delivered transactions are visible. It takes milliseconds.
@@ -42,12 +42,29 @@ pub(crate) fn end_read(source: &mut Connection, barrier: &Barrier) -> Result<(),
     if matches!(barrier, Barrier::Snapshot(_)) { close_snapshot(source) } else { Ok(()) }
 }
 
-/// Opens a snapshot at the position or after it.
+/// Opens a snapshot at the position or after it, and not soon after a new log file: see [`open_snapshot`].
 fn wait_for_snapshot(source: &mut Connection, shared: &Shared, position: &LogPosition) -> Result<(), Error> {
     let began = Instant::now();
-    while open_snapshot(source)? < *position {
+    loop {
+        let found = open_snapshot(source)?;
+        let is_settled = shared.is_settled(&found.file);
+        if found >= *position && is_settled {
+            return Ok(());
+        }
         close_snapshot(source)?;
+        if !is_settled {
+            shared.sleep(SETTLING)?;
+        }
         wait_on(shared, began)?;
+    }
+}
+
+/// Takes note of the newest log file, so that later snapshots need not wait for it to settle.
+pub(crate) fn note_log_file(source: &mut Connection, shared: &Shared) -> Result<(), Error> {
+    if shared.tracking == Tracking::Snapshots {
+        let found = open_snapshot(source)?;
+        close_snapshot(source)?;
+        shared.is_settled(&found.file);
     }
     Ok(())
 }

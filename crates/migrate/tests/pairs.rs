@@ -7,7 +7,7 @@ mod support;
 
 use std::{collections::HashSet, sync::atomic::Ordering};
 
-use harness::Kind;
+use harness::{Kind, limit, wait_until};
 use migrate::{
     DivergenceKind, Error, ProofVerdict, Settings, Until,
     plan::{CheckState, Readiness, plan},
@@ -71,8 +71,12 @@ fn is_not_fenced_for_administrators(pair: &Pair, settings: &Settings) {
     let administrator = pair.root();
     let error = migrate::cut_over(settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::NotReady { what } if what.starts_with("root: connected")), "{error}");
+    assert!(error.to_string().contains("REVOKE READ_ONLY ADMIN, and end these sessions"), "{error}");
     assert_eq!(pair.source.value("SELECT @@read_only").unwrap(), "0");
     administrator.close();
+    // The server ends a session a moment after its client has closed it. The session that asks is of the same user.
+    let others = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'root' AND ID <> CONNECTION_ID()";
+    wait_until("the sessions of root have ended", limit(30), || pair.source.value(others).unwrap() == "0");
 }
 
 fn proven(verdict: ProofVerdict) -> Result<(), Error> {

@@ -10,9 +10,12 @@ use super::TableName;
 /// `column_type` `int unsigned`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Structure {
-    /// By object, then by attribute; NULL is the empty text.
+    /// By object, then by attribute; NULL is the empty text. A default that is the empty text is [`EMPTY_DEFAULT`].
     pub objects: BTreeMap<String, BTreeMap<String, String>>,
 }
+
+/// A default that is the empty text, unlike no default.
+pub(crate) const EMPTY_DEFAULT: &str = "''";
 
 /// Attributes that change with the rows, and so are not compared.
 const VOLATILE: [&str; 2] = ["rows", "bytes"];
@@ -42,14 +45,9 @@ impl Collector {
             let label = name.and_then(|name| row.get(name)?.as_deref());
             let object = structure.free(&label.map_or_else(|| kind.to_owned(), |label| format!("{kind} {label}")));
             let attributes = rows.columns.iter().zip(row).skip(NAME_COLUMNS);
-            let mariadb = self.flavor == Flavor::MariaDb;
-            let spelled = |attribute: &str, value: &str| match attribute {
-                "default" | "extra" if mariadb => normal(attribute, &of_mariadb(value)),
-                _ => normal(attribute, value),
-            };
             let attributes = attributes
                 .filter(|(column, _)| !VOLATILE.contains(&column.as_str()))
-                .map(|(column, value)| (column.clone(), spelled(column, value.as_deref().unwrap_or_default())));
+                .map(|(column, value)| (column.clone(), spelled(self.flavor, column, value.as_deref())));
             let mut attributes = attributes.collect();
             without_generated_time(&mut attributes);
             structure.objects.insert(object, attributes);
@@ -65,6 +63,17 @@ impl Structure {
             .chain(numbered)
             .find(|name| !self.objects.contains_key(name))
             .unwrap_or_default()
+    }
+}
+
+/// An attribute's value as the newest versions of MySQL spell it.
+fn spelled(flavor: Flavor, attribute: &str, value: Option<&str>) -> String {
+    let Some(value) = value else { return String::new() };
+    let mariadb = flavor == Flavor::MariaDb;
+    match attribute {
+        "default" if value == if mariadb { "''" } else { "" } => EMPTY_DEFAULT.to_owned(),
+        "default" | "extra" if mariadb => normal(attribute, &of_mariadb(value)),
+        _ => normal(attribute, value),
     }
 }
 
@@ -157,6 +166,20 @@ mod tests {
         for (data_type, default) in [("varchar", "CURRENT_TIMESTAMP"), ("datetime", "(now() + 1)")] {
             assert_eq!(extra(data_type, default), "DEFAULT_GENERATED on update NOW");
         }
+    }
+
+    #[test]
+    fn no_default_is_not_the_empty_text() {
+        for (flavor, shown, expected) in [
+            (Flavor::MariaDb, None, ""),
+            (Flavor::MariaDb, Some("NULL"), ""),
+            (Flavor::MariaDb, Some("''"), EMPTY_DEFAULT),
+            (Flavor::MySql, None, ""),
+            (Flavor::MySql, Some(""), EMPTY_DEFAULT),
+        ] {
+            assert_eq!(spelled(flavor, "default", shown), expected, "{flavor:?} {shown:?}");
+        }
+        assert_eq!(spelled(Flavor::MySql, "extra", Some("")), "");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use server::{
     Connection, Error as ServerError, Flavor, Grants, Identity, ServerVersion, describe,
     dialect::{
         self,
-        statement::{PREPARED_TRANSACTIONS, replication_threads},
+        statement::{PREPARED_TRANSACTIONS, XA_RECOVER, replication_threads},
     },
     switch::is_switched_on,
 };
@@ -220,7 +220,7 @@ impl Tables {
         let (exists, existing) = existing(target, target_version, schemas).map_err(of_target)?;
         Ok(Self {
             state_exists: exists,
-            prepared: count(source, PREPARED_TRANSACTIONS).map_err(of_source)?,
+            prepared: prepared(source).map_err(of_source)?,
             source_replicates: replicates(source).map_err(of_source)?,
             target_replicates: replicates(target).map_err(of_target)?,
             log_filters: log_filters(source).map_err(of_source)?,
@@ -261,6 +261,16 @@ fn pairs(
         _ => None,
     };
     Ok(rows.rows.iter().filter_map(pair).collect())
+}
+
+/// Number of prepared transactions. On MySQL, `XA RECOVER` needs a privilege, and a prepared transaction has no session.
+/// On MariaDB it can have one until that session ends, and everybody may ask.
+fn prepared(connection: &mut Connection) -> Result<u64, ServerError> {
+    if link::flavor(connection) == Flavor::MariaDb {
+        let rows = connection.query(XA_RECOVER)?;
+        return Ok(u64::try_from(rows.rows.len()).unwrap_or(u64::MAX));
+    }
+    count(connection, PREPARED_TRANSACTIONS)
 }
 
 fn replicates(connection: &mut Connection) -> Result<bool, ServerError> {

@@ -54,14 +54,28 @@ const OLD_FENCE: [&str; 1] = ["SUPER"];
 /// The same for MariaDB, where everybody sees prepared transactions.
 const MARIADB_FENCE: [&str; 1] = ["READ_ONLY ADMIN"];
 
-/// The grant that a cut-over needs in addition to [`required`].
-pub(crate) fn cut_over(source: &ServerVersion) -> Grant {
+/// The grants by which a cut-over from MariaDB sees who could write in spite of `read_only`: sessions of others by their
+/// privileges, and the events of all schemas.
+fn mariadb_writers() -> [Grant; 2] {
+    let grant = |privilege, scope: Option<&str>| Grant {
+        side: Side::Source,
+        privileges: vec![privilege],
+        scope: scope.map(str::to_owned),
+        shown: None,
+    };
+    [grant("EVENT", None), grant("SELECT", Some("mysql"))]
+}
+
+/// The grants that a cut-over needs in addition to [`required`], or that may have been revoked since.
+pub(crate) fn cut_over(source: &ServerVersion) -> Vec<Grant> {
     let privileges = match source.flavor {
         Flavor::MariaDb => MARIADB_FENCE.to_vec(),
         Flavor::MySql | Flavor::Percona if source.at_least(8, 0, 0) => FENCE.to_vec(),
         Flavor::MySql | Flavor::Percona => OLD_FENCE.to_vec(),
     };
-    Grant { side: Side::Source, privileges, scope: None, shown: None }
+    let fence = Grant { side: Side::Source, privileges, scope: None, shown: None };
+    let writers = (source.flavor == Flavor::MariaDb).then(mariadb_writers);
+    std::iter::once(fence).chain(writers.into_iter().flatten()).collect()
 }
 
 /// The grants that a migration of these schemas needs.
@@ -82,6 +96,10 @@ pub fn required(source: &ServerVersion, target: &ServerVersion, filter: &Filter,
     }
     let read = filter.schemas.iter().map(|schema| grant(Side::Source, &READ, Some(schema), None));
     grants.extend(read);
+    // Without the name of a schema, the privileges on all schemas are required anyway.
+    if source.flavor == Flavor::MariaDb && !filter.schemas.is_empty() {
+        grants.extend(mariadb_writers());
+    }
     let written = schemas.iter().map(String::as_str).chain([STATE_SCHEMA]);
     grants.extend(written.map(|schema| grant(Side::Target, &WRITE, Some(schema), Some("ALL"))));
     grants.sort();
@@ -142,6 +160,24 @@ mod tests {
         let expected =
             ["GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO `mig`@`%`", "GRANT SHOW VIEW ON *.* TO `mig`@`%`"];
         assert_eq!(missing, expected);
+    }
+
+    #[test]
+    fn a_cut_over_from_mariadb_has_to_see_all_writers() {
+        let version = ServerVersion::parse("10.11.19-MariaDB", VersionHints::default()).unwrap();
+        let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
+        let missing = |grants: &[Grant], held: &str| -> Vec<String> {
+            let held = Grants::parse([held]);
+            let lacks = grants.iter().filter(|grant| grant.side == Side::Source && !grant.missing(&held).is_empty());
+            lacks.map(|grant| grant.statement(&grant.missing(&held), "`m`@`%`")).collect()
+        };
+        let planned = required(&version, &version, &filter, &["shop".to_owned()]);
+        let writers = ["GRANT EVENT ON *.* TO `m`@`%`", "GRANT SELECT ON `mysql`.* TO `m`@`%`"].map(str::to_owned);
+        let held = "GRANT ALL PRIVILEGES ON `shop`.* TO `m`@`%`";
+        assert!(writers.iter().all(|grant| missing(&planned, held).contains(grant)), "{:?}", missing(&planned, held));
+        assert_eq!(missing(&cut_over(&version), "GRANT READ_ONLY ADMIN ON *.* TO `m`@`%`"), writers);
+        let all = "GRANT SELECT, EVENT, READ_ONLY ADMIN ON *.* TO `m`@`%`";
+        assert_eq!(missing(&cut_over(&version), all), [""; 0]);
     }
 
     #[test]

@@ -64,12 +64,14 @@ pub const fn server_identity(flavor: Flavor) -> &'static str {
 /// isolation is that of one transaction.
 pub const OPEN_SNAPSHOT: [&str; 2] =
     ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", "START TRANSACTION WITH CONSISTENT SNAPSHOT"];
-/// The position in the binary log of the session's snapshot, which has every transaction before it and no other one;
-/// MariaDB only. Two rows: `Variable_name`, `Value`.
+/// The position in the binary log of the session's snapshot, which has every transaction before it and no other one,
+/// except soon after a new log file, when transactions of the file before can be missing; MariaDB only. Two rows: `Variable_name`, `Value`.
 pub const SNAPSHOT_POSITION: &str =
     "SHOW SESSION STATUS WHERE Variable_name IN ('Binlog_snapshot_file', 'Binlog_snapshot_position')";
 /// Closes a snapshot.
 pub const CLOSE_SNAPSHOT: &str = "ROLLBACK";
+/// Lists prepared transactions (`XA PREPARE`). Needs XA_RECOVER_ADMIN on MySQL 8.0 and newer, and no privilege on MariaDB.
+pub const XA_RECOVER: &str = "XA RECOVER";
 /// Counts transactions without a session: prepared ones (`XA PREPARE`) that wait for their commit or rollback. Needs
 /// PROCESS; `XA RECOVER` would need XA_RECOVER_ADMIN.
 pub const PREPARED_TRANSACTIONS: &str =
@@ -239,12 +241,20 @@ pub fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
     [channel.statement("STOP", ""), channel.statement("RESET", "ALL")]
 }
 
-/// Lists the users, other than that of the session, who are connected and have a privilege to write in spite of
-/// `read_only`; MariaDB only. An account without SELECT on the schema `mysql` sees only its own privileges.
-pub const CONNECTED_WRITERS: &str = "SELECT DISTINCT p.USER FROM information_schema.PROCESSLIST AS p \
-     JOIN information_schema.USER_PRIVILEGES AS u \
-     ON LEFT(u.GRANTEE, CHAR_LENGTH(p.USER) + 3) = CONCAT('''', p.USER, '''@') \
-     WHERE u.PRIVILEGE_TYPE = 'READ_ONLY ADMIN' AND p.USER <> SUBSTRING_INDEX(CURRENT_USER(), '@', 1) ORDER BY 1";
+/// Lists the users who are connected and have a privilege to write in spite of `read_only`, except the sessions `own` and
+/// those that receive the log; MariaDB only. An account without SELECT on the schema `mysql` sees only its own
+/// privileges. A session keeps a privilege that is revoked, and is not listed then.
+#[must_use]
+pub fn connected_writers(own: &[u32]) -> String {
+    let own: Vec<String> = own.iter().map(u32::to_string).collect();
+    format!(
+        "SELECT DISTINCT p.USER FROM information_schema.PROCESSLIST AS p \
+         JOIN information_schema.USER_PRIVILEGES AS u \
+         ON LEFT(u.GRANTEE, CHAR_LENGTH(p.USER) + 3) = CONCAT('''', p.USER, '''@') \
+         WHERE u.PRIVILEGE_TYPE = 'READ_ONLY ADMIN' AND p.COMMAND <> 'Binlog Dump' AND p.ID NOT IN ({}) ORDER BY 1",
+        own.join(", ")
+    )
+}
 
 /// Counts the events that the scheduler executes; 0 if it is off. Needs EVENT.
 pub const RUNNING_EVENTS: &str = "SELECT COUNT(*) FROM information_schema.EVENTS \

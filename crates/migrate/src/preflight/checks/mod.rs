@@ -17,6 +17,7 @@ mod log_prepared;
 mod log_replica_updates;
 mod log_retention;
 mod log_rows;
+mod pair_cluster;
 mod pair_supported;
 mod pair_two_servers;
 mod server_settings;
@@ -51,6 +52,7 @@ pub const CHECKS: &[Check] = &[
     link_verified::CHECK,
     pair_supported::CHECK,
     pair_two_servers::CHECK,
+    pair_cluster::CHECK,
     grants_both::CHECK,
     log_on::CHECK,
     log_rows::CHECK,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use server::sql::{Syntax, Token, TokenKind, tokens};
 
 use super::prelude::*;
-use crate::catalog::Column;
+use crate::catalog::{Column, EMPTY_DEFAULT};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.other-fork",
@@ -74,6 +74,9 @@ fn has_expression(create: &str, column: &Column, attributes: &BTreeMap<String, S
     let is_time = default.starts_with("CURRENT_TIMESTAMP") && matches!(kind, "timestamp" | "datetime");
     let is_number = default.parse::<f64>().is_ok();
     let is_bits = default.starts_with("b'");
+    if default == EMPTY_DEFAULT {
+        return false;
+    }
     // A text is shown in quotes, which were removed.
     let quoted = format!("DEFAULT '{}'", default.replace('\\', "\\\\").replace('\'', "''"));
     !(is_time || is_number || is_bits || create.contains(&quoted))
@@ -163,6 +166,8 @@ mod tests {
         };
         assert!(!is("int", "0", "") && !is("bit", "b'101'", "") && !is("datetime", "CURRENT_TIMESTAMP(3)", ""));
         assert!(!is("varchar", "it's", "`c` varchar(9) DEFAULT 'it''s',"));
+        assert!(!is("text", "", "") && !is("varchar", EMPTY_DEFAULT, "DEFAULT ''"));
+        assert!(is("longtext", EMPTY_DEFAULT, "DEFAULT ''") && is("blob", EMPTY_DEFAULT, "DEFAULT ''"));
         assert!(is("text", "a", "DEFAULT 'a'") && is("varchar", "uuid()", "DEFAULT uuid()"));
     }
 }
