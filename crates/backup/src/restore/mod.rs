@@ -109,6 +109,8 @@ pub struct Restored {
     pub packs: u64,
     /// Number of those among them of which only ranges were read.
     pub partial_packs: u64,
+    /// A file that differed when it was read back, if packs of which only ranges were read were then read as a whole.
+    pub read_again: Option<PathBuf>,
     /// Counts of the pages, verified with the given keys.
     pub pages: PageCounts,
     /// The complete verification; `None` if only an interrupted commit had to be completed.
@@ -224,13 +226,18 @@ fn restore(
     let mut list = transfer::manifest::Manifest {
         entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
     };
+    let mut read_again = None;
     let mut prove = || prove_staged(&staging, &manifest, options, progress, &mut list);
     let proven = match prove() {
-        Err(Error::ReadBack { .. }) if fetched.partial > 0 => {
+        Err(Error::ReadBack { path }) if fetched.partial > 0 => {
             // The hashes of packs of which only ranges were read were not verified: one of them may be wrong.
+            read_again = Some(path);
             progress.proven_bytes.store(0, Ordering::Relaxed);
+            let kept = progress.kept_bytes.load(Ordering::Relaxed);
             let fetch = Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
             fetched.packs = fetched.packs.saturating_add(fetch.run(true, Reading::Whole)?.packs);
+            // What the first attempt of this restore wrote was not there before it.
+            progress.kept_bytes.store(kept, Ordering::Relaxed);
             prove()
         }
         proven => proven,
@@ -246,6 +253,7 @@ fn restore(
         bytes: list.bytes(),
         packs: fetched.packs,
         partial_packs: fetched.partial,
+        read_again,
         pages: proven.pages,
         report: Some(in_place(proven.report, &staging.files_path(), &options.into)),
         position: manifest.head.position,
@@ -298,6 +306,7 @@ fn finish(
         bytes: list.bytes(),
         packs: 0,
         partial_packs: 0,
+        read_again: None,
         pages: PageCounts::default(),
         report: None,
         position: manifest.head.position,

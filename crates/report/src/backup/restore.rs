@@ -88,6 +88,13 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
             restored.partial_packs, restored.packs
         )));
     }
+    if let Some(path) = &restored.read_again {
+        messages.push(Message::warning(format!(
+            "{} differed from the backup when it was read back, so what differed was read again from whole packs; the \
+             store, or the disk, gave wrong bytes once",
+            path.display()
+        )));
+    }
     if let Some(rekeyed) = &restored.rekeyed {
         messages.push(Message::info(rekeyed.to_string()));
         messages.push(Message::hint(rekeyed.how_to_start()));
