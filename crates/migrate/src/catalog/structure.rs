@@ -10,7 +10,7 @@ use super::TableName;
 /// `column_type` `int unsigned`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Structure {
-    /// By object, then by attribute; NULL is the empty text. A default that is the empty text is [`EMPTY_DEFAULT`].
+    /// By object, then by attribute; NULL is the empty text. A default that is the empty text is `EMPTY_DEFAULT`.
     pub objects: BTreeMap<String, BTreeMap<String, String>>,
 }
 
