@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     fs::File,
-    ops,
+    iter, ops,
     os::unix::fs::FileExt,
     sync::{
         Mutex, PoisonError,
@@ -21,7 +21,7 @@ use codec::{
     path::RelativePath,
 };
 use files::Buffer;
-use innodb::KeyVersion;
+use innodb::{KeyVersion, crypt::wrapped::Wrapped};
 use transfer::receiver::{ParentCache, Staging, TargetFile};
 use verify::Keys;
 
@@ -95,7 +95,7 @@ impl<'f> Fetch<'f> {
         staging: &'f Staging,
         progress: &'f RestoreProgress,
     ) -> Result<Self, Error> {
-        let spaces = spaces(manifest, options.keys)?;
+        let spaces = spaces(&manifest.files, options.keys)?;
         let partial = AtomicU64::new(0);
         Ok(Self { repository, host: opened.host(), manifest, options, staging, progress, spaces, partial })
     }
@@ -302,15 +302,22 @@ fn may_be_of_pack(error: &Error) -> bool {
 ///
 /// # Errors
 /// [`Error::Reencrypt`] if the keys cannot encrypt one of them.
-pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, Error> {
-    let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
+pub(super) fn spaces(files: &[StoredFile], keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, Error> {
+    let heads = files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
     let logs = RedoKeys::new(heads);
-    let space = |file: &StoredFile| {
-        let Some(head) = &file.head else { return Ok(None) };
-        let space = logs.space(&file.entry.path, head, keys);
-        space.map(Some).ok_or_else(|| cannot_encrypt(&file.entry.path, Some(head)))
-    };
-    manifest.files.iter().map(space).collect()
+    let space = |file| space(&logs, file, keys);
+    files.iter().map(space).collect::<Result<_, _>>().map_err(|file| {
+        // A spare redo log file names no key, but another file that the keys do not open may.
+        let others = files.iter().filter(|other| space(other).is_err());
+        let heads = iter::once(file).chain(others).filter_map(|file| file.head.as_deref());
+        cannot_encrypt(&file.entry.path, heads.filter_map(Wrapped::find).next())
+    })
+}
+
+/// The encryption of a file; the file, if the keys cannot encrypt it.
+fn space<'s>(logs: &RedoKeys, file: &'s StoredFile, keys: &Keys) -> Result<Option<SpaceKeys>, &'s StoredFile> {
+    let Some(head) = &file.head else { return Ok(None) };
+    logs.space(&file.entry.path, head, keys).map(Some).ok_or(file)
 }
 
 /// State of one writing thread.
@@ -401,15 +408,40 @@ fn clear(file: &File, at: u64, bytes: u64) -> std::io::Result<()> {
     file.write_all_at(&vec![0; usize::try_from(bytes).unwrap_or(CHUNK_BYTES)], at)
 }
 
-fn cannot_encrypt(path: &RelativePath, head: Option<&[u8]>) -> Error {
-    let wrapped = head.and_then(innodb::crypt::wrapped::Wrapped::find);
+fn cannot_encrypt(path: &RelativePath, wrapped: Option<Wrapped>) -> Error {
     let needed = wrapped.map(|wrapped| format!(" ({} is needed)", wrapped.master_key_name()));
     Error::Reencrypt { path: path.to_string(), needed: needed.unwrap_or_default() }
 }
 
 #[cfg(test)]
 mod tests {
+    use codec::entry::{Entry, Kind};
+
     use super::*;
+
+    const SAMPLE: &[u8] = include_bytes!("../../../../testdata/tablespace/mysql97-16k-encrypted-empty.ibd.zst");
+
+    #[test]
+    fn a_needed_key_is_named_if_the_first_file_does_not_name_it() {
+        let file = |path: &[u8], head: &[u8]| StoredFile {
+            entry: Entry {
+                path: RelativePath::parse(path).unwrap(),
+                kind: Kind::File { bytes: head.len() as u64 },
+                mode: 0o640,
+                uid: 0,
+                gid: 0,
+                modified: (0, 0),
+            },
+            hash: None,
+            head: Some(head.to_vec()),
+            chunks: Vec::new(),
+            runs: Vec::new(),
+        };
+        let tablespace = zstd::decode_all(SAMPLE).unwrap();
+        let files = [file(b"#innodb_redo/#ib_redo7_tmp", &[0; 2048]), file(b"d/t.ibd", &tablespace[..16384])];
+        let error = spaces(&files, &Keys::default()).unwrap_err().to_string();
+        assert!(error.contains("#ib_redo7_tmp") && error.contains("INNODBKey-"), "{error}");
+    }
 
     #[test]
     fn space_is_allocated_up_to_the_next_hole() {

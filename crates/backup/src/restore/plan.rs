@@ -48,7 +48,7 @@ pub(super) fn plan(
         check_rekey(&manifest)?;
     }
     let entries = entries(&manifest, opened)?;
-    fetch::spaces(&manifest, keys)?;
+    fetch::spaces(&manifest.files, keys)?;
     let (packs, fetch_bytes) = to_fetch(&manifest);
     Ok(RestorePlan {
         entries: entries.len() as u64,
