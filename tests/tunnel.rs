@@ -319,13 +319,17 @@ fn a_burst_is_served_and_the_number_of_unused_connections_is_bounded() {
     }
     // A thousand clients left without a login; the number of ready connections never exceeds the number served.
     assert!(eventually(|| site.near.counted("warm") == 0));
-    let recycled = site.near.counted("recycled_total");
+    // A connection that was still being opened is given up a second later; then nothing happens any more.
+    let counts = || (aborted(), site.near.counted("recycled_total"));
+    let is_quiet = || {
+        let then = counts();
+        thread::sleep(Duration::from_secs(3));
+        counts() == then
+    };
+    assert!(eventually(is_quiet), "nobody comes, nothing waits: {:?}", counts());
+    let (then, recycled) = counts();
     assert!(recycled <= 1020, "{recycled}");
-    let (then, given_up) = (aborted(), recycled);
-    assert!(then - before <= 1000 + given_up, "{} {given_up}", then - before);
-    // Nothing happens in the meantime.
-    thread::sleep(Duration::from_secs(3));
-    assert_eq!((aborted(), site.near.counted("recycled_total")), (then, recycled), "nobody comes, nothing waits");
+    assert!(then - before <= 1000 + recycled, "{} {recycled}", then - before);
     assert!(site.near.counted("idle") >= 2);
 }
 
