@@ -1,8 +1,9 @@
 //! age files (version 1) for X25519 recipients, written and read as streams; compatible with the `age` program.
 //!
 //! [`Encryptor`] wraps a [`Write`](std::io::Write), [`Decryptor`] a [`Read`](std::io::Read); neither buffers more than
-//! two chunks of 64 KiB. [`PartDecryptor`] decrypts parts of a file without the rest of it. The header has a stanza for each [`Recipient`], and the [`Identity`] of any of them opens the
-//! file. ASCII armor and passphrases are not supported.
+//! two chunks of 64 KiB. [`PartDecryptor`] decrypts parts of a file without the rest of it. The header has a stanza for
+//! each [`Recipient`], and the [`Identity`] of any of them opens the file. ASCII armor and passphrases are not
+//! supported.
 //!
 //! All input is untrusted: nothing here panics, a header is at most 1 MiB, and only authenticated bytes are returned.
 //! age does not authenticate the sender: anybody who knows a recipient can write a file for it.

@@ -5,8 +5,8 @@
 //! transaction visible before it releases its row locks (`trx_commit_in_memory`), and with `binlog_order_commits` every
 //! earlier transaction in the log is visible by then. A deleted row can be locked too: it remains, marked as deleted.
 //! MariaDB tells the position of each snapshot in its log, so that a snapshot at or after the position that is needed is
-//! taken, and none in the second after a new log file was seen. Measured on 5.7.22, 8.0.33 and 9.7.4: plain reads missed 248 of 74,552 logged transactions, reads after the lock
-//! none.
+//! taken, and none in the second after a new log file was seen. Measured on 5.7.22, 8.0.33 and 9.7.4: plain reads
+//! missed 248 of 74,552 logged transactions, reads after the lock none.
 
 use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;

@@ -113,7 +113,8 @@ pub(crate) struct Restore {
     #[command(flatten)]
     keys: KeyStores,
     /// Keyring file of the server that will use the directory, or component_keyring_vault.cnf: new master keys are added
-    /// to it, and wrap the keys of the files from then on; a file is created if it does not exist. Also needs the old keyring (--keyring), or
+    /// to it, and wrap the keys of the files from then on; a file is created if it does not exist. Also needs the old
+    /// keyring (--keyring), or
     /// --key-identity. MySQL only
     #[arg(long, value_name = "KEYRING")]
     rekey: Option<PathBuf>,

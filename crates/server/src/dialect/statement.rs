@@ -65,7 +65,8 @@ pub const fn server_identity(flavor: Flavor) -> &'static str {
 pub const OPEN_SNAPSHOT: [&str; 2] =
     ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", "START TRANSACTION WITH CONSISTENT SNAPSHOT"];
 /// The position in the binary log of the session's snapshot, which has every transaction before it and no other one,
-/// except soon after a new log file, when transactions of the file before can be missing; MariaDB only. Two rows: `Variable_name`, `Value`.
+/// except soon after a new log file, when transactions of the file before can be missing; MariaDB only. Two rows:
+/// `Variable_name`, `Value`.
 pub const SNAPSHOT_POSITION: &str =
     "SHOW SESSION STATUS WHERE Variable_name IN ('Binlog_snapshot_file', 'Binlog_snapshot_position')";
 /// Closes a snapshot.

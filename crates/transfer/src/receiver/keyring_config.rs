@@ -3,8 +3,8 @@
 //! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory first, and does not
 //! start without the keyring that they name, which is the sender's. So these files are rewritten for the keyring of the
 //! receiver, and configurations of other keyring components are removed. If the keys are in a Vault, all configurations
-//! are removed, because that of the Vault has a token: the administrator puts it into place. Settings of keyring plug-ins that `SET
-//! PERSIST` has stored are removed from `mysqld-auto.cnf`.
+//! are removed, because that of the Vault has a token: the administrator puts it into place. Settings of keyring
+//! plug-ins that `SET PERSIST` has stored are removed from `mysqld-auto.cnf`.
 //!
 //! Source: docs/formats, "Key stores", confirmed on MySQL 9.7.
 
