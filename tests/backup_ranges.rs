@@ -218,7 +218,7 @@ fn a_nearly_empty_pack_is_stored_again_and_pruned() {
     let pack = noise.back_up_twice(&backups, &backups.path("repository"));
     let expected = files(noise.server.datadir());
     let before = backups.objects();
-    backups.backup(&["run", "--dry-run"]).is(0).says("little of 1 packs is still needed").says("would be stored again");
+    backups.backup(&["run", "--dry-run"]).is(0).says("1 pack of which little is needed").says("would be stored again");
     assert_eq!(backups.objects(), before);
     let again = backups.backup(&["run"]).is(0).says("of them is stored again");
     let stored = (again.number("/packs/repacked"), again.number("/bytes/changed"));

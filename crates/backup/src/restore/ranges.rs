@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-/// Bytes at the beginning of a pack that are read for its header. A header has 168 bytes for one recipient, and 98 for
-/// each further one.
-pub(super) const HEAD_BYTES: u64 = 4 << 10;
+/// Bytes at the beginning of a pack that are read for its header: enough for 160 recipients. A header has 168 bytes for
+/// one recipient, and 98 for each further one.
+pub(super) const HEAD_BYTES: u64 = 16 << 10;
 /// Bytes that a store delivers in the time that it needs to begin another answer: versitygw on the same host needed 0.4
 /// to 1.6 ms for a range of 4 KiB, and 19 ms for 32 MiB. Neighbouring ranges are read as one if fewer bytes are between
 /// them.

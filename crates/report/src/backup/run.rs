@@ -12,7 +12,7 @@ use backup::{
 use snapshot::{Provider, SnapshotCopy};
 
 use super::{left_out_messages, part};
-use crate::{Message, size, visible};
+use crate::{Message, size, text::count, visible};
 
 /// Messages after a repository and a key were created.
 #[must_use]
@@ -22,7 +22,11 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
     let mut messages = vec![
         Message::info(format!("repository {repository} ({}), id {}", state(init.made_repository), init.repository.id)),
         Message::info(format!("signing key {key} ({})", state(init.made_key))),
-        Message::info(format!("backups of {} are encrypted to {} recipients", config.host, config.recipients.len())),
+        Message::info(format!(
+            "backups of {} are encrypted to {}",
+            config.host,
+            count(config.recipients.len(), "recipient")
+        )),
         Message::info(match config.pages {
             PageStorage::Decrypted => {
                 "pages of encrypted tables are decrypted before they are stored: whoever has a recipient's identity \
@@ -108,7 +112,7 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
 /// What the host stores again of packs of which little is needed.
 fn repacked_message(repacked: Repacked, what_happens: &str) -> Option<Message> {
     let Repacked { packs, bytes } = repacked;
-    let text = format!("little of {packs} packs is still needed: {} of them {what_happens}", size(bytes));
+    let text = format!("{} of which little is needed: {} {what_happens}", count(packs, "pack"), size(bytes));
     (packs > 0).then(|| Message::info(text))
 }
 
