@@ -136,13 +136,19 @@ impl Site {
         self.file(name, &json.to_string())
     }
 
+    /// Options of a MariaDB whose keys are at `mariadb`.
+    pub(crate) fn options_of_mariadb(&self, token: &str) -> [String; 4] {
+        [
+            "--plugin-load-add=hashicorp_key_management".to_owned(),
+            format!("--hashicorp-key-management-vault-url={}/v1/mariadb", self.vault.address()),
+            format!("--hashicorp-key-management-vault-ca={}", self.vault.authority().display()),
+            format!("--hashicorp-key-management-token={token}"),
+        ]
+    }
+
     pub(crate) fn mariadb(&self, token: &str, more: &[&str]) -> Server {
-        let url = format!("{}/v1/mariadb", self.vault.address());
         let server = Server::builder(Kind::MariaDb1011)
-            .option("--plugin-load-add=hashicorp_key_management")
-            .option(format!("--hashicorp-key-management-vault-url={url}"))
-            .option(format!("--hashicorp-key-management-vault-ca={}", self.vault.authority().display()))
-            .option(format!("--hashicorp-key-management-token={token}"))
+            .options(self.options_of_mariadb(token))
             .options(["--innodb-encrypt-log=ON", "--aria-encrypt-tables=ON", "--encrypt-binlog=ON", "--log-bin=binlog"])
             .options(more.iter().copied());
         server.start().expect("MariaDB starts with its keys in the Vault")

@@ -11,8 +11,9 @@ use std::process::{Command, Stdio};
 
 use harness::certs::{Authority, Profile};
 use harness::galera::wait_until_synced;
-use harness::{Kind, ServerBuilder, TlsFiles, require};
+use harness::{Kind, Server, ServerBuilder, TlsFiles, require};
 
+use crate::keys_in_vault::{KEY_1, POLICY, Site};
 use crate::support::chance::number;
 use crate::support::sst::{
     ENOUGH_WRITE_SETS, Image, Load, Programs, Setup, empty, fails, fill, join, join_from, mebibytes, program,
@@ -42,7 +43,8 @@ fn nodes_join_under_load(kind: Kind, encrypted: bool) {
     let programs = Programs::new();
     let mut set_up = set_up(kind, &programs);
     if encrypted {
-        set_up = set_up.file("keys.txt", KEYS.as_bytes()).options(ENCRYPTING);
+        let option_file = "[sst]\nsealant-mariadb-key-file={dir}/keys.txt\n";
+        set_up = set_up.file("keys.txt", KEYS.as_bytes()).options(ENCRYPTING).option_file(option_file);
     }
     let mut cluster = set_up.start(1).expect("a node");
     fill(&cluster.nodes[0], mebibytes());
@@ -87,6 +89,61 @@ fn nodes_join_under_load_with_equal_rows() {
 #[test]
 fn nodes_of_a_newer_server_join_under_load_with_equal_rows() {
     nodes_join_under_load(Kind::MariaDb118, false);
+}
+
+/// Bytes that the donor has sent over the network, by its last message.
+#[track_caller]
+fn sent_mebibytes(donor: &Server) -> f64 {
+    let log = donor.error_log();
+    let line = log.lines().rfind(|line| line.contains(" over the network in ")).expect("a message");
+    let (size, _) = line.split_once(" over the network").expect("it has that");
+    let words: Vec<&str> = size.split_whitespace().collect();
+    let [.., number, unit] = words.as_slice() else { panic!("{line}") };
+    let number: f64 = number.parse().expect("a number");
+    match *unit {
+        "KiB" => number / 1024.0,
+        "MiB" => number,
+        _ => panic!("{line}"),
+    }
+}
+
+#[test]
+fn encrypted_pages_compress_with_the_keys_of_a_vault() {
+    let Some(site) = Site::start() else { return };
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    site.vault(&["secrets", "enable", "-path=mariadb", "-version=2", "kv"]);
+    site.vault(&["kv", "put", "mariadb/1", KEY_1]);
+    let token = site.vault.token("mariadb", POLICY, &[]).expect("a token");
+    let config = site.with_token("keys.cnf", "mariadb", &token);
+    let programs = Programs::new();
+    let mut cluster = set_up(Kind::MariaDb1011, &programs)
+        .options(site.options_of_mariadb(&token))
+        .options(["--innodb-encrypt-tables=ON", "--innodb-encrypt-log=ON"])
+        // A fast network is not worth the time that compression takes.
+        .option_file(&format!("[sst]\nsealant-mariadb-key-file={}\nrlimit=16m\n", config.display()))
+        .start(1)
+        .expect("a node");
+    let rows = "CREATE DATABASE demo; USE demo; CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(1000));
+        INSERT INTO t SELECT seq, REPEAT(MD5(seq), 25) FROM seq_1_to_20000;";
+    cluster.nodes[0].sql(rows).expect("rows");
+
+    let mut node = cluster.prepare(empty).expect("a node");
+    join_from(&cluster.nodes[0], &mut node);
+    says(&cluster.nodes[0].error_log(), "donor", "of it were encrypted pages and logs");
+    let with_keys = sent_mebibytes(&cluster.nodes[0]);
+    let sum = |server: &Server| server.value("CHECKSUM TABLE demo.t").expect("a checksum");
+    assert_eq!(sum(&node), sum(&cluster.nodes[0]));
+    node.stop().expect("it stops");
+
+    fs::remove_file(&config).expect("it was there");
+    let mut node = cluster.prepare(empty).expect("a node");
+    join_from(&cluster.nodes[0], &mut node);
+    says(&cluster.nodes[0].error_log(), "donor", "no keys, so encrypted pages are sent as they are");
+    let without = sent_mebibytes(&cluster.nodes[0]);
+    assert!(with_keys * 2.0 < without, "{with_keys} MiB with keys, {without} MiB without");
+    assert_eq!(sum(&node), sum(&cluster.nodes[0]));
 }
 
 #[test]
@@ -219,7 +276,8 @@ fn joins_from_a_snapshot(system: &str, kind: Kind, encrypted: bool, more: &[&str
     let programs = Programs::new();
     let mut set_up = set_up(kind, &programs).options(more.iter().copied());
     if encrypted {
-        set_up = set_up.file("keys.txt", KEYS.as_bytes()).options(ENCRYPTING);
+        let option_file = "[sst]\nsealant-mariadb-key-file={dir}/keys.txt\n";
+        set_up = set_up.file("keys.txt", KEYS.as_bytes()).options(ENCRYPTING).option_file(option_file);
     }
     let mut cluster = set_up.start(0).expect("no node yet");
     let mut donor = cluster.prepare(|builder| builder.datadir_in(image.path())).expect("a node");

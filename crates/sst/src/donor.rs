@@ -12,6 +12,7 @@ use std::{
 use codec::page::KeyFileKeys;
 use files::proc;
 use files::quantity::size;
+use innodb::keys::KeySource;
 use server::address::{self, HostPort};
 use server::option_group::SST;
 use snapshot::{DataDir, SnapshotCopy};
@@ -23,10 +24,11 @@ use transfer::{
     progress::Progress,
     sender::{Destination, SendSettings, Session, Source},
 };
+use verify::Keys;
 
 use crate::{
     BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN, arguments::Arguments, error::Error,
-    galera_state::GaleraState, layout::Layout, marker, options::Options, report::Report, server_pipe::ServerPipe,
+    galera_state::GaleraState, keys, layout::Layout, marker, options::Options, report::Report, server_pipe::ServerPipe,
     trust,
 };
 
@@ -92,7 +94,9 @@ pub fn run(
     let layout = Layout::new(arguments, options)?;
     let ordered = ordered.map(|position| position.with_domain(domain));
     let (layout, progress) = (&layout, &progress);
-    let run = DonorRun { arguments, options, layout, progress, server_pipe, report, joiner_has_binlog };
+    let keys = with_keepalive(&mut session, || keys::read(options, layout.datadir(), report))?;
+    let keys = keys.as_ref();
+    let run = DonorRun { arguments, options, layout, keys, progress, server_pipe, report, joiner_has_binlog };
     let outcome = run.full(session, ordered);
     // The position must not be mistaken for the marker of a later attempt.
     let cleared = marker::clear(layout.datadir());
@@ -127,6 +131,8 @@ struct DonorRun<'g> {
     arguments: &'g Arguments,
     options: &'g Options,
     layout: &'g Layout,
+    /// Keys that decrypt what is sent, if the options name any.
+    keys: Option<&'g Keys>,
     progress: &'g Progress,
     server_pipe: &'g ServerPipe,
     report: &'g Report<'g>,
@@ -159,6 +165,13 @@ impl DonorRun<'_> {
                     began.elapsed().as_secs_f64(),
                     sent.suite,
                 ));
+                let decrypted = progress.opened_bytes.load(Ordering::Relaxed);
+                if decrypted > 0 {
+                    report.line(format!(
+                        "{} of it were encrypted pages and logs: decrypted, compressed, and encrypted again by the joiner",
+                        size(decrypted)
+                    ));
+                }
                 Ok(position)
             }
             Err(error) => {
@@ -166,6 +179,10 @@ impl DonorRun<'_> {
                 Err(error)
             }
         }
+    }
+
+    fn keys(&self) -> Option<&dyn KeySource> {
+        self.keys.map(|keys| keys as &dyn KeySource)
     }
 
     /// Sends everything, from the copy if there is one, and the position.
@@ -243,7 +260,7 @@ impl DonorRun<'_> {
 
     fn send_copy(&self, copy: &SnapshotCopy, session: &mut Session<'_>) -> Result<(), Error> {
         let (plan, log) = with_keepalive(session, || self.layout.plan_of_copy(copy.root()))??;
-        session.round(&plan, None, Source::Static)?;
+        session.round(&plan, self.keys(), Source::Static)?;
         copy.prove()?;
         log.map_or(Ok(()), |log| Ok(session.send_note(&format!("{BINLOG} {log}"))?))
     }
@@ -255,7 +272,7 @@ impl DonorRun<'_> {
             let (plan, began) = (with_keepalive(session, || self.plan())??, Instant::now());
             // Files that do not fit into the page cache would evict each other.
             let small = number > 1 && session.bytes_to_read(&plan) < proc::available_memory().unwrap_or_default() / 2;
-            let round = session.round(&plan, None, if small { Source::InUseCached } else { Source::InUse })?;
+            let round = session.round(&plan, self.keys(), if small { Source::InUseCached } else { Source::InUse })?;
             self.report.line(format!(
                 "while the server works, round {number}: {} of {} looked at, {} sent, {:.1} s",
                 size(round.read_bytes),
@@ -309,7 +326,7 @@ impl DonorRun<'_> {
         };
         let unchanged = Instant::now();
         let plan = with_keepalive(session, || self.plan())??;
-        let round = session.round(&plan, None, Source::Static)?;
+        let round = session.round(&plan, self.keys(), Source::Static)?;
         self.report.line(format!(
             "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
             size(round.read_bytes),

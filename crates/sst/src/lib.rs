@@ -22,6 +22,7 @@ pub mod donor;
 mod error;
 mod galera_state;
 pub mod joiner;
+mod keys;
 mod layout;
 mod marker;
 mod options;

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line, whole_line};
-use crate::process::end;
+use crate::process::{end, forbid_dumps};
 
 /// Name under which servers start this program for `wsrep_sst_method=sealant`.
 pub(crate) const PROGRAM: &str = "wsrep_sst_sealant";
@@ -32,6 +32,7 @@ impl Sst {
 
 /// Does what the server requests, and logs why if it fails. `arguments_given` are the words after the program's name.
 pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> Exit {
+    forbid_dumps();
     let arguments = match Arguments::parse(arguments_given) {
         Ok(arguments) => arguments,
         Err(error) => {
