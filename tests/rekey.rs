@@ -140,9 +140,16 @@ fn the_joiners_keys_can_be_in_a_vault() {
     let target = directory();
     let into = target.path().join("into");
     let keys = ["--keyring", text(&donors_keyring)];
-    let (sent, code, stderr) = transfer(donor.datadir(), &into, &reader, &keys);
+    // The receiver finds it out before it listens.
+    let (code, stderr) = ends(&["receive", "--into", text(&into), "--listen", "127.0.0.1:0", "--rekey", text(&reader)]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("does not let this token write") && stderr.contains("`create`"), "{stderr}");
+    assert!(!into.exists(), "nothing was received");
+    // A token without the default policy may not ask what it may do, and finds it out when it writes.
+    let silent = site.vault.token("silent", reads, &["-no-default-policy"]).expect("a token");
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &config("silent.cnf", &silent), &keys);
     assert_eq!((sent.status.code(), code), (Some(1), 1), "{stderr}");
-    assert!(stderr.contains("does not let this token write"), "{stderr}");
+    assert!(stderr.contains("does not let this token write") || stderr.contains("does not know the token"), "{stderr}");
     let (sent, code, stderr) = transfer(donor.datadir(), &into, &writer, &keys);
     assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
     assert!(stderr.contains("start the server with the keyring that reads the Vault"), "{stderr}");

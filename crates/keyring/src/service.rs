@@ -89,6 +89,13 @@ pub(crate) fn add_mysql_key(source: &VaultSource, key: NewKey<'_>) -> Result<(),
     Ok(vault.create(&engine, &name, &[("type", key.key_type), ("value", &value)])?)
 }
 
+/// Fails if the Vault says that it would not let a MySQL key of this name be added.
+pub(crate) fn check_may_add_mysql(source: &VaultSource, name: &str) -> Result<(), Error> {
+    let vault = Vault::connect(&source.access)?;
+    let engine = mysql_engine(&vault, source)?;
+    Ok(vault.check_may_create(&engine, &name_of_secret(name, "")?)?)
+}
+
 /// The names of the keys' secrets.
 ///
 /// # Errors

@@ -78,8 +78,8 @@ pub struct AddedKey {
 
 impl WritableKeyring {
     /// Opens a keyring file, the one named by a component's configuration, or the Vault that a configuration names, and
-    /// checks that it can be read and, for a file, that keys can be added. A keyring file that does not exist yet has no
-    /// keys.
+    /// checks that it can be read and that keys can be added; a Vault is asked what the token may do, and nothing is
+    /// written. A keyring file that does not exist yet has no keys.
     ///
     /// # Errors
     /// [`Error`].
@@ -109,7 +109,8 @@ impl WritableKeyring {
     /// Opens the directory in a Vault.
     fn in_vault_of(path: &Path, configuration: &[u8]) -> Result<Self, Error> {
         let source = vault_source::percona(configuration)?;
-        in_vault(&source)?;
+        let next = NewMasterKey::after(&in_vault(&source)?, Purpose::Innodb)?;
+        service::check_may_add_mysql(&source, &next.name)?;
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, vault: Some(Box::new(source)) })
     }

@@ -43,6 +43,12 @@ struct Outer<'a> {
     data: Option<&'a RawValue>,
 }
 
+/// `data` of an answer about what a token may do.
+#[derive(Deserialize)]
+struct Capabilities {
+    capabilities: Vec<String>,
+}
+
 /// `data` of an answer of version 2.
 #[derive(Deserialize)]
 struct Versioned<'a> {
@@ -120,6 +126,15 @@ pub(crate) fn max_versions(body: &[u8]) -> Result<u32, Fault> {
     serde_json::from_str::<Kept>(data.get())
         .map(|kept| kept.max_versions)
         .map_err(|_| Fault::NotASecret { second_version: true })
+}
+
+/// Whether the response of `sys/capabilities-self` about one path permits to create a secret there. Source: Vault's
+/// documentation, `/sys/capabilities-self`.
+pub(crate) fn may_create(body: &[u8]) -> Result<bool, Fault> {
+    let outer: Outer<'_> = serde_json::from_slice(body).map_err(|_| Fault::NotJson)?;
+    let data = outer.data.ok_or(Fault::NotAList)?;
+    let Capabilities { capabilities } = serde_json::from_str(data.get()).map_err(|_| Fault::NotAList)?;
+    Ok(capabilities.iter().any(|capability| matches!(capability.as_str(), "create" | "root")))
 }
 
 /// The content of a version 2 response with status 404.
@@ -248,6 +263,21 @@ mod tests {
         assert_eq!(how(&body(time, false)), Some((Withdrawn::Deleted { time: time.to_owned() }, Some(2))));
         assert_eq!(how(&body("", false)), None);
         assert_eq!(how(r#"{"errors":[]}"#), None);
+    }
+
+    #[test]
+    fn a_token_may_create_what_its_capabilities_say() {
+        let body = |list: &str| format!(r#"{{"data":{{"a/b":{list},"capabilities":{list}}}}}"#);
+        for (list, expected) in [
+            (r#"["create","read"]"#, Ok(true)),
+            (r#"["root"]"#, Ok(true)),
+            (r#"["read","update"]"#, Ok(false)),
+            (r#"["deny"]"#, Ok(false)),
+            ("7", Err(Fault::NotAList)),
+        ] {
+            assert_eq!(may_create(body(list).as_bytes()), expected, "{list}");
+        }
+        assert_eq!(may_create(b"<html>"), Err(Fault::NotJson));
     }
 
     #[test]

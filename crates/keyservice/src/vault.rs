@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Fault},
     http::{self, Reply, agent},
     kv::{Engine, EngineVersion, engine_of},
-    secret::{Answer, Stored, max_versions, names, new_secret, withdrawn},
+    secret::{Answer, Stored, max_versions, may_create, names, new_secret, withdrawn},
 };
 
 /// Time limit of a request, as in Percona's and MariaDB's plug-ins.
@@ -72,6 +72,11 @@ impl std::fmt::Debug for Vault {
 struct RoleLogin<'a> {
     role_id: &'a str,
     secret_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct CapabilitiesOf<'a> {
+    paths: [&'a str; 1],
 }
 
 #[derive(Deserialize)]
@@ -192,6 +197,26 @@ impl Vault {
             return Err(self.failed(&path, Fault::Exists));
         }
         self.write(&path, new_secret(fields, is_second.then_some(0)))?.ok_or_else(|| self.failed(&path, Fault::Exists))
+    }
+
+    /// Fails if the token may not create a secret of this name. Nothing is written. A token without the default policy
+    /// may not ask; then only writing shows it.
+    ///
+    /// # Errors
+    /// [`Error::Request`]; [`Fault::MayNotWrite`] if the Vault says so.
+    pub fn check_may_create(&self, engine: &Engine, name: &str) -> Result<(), Error> {
+        let path = engine.secret(name);
+        let question = serde_json::to_vec(&CapabilitiesOf { paths: [plain_path(&path)?] });
+        let question = question.map_err(|error| self.failed(&path, Fault::Protocol(error.to_string())))?;
+        let address = self.address.url("sys/capabilities-self", "");
+        let failed = |fault| Error::Request { address: address.clone(), fault };
+        let reply = self.send(&address, Some(&question), MAX_SECRET_BYTES).map_err(failed)?;
+        match reply.status {
+            200 if may_create(&reply.body).map_err(failed)? => Ok(()),
+            200 => Err(self.failed(&path, Fault::MayNotWrite)),
+            403 => Ok(()),
+            _ => Err(failed(status_fault(&reply))),
+        }
     }
 
     /// Adds a version to a secret of an engine of version 2, as the successor of version `after`.
