@@ -609,3 +609,40 @@ fn every_verb_that_needs_keys_fetches_them_from_the_vault() {
     fails(&send(datadir, &receiving.code, &["--mariadb-key-file", copy]), "cannot be reached", "is the Vault running");
     receiving.kill();
 }
+
+/// MySQL 5.7 has no components: the private server of the proof gets the keys of the Vault in a file of the plug-in.
+#[test]
+fn a_backup_of_mysql_57_is_proven_with_the_keys_of_a_vault() {
+    let (Some(site), Some(_)) = (Site::start(), require(Kind::MySql57)) else { return };
+    let mut server = Server::builder(Kind::MySql57).keyring(KeyringLocation::Beside).start().expect("it starts");
+    server
+        .sql("CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY) ENCRYPTION='Y'; INSERT INTO demo.t VALUES (1)")
+        .expect("SQL");
+    server.stop().expect("it stops");
+    site.vault(&["secrets", "enable", "-path=mysql", "-version=2", "kv"]);
+    let config = site.component("keyring_vault.conf", &site.vault.address(), "mysql/db1", site.vault.root_token());
+    let (keyring, config) = (server.dir().join("keyring"), config.to_str().expect("a short path"));
+    let mut command = sealant();
+    command.args(["keyring", "migrate", "--yes", "--datadir"]).arg(server.datadir()).arg(&keyring).arg(config);
+    let moved = command.output().expect("the binary starts");
+    assert_eq!(moved.status.code(), Some(0), "{}", String::from_utf8_lossy(&moved.stderr));
+    fs::remove_file(&keyring).expect("it was there");
+
+    let backups = Backups::new(server.datadir(), &format!("keyring = {config:?}"));
+    let ran = backups.backup(&["run"]).is(0);
+    assert!(ran.number("/bytes/opened") > 0 && ran.number("/pages/unproven") == 0, "{}", ran.json);
+    let daemon = Kind::MySql57.locate().expect("it is here").daemon;
+    let restored = site.directory.path().join("restored");
+    let proving = ["--keyring", config, "--prove", "--mysqld", daemon.to_str().expect("a short path")];
+    let ran = backups.restore("latest", &restored, &proving).is(4);
+    assert!(ran.number("/proof/tables") > 0, "{}", ran.json);
+    // Without its key no table is encrypted again.
+    site.vault(&["kv", "metadata", "delete", &format!("mysql/db1/{}", first_secret(&site, "mysql/db1"))]);
+    backups.restore("latest", &site.directory.path().join("not"), &proving).is(1).says("has no keys of a server");
+}
+
+/// The name of the first secret in a directory.
+fn first_secret(site: &Site, directory: &str) -> String {
+    let listed = site.vault(&["kv", "list", "-format=json", directory]);
+    serde_json::from_str::<Vec<String>>(&listed).expect("names").swap_remove(0)
+}
