@@ -328,6 +328,8 @@ fn an_interrupted_transfer_resumes_with_new_keys_in_every_file() {
     let more = ["--keyring", text(&keyring), "--report", text(&report)];
     let (sent, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &more);
     assert_eq!((sent.status.code(), code), (Some(0), 0), "{stderr}");
+    let left = "also has INNODBKey-";
+    assert!(stderr.contains(left) && stderr.contains("which an interrupted attempt has added"), "{stderr}");
     let report: serde_json::Value = serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON");
     assert!(report["kept_bytes"].as_u64().expect("a number") > 5 << 20, "{report}");
     assert!(report["rekeyed_files"].as_u64().expect("a number") >= 8, "{report}");

@@ -28,7 +28,8 @@ pub fn sent_messages(summary: &Summary, progress: &Progress) -> Vec<Message> {
 #[must_use]
 pub fn received_messages(summary: &Summary, rekeyed: Option<&Rekeyed>) -> Vec<Message> {
     let keys = rekeyed.into_iter().flat_map(|rekeyed| [rekeyed.to_string(), rekeyed.how_to_start()]);
-    iter::once(format!("received {summary}")).chain(keys).map(Message::Info).collect()
+    let received = iter::once(format!("received {summary}")).chain(keys).map(Message::Info);
+    received.chain(rekeyed.and_then(Rekeyed::about_unused).map(Message::Warning)).collect()
 }
 
 /// Hint for a transfer planned without keys: with keys, encrypted tablespaces compress.

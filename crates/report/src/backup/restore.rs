@@ -98,6 +98,7 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
     if let Some(rekeyed) = &restored.rekeyed {
         messages.push(Message::info(rekeyed.to_string()));
         messages.push(Message::hint(rekeyed.how_to_start()));
+        messages.extend(rekeyed.about_unused().map(Message::Warning));
     }
     if pages.bad > 0 {
         messages.push(Message::warning(format!(

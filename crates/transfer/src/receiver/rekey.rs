@@ -38,11 +38,12 @@ impl Rekeying {
     /// Receives the sender's keys, and generates the master keys for them.
     pub(super) fn agree(
         control: &mut ControlChannel,
+        staging: &Staging,
         target_keyring: &WritableKeyring,
         entries: &[Entry],
     ) -> Result<Self, Error> {
         let secrets = secrets(control, entries)?;
-        let masters = MasterKeys::add(target_keyring, secrets.values(), entries)?;
+        let masters = add_master_keys(staging, target_keyring, secrets.values(), entries)?;
         Ok(Self { secrets, masters, written: Mutex::default() })
     }
 
@@ -86,6 +87,19 @@ impl Rekeying {
     pub(super) fn summary(&self, target_keyring: &WritableKeyring, is_named: bool) -> Rekeyed {
         self.masters.summary(self.secrets.len(), target_keyring, is_named)
     }
+}
+
+/// Adds master keys to a keyring. The staging directory records them, so that the next attempt can name those of an
+/// interrupted one.
+pub(super) fn add_master_keys<'s>(
+    staging: &Staging,
+    target_keyring: &WritableKeyring,
+    secrets: impl Iterator<Item = &'s Secret>,
+    entries: &[Entry],
+) -> Result<MasterKeys, Error> {
+    let masters = MasterKeys::add(target_keyring, secrets, entries, staging.master_keys()?)?;
+    staging.record_master_keys(masters.names())?;
+    Ok(masters)
 }
 
 /// First chunks with a wrapped key have to be sent again: they may be from an attempt without new keys.

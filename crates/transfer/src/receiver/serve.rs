@@ -52,7 +52,7 @@ impl Receiver {
         }
         control.send(&Control::Ready { rekey: self.settings.rekey.is_some() })?;
         let rekeying = match &self.settings.rekey {
-            Some(current) => Some(Rekeying::agree(control, current, &entries)?),
+            Some(current) => Some(Rekeying::agree(control, &self.staging, current, &entries)?),
             None => None,
         };
         count_kept(&chunk_index, &entries, progress);

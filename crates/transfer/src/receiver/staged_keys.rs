@@ -8,7 +8,7 @@ use innodb::{
 };
 use keyring::WritableKeyring;
 
-use super::{keyring_config::write_configuration, staging::Staging};
+use super::{keyring_config::write_configuration, rekey::add_master_keys, staging::Staging};
 use crate::{
     error::Error,
     hash::{Hash, chunk_bytes, chunk_hash, file_hash},
@@ -36,7 +36,7 @@ pub fn rekey_staged<'c>(
     let mut secrets = Collected::default();
     unwrap_keys(&plan, keys, &mut secrets)?;
     let entries: Vec<Entry> = list.entries.iter().map(|(entry, _)| entry.clone()).collect();
-    let masters = MasterKeys::add(keyring, secrets.0.iter().map(|(_, secret)| secret), &entries)?;
+    let masters = add_master_keys(staging, keyring, secrets.0.iter().map(|(_, secret)| secret), &entries)?;
     for (number, secret) in &secrets.0 {
         let Some(planned) = plan.entries.get(*number) else { continue };
         let hash = rewrap_file(staging, &planned.entry, secret, &masters, &chunks_of)?;

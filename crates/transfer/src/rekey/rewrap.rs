@@ -32,6 +32,8 @@ pub struct Rekeyed {
     pub loaded_by: LoadedBy,
     /// Whether a configuration in the data directory names the keyring.
     pub is_named: bool,
+    /// Names of master keys in the keyring that interrupted attempts have added. No file needs them.
+    pub unused: Vec<String>,
 }
 
 /// Summary in one sentence.
@@ -45,6 +47,20 @@ impl fmt::Display for Rekeyed {
 }
 
 impl Rekeyed {
+    /// What interrupted attempts have left in the keyring.
+    #[must_use]
+    pub fn about_unused(&self) -> Option<String> {
+        let keyring = self.keyring.display();
+        let place = if self.is_in_vault { format!("the Vault of {keyring}") } else { keyring.to_string() };
+        let names = || self.unused.join(" and ");
+        (!self.unused.is_empty()).then(|| {
+            format!(
+                "{place} also has {}, which an interrupted attempt has added; no file needs it: it can be removed",
+                names()
+            )
+        })
+    }
+
     /// How to start a server on the directory.
     #[must_use]
     pub fn how_to_start(&self) -> String {
@@ -76,15 +92,20 @@ pub(crate) struct MasterKeys {
     replication: Option<MasterKey>,
     names: Vec<String>,
     loaded_by: LoadedBy,
+    /// Those that earlier attempts have added, by name.
+    unused: Vec<String>,
 }
 
 impl MasterKeys {
-    /// Generates the master keys for these kinds of secrets, and adds them to a keyring.
+    /// Generates the master keys for these kinds of secrets, and adds them to a keyring. `earlier` are the names of those
+    /// that interrupted attempts have added to it or to another.
     pub(crate) fn add<'s>(
         keyring: &WritableKeyring,
         secrets: impl Iterator<Item = &'s Secret>,
         entries: &[Entry],
+        mut earlier: Vec<String>,
     ) -> Result<Self, Error> {
+        earlier.retain(|name| keyring.has(name).unwrap_or_default());
         let (mut names, loaded_by) = (Vec::new(), loaded_by(entries));
         let (mut spaces, mut passwords) = (false, false);
         for secret in secrets {
@@ -97,7 +118,12 @@ impl MasterKeys {
             |purpose, is_needed: bool| is_needed.then(|| add(keyring, purpose, loaded_by, &mut names)).transpose();
         let innodb = master(Purpose::Innodb, spaces)?;
         let replication = master(Purpose::Replication, passwords)?;
-        Ok(Self { innodb, replication, names, loaded_by })
+        Ok(Self { innodb, replication, names, loaded_by, unused: earlier })
+    }
+
+    /// Names of the new master keys.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Rewraps the key in `head`, the first bytes of a file.
@@ -116,7 +142,7 @@ impl MasterKeys {
     pub(crate) fn summary(&self, files: usize, keyring: &WritableKeyring, is_named: bool) -> Rekeyed {
         let (master_keys, is_in_vault) = (self.names.clone(), keyring.is_in_vault());
         let (loaded_by, keyring) = (self.loaded_by, keyring.path().to_owned());
-        Rekeyed { files, master_keys, keyring, is_in_vault, loaded_by, is_named }
+        Rekeyed { files, master_keys, keyring, is_in_vault, loaded_by, is_named, unused: self.unused.clone() }
     }
 }
 

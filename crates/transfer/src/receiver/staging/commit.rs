@@ -18,7 +18,9 @@ use rustix::{
     io::Errno,
 };
 
-use super::{COMMIT, COMMIT_PART, FILES, JOURNAL, Owner, PRIVATE_FILE, SCRATCH, Staging, exists, name, names};
+use super::{
+    COMMIT, COMMIT_PART, FILES, JOURNAL, MASTER_KEYS, Owner, PRIVATE_FILE, SCRATCH, Staging, exists, name, names,
+};
 use crate::{
     error::Error,
     hash::Hash,
@@ -51,7 +53,7 @@ impl Staging {
             self.install(manifest, &mark)?;
         }
         let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
-            .and_then(|()| self.forget(&[JOURNAL, SCRATCH, COMMIT_PART, COMMIT]))
+            .and_then(|()| self.forget(&[JOURNAL, SCRATCH, MASTER_KEYS, COMMIT_PART, COMMIT]))
             .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR));
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))?;
         // Everything else is on disk already. If a power failure undoes this removal, the next receiver repeats it. So

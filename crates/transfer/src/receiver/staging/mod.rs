@@ -41,6 +41,8 @@ const FILES: &str = "files";
 const JOURNAL: &str = "journal";
 /// Name of the hash file until it is unlinked.
 const SCRATCH: &str = "hashes";
+/// Names of the master keys that attempts have added to a keyring, one a line.
+const MASTER_KEYS: &str = "master-keys";
 const COMMIT: &str = "commit";
 /// Name of the commit marker while it is written.
 const COMMIT_PART: &str = "commit-part";
@@ -239,6 +241,30 @@ impl Staging {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(self.failed("its journal cannot be read")(error.into())),
         }
+    }
+
+    /// Names of the master keys that earlier attempts have added to a keyring. A line without an end was cut off.
+    pub(crate) fn master_keys(&self) -> Result<Vec<String>, Error> {
+        let failed = self.failed("the names of its master keys cannot be read");
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match openat(&self.staging, MASTER_KEYS, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error.into())),
+        };
+        let text = io::read_to_string(file).map_err(failed)?;
+        Ok(text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect())
+    }
+
+    /// Records master keys that this attempt has added to a keyring.
+    pub(crate) fn record_master_keys(&self, names: &[String]) -> Result<(), Error> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let recorded = openat(&self.staging, MASTER_KEYS, flags, PRIVATE_FILE).map_err(io::Error::from);
+        let recorded = recorded.map(File::from).and_then(|mut file| {
+            names.iter().try_for_each(|name| writeln!(file, "{name}"))?;
+            file.sync_all()
+        });
+        recorded.map_err(self.failed("the names of its master keys cannot be written"))
     }
 
     /// An empty unnamed file for writing and reading. Its space is free again when it is closed.
