@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use harness::{Kind, Server, require};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::namespace::Namespace;
 use crate::support::schema::has_its_schema;
 use crate::support::tunnel::{Setup, free_port};
 use crate::support::{Audit, run, sealant};
@@ -170,4 +172,82 @@ fn without_the_capability_the_error_says_what_to_do() {
     assert!(stderr.contains("CAP_NET_RAW") && stderr.contains("hint: ") && stderr.contains("--pcap"), "{stderr}");
     let nowhere = run(["sniff", "--interface", "nowhere0", "--for", "1s"]);
     assert_eq!(nowhere.status.code(), Some(2));
+}
+
+/// Runs a client in a namespace again and again until the audit has ended.
+fn audited_while(server: &Server, namespace: &Namespace, client: Option<&[&str]>) -> Audit {
+    let program = client.map(|options| {
+        let (address, port) = (namespace.address(), server.port().to_string());
+        let mut command = Command::new(server.client().get_program());
+        command.args([
+            "--no-defaults",
+            "--user=app",
+            "--password=p",
+            "--protocol=TCP",
+            "--host",
+            &address,
+            "--port",
+            &port,
+        ]);
+        command.args(options).args(["-e", "SELECT 'a row'"]).env("MYSQL_TEST_LOGIN_FILE", "/dev/null");
+        namespace.inside(&command)
+    });
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let Some(mut program) = program else { return };
+            while !over.load(Ordering::Relaxed) {
+                let output = program.output().expect("it starts");
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let more = ["--sniff", "2s", "--interface", &namespace.interface(), "--check", "wire-plaintext"];
+        let socket = server.socket().to_str().expect("a short path");
+        let fixed = ["--socket", socket, "--user", "root", "--no-files", "--no-host", "--no-wire"];
+        let audit = Audit::run(fixed.iter().chain(&more));
+        over.store(true, Ordering::Relaxed);
+        audit
+    })
+}
+
+#[test]
+fn an_audit_judges_the_packets_of_its_server() {
+    let (Some(_), Some(namespace)) = (require(Kind::MySql97), Namespace::new("10.231.97")) else { return };
+    let server = Server::builder(Kind::MySql97).option("--bind-address=*").start().expect("it starts");
+    server.sql("CREATE USER app@'10.231.97.%' IDENTIFIED BY 'p'").expect("an account");
+
+    let audit = audited_while(&server, &namespace, Some(&["--ssl-mode=DISABLED", "--get-server-public-key"]));
+    let found = audit.findings("wire-plaintext");
+    let [finding] = &found[..] else { panic!("{found:#?} {}", audit.stderr) };
+    let artefact = format!("MySQL from {} to {}:{}", namespace.address_there(), namespace.address(), server.port());
+    assert_eq!((audit.code, &finding["status"], &finding["grade"]), (3, &"FAIL".into(), &"wire".into()), "{finding:#}");
+    assert_eq!((&finding["artefact"], &finding["severity"]), (&artefact.into(), &"high".into()), "{finding:#}");
+    let evidence = finding["evidence"].to_string();
+    assert!(evidence.contains("to the server at byte 0: ") && !audit.json.to_string().contains("a row"), "{evidence}");
+
+    let audit = audited_while(&server, &namespace, Some(&["--ssl-mode=REQUIRED"]));
+    assert_eq!((audit.code, audit.statuses("wire-plaintext")), (0, vec!["PASS"]), "{:#}", audit.json);
+    assert!(audit.findings("wire-plaintext")[0]["evidence"].to_string().contains("TLS 1.3"), "{:#}", audit.json);
+
+    let audit = audited_while(&server, &namespace, None);
+    assert_eq!(audit.statuses("wire-plaintext"), ["UNKNOWN"], "{:#}", audit.json);
+}
+
+#[test]
+fn an_audit_that_cannot_watch_says_why() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let server = Server::builder(Kind::MySql97).start().expect("it starts");
+    let socket = server.socket().to_str().expect("a short path");
+    let fixed = ["audit", "--socket", socket, "--user", "root", "--no-files", "--no-host", "--no-wire"];
+    for (more, says) in [
+        (vec!["--sniff", "1s", "--interface", "nosuch0"], "there is no such network interface"),
+        (vec!["--sniff", "0s"], "--sniff"),
+        (vec!["--interface", "lo"], "--sniff"),
+    ] {
+        let output = run(fixed.iter().chain(&more));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{more:?}: {said}");
+        assert!(output.stdout.is_empty());
+    }
 }

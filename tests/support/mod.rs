@@ -6,6 +6,7 @@ pub(crate) mod chance;
 pub(crate) mod disk;
 pub(crate) mod encryption;
 pub(crate) mod moving;
+pub(crate) mod namespace;
 pub(crate) mod proof;
 pub(crate) mod rotation;
 pub(crate) mod schema;

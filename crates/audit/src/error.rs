@@ -53,6 +53,9 @@ pub enum Error {
     /// A given copy of a key store cannot be used.
     #[error(transparent)]
     KeyStore(#[from] ::verify::Error),
+    /// The packets cannot be watched as given.
+    #[error(transparent)]
+    Sniff(#[from] sniff::Error),
     /// A fleet file is not valid.
     #[error("{}: {why}", path.display())]
     BadFleet {
@@ -93,6 +96,7 @@ impl Error {
         match self {
             Self::BadFleet { .. } | Self::NothingNamed => true,
             Self::Server(error) | Self::AtServer { source: error, .. } => error.is_misuse(),
+            Self::Sniff(error) => error.is_misuse(),
             _ => false,
         }
     }
@@ -110,6 +114,7 @@ impl Error {
         match self {
             Self::Server(error) | Self::AtServer { source: error, .. } => error.hint(),
             Self::KeyStore(error) => error.hint().map(Cow::Borrowed),
+            Self::Sniff(error) => error.hint().map(Cow::Owned),
             Self::FactsFromTheFuture { .. } => Some("use the release of sealant that wrote it, or a newer one".into()),
             Self::NothingNamed => Some(
                 "give mysql://USER@HOST:PORT, --socket PATH, --host HOST, --offline DIR, --facts FILE or --fleet FILE"

@@ -33,6 +33,7 @@ mod repl;
 mod rest;
 mod setting;
 mod tls;
+mod wire;
 
 #[cfg(test)]
 pub(crate) use tls::made as probes;
@@ -103,6 +104,7 @@ pub static AREAS: &[Area] = &[
     data_in_flight(area("gr", "group replication", gr::CHECKS)),
     data_in_flight(area("galera", "Galera", galera::CHECKS)),
     data_in_flight(area("clone", "clone", clone::CHECKS)),
+    data_in_flight(area("wire", "in flight: packets that were seen", wire::CHECKS)),
     data_at_rest(area("bak", "backups", bak::CHECKS)),
     area("auth", "accounts", auth::CHECKS),
     area("aud", "audit log", aud::CHECKS),

@@ -10,7 +10,7 @@ use super::location::{ServerLocation, ca_file, locate, scan_roots};
 use super::request::LiveOptions;
 use super::roots::ScanRoot;
 use super::view::Host;
-use super::{host, register, sql, wire};
+use super::{host, register, sql, traffic, wire};
 use crate::Error;
 use crate::facts::files::FileFacts;
 use crate::facts::register::RegisterFacts;
@@ -27,6 +27,11 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
     facts.client_names.clone_from(&options.client_names);
     let answers = sql::query_server(options)?;
     facts.scope = Scope { sql: true, deep: options.deep, ..Scope::default() };
+    // Before the probes, whose login in clear would be seen.
+    facts.traffic = match &options.watch {
+        Some(watch) => Some(traffic::watch(watch, options, &answers.sql)?),
+        None => None,
+    };
     let host = Host::this();
     let location = locate(&host, options, &answers);
     let roots = location.as_ref().map(|at| scan_roots(&host, options, &answers.sql, at)).unwrap_or_default();

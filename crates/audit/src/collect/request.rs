@@ -9,6 +9,7 @@ use server::Target;
 use server::probe::ProbeLimits;
 
 use super::stores::KeyCopies;
+use super::traffic::Watch;
 
 /// Progress, for a status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +89,8 @@ pub struct LiveOptions<'a> {
     pub wire: bool,
     /// Try to log in without TLS, only on this host.
     pub plaintext_probe: bool,
+    /// Watch the packets of its ports.
+    pub watch: Option<Watch>,
     /// Limits.
     pub limits: Limits,
     /// Receives progress, on the calling thread.
@@ -112,6 +115,7 @@ impl LiveOptions<'_> {
             host: true,
             wire: true,
             plaintext_probe: false,
+            watch: None,
             limits: Limits::default(),
             progress: None,
         }

@@ -93,6 +93,9 @@ pub struct Facts {
     /// Results of probes.
     #[serde(default)]
     pub wire: Option<wire::WireFacts>,
+    /// What was seen on the network, or why nothing was; `None` if it was not watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Observed<sniff::Outcome>>,
     /// Facts about the host.
     #[serde(default)]
     pub host: Option<host::HostFacts>,
@@ -120,6 +123,7 @@ impl Facts {
             sql: None,
             files: None,
             wire: None,
+            traffic: None,
             host: None,
             register: None,
             gaps: Vec::new(),
@@ -151,6 +155,7 @@ impl Facts {
             scope: Scope { files: false, deep: false, host: false, ..self.scope },
             sql: self.sql.clone(),
             wire,
+            traffic: self.traffic.clone(),
             files: None,
             host: None,
             register: None,

@@ -1,13 +1,15 @@
 //! What to audit: a running server, a directory, saved facts, or a fleet of these.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ::audit::collect::KeyCopies;
+use ::audit::collect::{KeyCopies, Watch};
 use ::audit::source as audit;
 use clap::Args;
 
 use crate::cli::change::{DATADIR_HELP, state_dir_help};
 use crate::cli::connect::Address;
+use crate::cli::value;
 
 /// Options for what to audit.
 #[derive(Debug, Args)]
@@ -51,6 +53,13 @@ pub(crate) struct Source {
     /// Further option file of the server or its clients to judge (repeatable)
     #[arg(long, value_name = "FILE")]
     option_file: Vec<PathBuf>,
+    /// Also watch the packets of the server's ports for this long, and judge what crosses the network in clear text; needs
+    /// root or the capability CAP_NET_RAW (see docs/sniff.md)
+    #[arg(long, value_name = "TIME", value_parser = value::time, conflicts_with_all = ["offline", "facts"])]
+    sniff: Option<Duration>,
+    /// Watch this network interface only [default: all]
+    #[arg(long, value_name = "NAME", requires = "sniff")]
+    interface: Option<String>,
     /// Do not read the server's files
     #[arg(long)]
     no_files: bool,
@@ -94,6 +103,7 @@ impl Source {
             no_files: self.no_files,
             no_wire: self.no_wire,
             no_host: self.no_host,
+            watch: self.sniff.map(|time| Watch { time, interface: self.interface.clone() }),
         }
     }
 }

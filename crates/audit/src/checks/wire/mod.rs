@@ -1,0 +1,6 @@
+//! What was seen on the network.
+
+checks! {
+    CHECKS:
+    plaintext,
+}

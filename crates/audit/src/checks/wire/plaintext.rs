@@ -1,0 +1,256 @@
+//! `wire-plaintext`.
+
+use findings::Severity;
+use sniff::{Outcome, Service, State, Traffic};
+
+use crate::check::{Check, CheckResult, CheckResults, Context};
+use crate::exposure::{Attacker, ClosedBy, Exposes};
+use crate::facts::{Observed, Unavailable};
+use crate::finding::{Evidence, EvidenceGrade};
+
+pub(crate) const CHECK: Check = Check {
+    id: "wire-plaintext",
+    title: "Traffic of the server was seen in clear",
+    severity: Severity::High,
+    explanation: "Judged from the packets of the server's ports, with --sniff: each connection is followed from its first \
+        bytes, and the headers of its protocol are the evidence. Settings say what should be encrypted, packets what is: a \
+        MariaDB replica with MASTER_SSL=1, for example, reads in clear from a source without TLS. Only what this host \
+        sent or received while the audit watched is seen. Connections within this host are info only.",
+    applies: "servers whose packets this host sends or receives, with --sniff",
+    fix: "enable TLS for what the finding names: a client and its account, a channel, the cluster, its state transfer",
+    cost: "as for the channel",
+    standards: &["PCI DSS 4.0.1 4.2.1"],
+    exposes: Exposes::Data(Attacker::Sniffer, "What was seen in clear on the network"),
+    closed_by: ClosedBy::Administrator,
+    locked_out: None,
+    judge,
+};
+
+/// Number of encrypted kinds of traffic that are quoted as evidence.
+const QUOTED: usize = 10;
+
+fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
+    let Some(traffic) = &cx.facts.traffic else {
+        return Ok(CheckResults::not_applicable("packets were not watched: --sniff does it"));
+    };
+    let seen = traffic.as_ref().map_err(Clone::clone)?;
+    let mut results = CheckResults::new();
+    for row in &seen.traffic {
+        match row.state {
+            State::Clear => results.push(in_clear(row)),
+            State::Unknown => results.push_unknown(artefact(row), unrecognised(row)),
+            State::Opening | State::Encrypted => {}
+        }
+    }
+    if let Some(unread) = unread(seen) {
+        results.push_unknown("packets", unread);
+    }
+    if seen.connections.encrypted > 0 {
+        results.pass_if_clean(all_encrypted(seen));
+    } else if results.is_empty() {
+        return Err(nothing_seen(seen));
+    }
+    Ok(results)
+}
+
+fn in_clear(row: &Traffic) -> CheckResult {
+    let message = format!(
+        "{} from {} to {} was in clear, on the port for {}: {}",
+        row.protocol.name(),
+        row.client,
+        row.server,
+        row.service.name(),
+        amount(row)
+    );
+    let result = CheckResult::fail(artefact(row), EvidenceGrade::Wire, message).fix(advice(row.service));
+    let result = if is_within_host(row) { result.severity(Severity::Info) } else { result };
+    headers(row).into_iter().fold(result, CheckResult::evidence)
+}
+
+/// Stable across runs, unlike the client's port.
+fn artefact(row: &Traffic) -> String {
+    format!("{} from {} to {}", row.protocol.name(), row.client, row.server)
+}
+
+fn amount(row: &Traffic) -> String {
+    let connections = if row.connections == 1 { "connection" } else { "connections" };
+    format!(
+        "{} {connections}, {} bytes to the server, {} to the client",
+        row.connections, row.bytes_to_server, row.bytes_to_client
+    )
+}
+
+/// Nobody on the network sees packets that a host sends to itself.
+fn is_within_host(row: &Traffic) -> bool {
+    row.client.is_loopback() || row.client == row.server.ip()
+}
+
+/// Headers of protocols, never what is behind them.
+fn headers(row: &Traffic) -> Vec<Evidence> {
+    let endpoint = format!("{} to {}", row.client, row.server);
+    let header = |header: &sniff::Evidence| Evidence::Wire {
+        endpoint: endpoint.clone(),
+        observation: format!(
+            "{} at byte {}: {} ({}), first seen {:.0}",
+            header.direction.name(),
+            header.offset,
+            header.bytes,
+            header.meaning,
+            row.first_seen
+        ),
+    };
+    row.evidence.iter().map(header).collect()
+}
+
+fn advice(service: Service) -> &'static str {
+    match service {
+        Service::Classic | Service::Admin | Service::X | Service::Other => {
+            "let this peer use TLS, and refuse it otherwise: REQUIRE SSL for its account, or require_secure_transport = ON \
+             for all; for a replica, TLS in its channel, with verification"
+        }
+        Service::Galera | Service::IncrementalTransfer => "socket.ssl=yes in wsrep_provider_options of every node",
+        Service::StateTransfer => "wsrep_sst_method=sealant, or TLS in [sst], on every node",
+        Service::GroupCommunication => "group_replication_ssl_mode = REQUIRED or stronger on every member",
+    }
+}
+
+fn all_encrypted(seen: &Outcome) -> CheckResult {
+    let message =
+        format!("{} connections were seen within {}, all encrypted", seen.connections.encrypted, duration(seen));
+    let encrypted = seen.traffic.iter().filter(|row| row.state == State::Encrypted).take(QUOTED);
+    encrypted.flat_map(headers).fold(CheckResult::pass("server", EvidenceGrade::Wire, message), CheckResult::evidence)
+}
+
+fn duration(seen: &Outcome) -> String {
+    format!("{} s", seen.to.duration_since(seen.from).as_secs())
+}
+
+fn unrecognised(row: &Traffic) -> Unavailable {
+    Unavailable {
+        what: artefact(row),
+        why: format!("its protocol was not recognised, or its beginning was not seen: {}", amount(row)),
+        remedy: "watch for longer, until the peer connects again; `sealant sniff` shows its entropy".to_owned(),
+    }
+}
+
+/// Packets that were not judged.
+fn unread(seen: &Outcome) -> Option<Unavailable> {
+    let why = match (seen.skipped, seen.left_out) {
+        (0, 0) => return None,
+        (0, left_out) => format!("{left_out} connections are counted only, because there are too many"),
+        (skipped, _) => format!("{skipped} packets could not be parsed"),
+    };
+    let remedy = "`sealant sniff --port` watches fewer ports, --interface one interface".to_owned();
+    Some(Unavailable { what: "the server's packets".to_owned(), why, remedy })
+}
+
+fn nothing_seen(seen: &Outcome) -> Unavailable {
+    Unavailable {
+        what: "the server's traffic".to_owned(),
+        why: format!("no connection with data was seen within {}", duration(seen)),
+        remedy: "watch for longer, on a host and an interface through which it passes".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sniff::{Counts, Direction, Origin, Protocol, Verdict};
+
+    use super::*;
+    use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
+    use crate::testing::{FactsBuilder, NOW, mysql};
+
+    fn row(client: &str, protocol: Protocol, state: State) -> Traffic {
+        let evidence = sniff::Evidence {
+            direction: Direction::ToServer,
+            offset: 0,
+            bytes: "0c00000003".to_owned(),
+            meaning: "COM_QUERY".to_owned(),
+        };
+        Traffic {
+            client: client.parse().unwrap(),
+            server: "10.0.0.1:3306".parse().unwrap(),
+            service: Service::Classic,
+            protocol,
+            state,
+            tls: None,
+            connections: 2,
+            bytes_to_server: 30,
+            bytes_to_client: 400,
+            first_seen: NOW.parse().unwrap(),
+            last_seen: NOW.parse().unwrap(),
+            evidence: vec![evidence],
+            entropy: None,
+        }
+    }
+
+    fn seen(traffic: Vec<Traffic>) -> FactsBuilder {
+        let count = |state| traffic.iter().filter(|row| row.state == state).count() as u64;
+        let connections =
+            Counts { clear: count(State::Clear), encrypted: count(State::Encrypted), ..Counts::default() };
+        let mut made = mysql();
+        made.0.traffic = Some(Ok(Outcome {
+            schema: sniff::SCHEMA.to_owned(),
+            sealant: "0".to_owned(),
+            origin: Origin::AllInterfaces,
+            ports: vec![3306],
+            from: NOW.parse().unwrap(),
+            to: NOW.parse().unwrap(),
+            packets: 10,
+            skipped: 0,
+            is_cut: false,
+            verdict: Verdict::Nothing,
+            connections,
+            left_out: 0,
+            traffic,
+        }));
+        made
+    }
+
+    #[test]
+    fn what_is_in_clear_fails_with_the_header_as_evidence() {
+        let found = seen(vec![
+            row("10.0.0.2", Protocol::Mysql, State::Clear),
+            row("10.0.0.1", Protocol::Mysql, State::Clear),
+            row("10.0.0.3", Protocol::Mysql, State::Encrypted),
+        ])
+        .judge(&CHECK);
+        let [far, local] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((far.status, far.severity, local.severity), (Fail, Severity::High, Severity::Info));
+        assert_eq!(
+            (far.grade, far.artefact.as_str()),
+            (Some(EvidenceGrade::Wire), "MySQL from 10.0.0.2 to 10.0.0.1:3306")
+        );
+        let [Evidence::Wire { endpoint, observation }] = &far.evidence[..] else { panic!("{far:?}") };
+        assert_eq!(endpoint, "10.0.0.2 to 10.0.0.1:3306");
+        assert!(
+            observation.starts_with("to the server at byte 0: 0c00000003 (COM_QUERY), first seen 2026-"),
+            "{observation}"
+        );
+    }
+
+    #[test]
+    fn only_what_was_seen_and_recognised_passes() {
+        let encrypted = || row("10.0.0.3", Protocol::Mysql, State::Encrypted);
+        assert_eq!(seen(vec![encrypted()]).statuses(&CHECK), [Pass]);
+        assert_eq!(
+            seen(vec![encrypted(), row("10.0.0.4", Protocol::Unknown, State::Unknown)]).statuses(&CHECK),
+            [Unknown]
+        );
+        assert_eq!(seen(vec![row("10.0.0.4", Protocol::Mysql, State::Opening)]).statuses(&CHECK), [Unknown]);
+        assert_eq!(seen(vec![]).statuses(&CHECK), [Unknown]);
+        assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);
+        let mut skipped = seen(vec![encrypted()]);
+        if let Some(Ok(outcome)) = &mut skipped.0.traffic {
+            outcome.skipped = 1;
+        }
+        assert_eq!(skipped.statuses(&CHECK), [Unknown]);
+        let mut refused = mysql();
+        refused.0.traffic = Some(Err(nothing_seen(&sample())));
+        assert_eq!(refused.statuses(&CHECK), [Unknown]);
+    }
+
+    fn sample() -> Outcome {
+        seen(vec![]).0.traffic.unwrap().unwrap()
+    }
+}
