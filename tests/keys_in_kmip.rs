@@ -16,7 +16,7 @@ use crate::support::rotation::end;
 use crate::support::{Audit, sealant};
 
 /// A configuration of the component, beside the service's files.
-fn config(service: &Kmip, name: &str, more: &Value) -> PathBuf {
+pub(crate) fn config(service: &Kmip, name: &str, more: &Value) -> PathBuf {
     let tls = service.client();
     let mut json = json!({
         "server_addr": "127.0.0.1", "server_port": service.port().to_string(), "client_ca": tls.cert,

@@ -25,7 +25,7 @@ const KEY_1: &str = "770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a0932775
 const KEY_2: &str = "11111111111111111111111111111111";
 
 /// A file in the service's directory that only its owner may read.
-fn private(service: &Kms, name: &str, text: &str) -> PathBuf {
+pub(crate) fn private(service: &Kms, name: &str, text: &str) -> PathBuf {
     let path = service.path(name);
     fs::write(&path, text).expect("room");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("own file");
@@ -33,7 +33,7 @@ fn private(service: &Kms, name: &str, text: &str) -> PathBuf {
 }
 
 /// An option file of MariaDB, with credentials in a file for sealant.
-fn option_file(service: &Kms, name: &str, datadir: &Path, region: &str, authority: &Path) -> PathBuf {
+pub(crate) fn option_file(service: &Kms, name: &str, datadir: &Path, region: &str, authority: &Path) -> PathBuf {
     let login = "[default]\naws_access_key_id = AKIATEST\naws_secret_access_key = s3cr3t\n";
     let text = format!(
         "[mariadb]\nplugin_load_add = aws_key_management\ndatadir = {}\naws_key_management_region = {region}\n\

@@ -156,7 +156,7 @@ impl Site {
 }
 
 /// The name of the secret of a key, as Percona's plug-in and component form it.
-fn name_of_secret(name: &str, user: &str) -> String {
+pub(crate) fn name_of_secret(name: &str, user: &str) -> String {
     BASE64.encode(format!("{}_{name}{}_{user}", name.len(), user.len()).as_bytes())
 }
 

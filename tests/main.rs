@@ -28,6 +28,7 @@ mod encrypt_steered;
 mod fixes;
 mod full_disk;
 mod guides;
+mod key_sources;
 mod keyring;
 mod keyring_migrate;
 mod keys;

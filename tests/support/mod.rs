@@ -5,6 +5,7 @@ pub(crate) mod binlog;
 pub(crate) mod chance;
 pub(crate) mod disk;
 pub(crate) mod encryption;
+pub(crate) mod key_services;
 pub(crate) mod moving;
 pub(crate) mod namespace;
 pub(crate) mod proof;

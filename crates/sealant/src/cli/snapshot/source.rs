@@ -9,7 +9,7 @@ use ::verify::KeyStores;
 use clap::Args;
 
 use crate::cli::value;
-use crate::output::message::Failure;
+use crate::output::message::{Failure, warning};
 use crate::process::forbid_dumps;
 
 /// The data directory.
@@ -94,7 +94,9 @@ impl Keyring {
             return Ok(Keys::default());
         }
         forbid_dumps();
-        Ok(Keys::new(named.read(Some(&source.datadir))?.0))
+        let (keys, warnings) = named.read(Some(&source.datadir))?;
+        warnings.iter().for_each(|problem| warning(&problem.to_string()));
+        Ok(Keys::new(keys))
     }
 }
 
