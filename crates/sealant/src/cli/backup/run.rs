@@ -14,7 +14,7 @@ use super::{Configured, Reporting, exit_code};
 use crate::cli::snapshot::guard;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, say, warning};
-use crate::process::{ended_by_signals, forbid_dumps};
+use crate::process::ended_by_signals;
 
 /// Make a backup
 ///
@@ -62,7 +62,6 @@ const EXITS: exit::Codes = &[
 
 impl Run {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        forbid_dumps();
         let (mut config, repository) = self.config.open()?;
         config.provider = self.provider.unwrap_or(config.provider);
         let scope = Scope::new(self.full, self.again.as_deref(), &config.host)?;
