@@ -75,9 +75,9 @@ impl Run {
         let source_copy = take(&config)?;
         source_copy.key_warnings.iter().for_each(|problem| warning(&problem.to_string()));
         info(&backup_copy_message(&source_copy.copy));
-        let progress = RunProgress::default();
+        let (progress, reading) = (RunProgress::default(), Instant::now());
         let work = || run(&config, &repository, source_copy, |copy| guard(copy, stop), &scope, &progress);
-        let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
+        let made = self.reporting.status().watch(|| backup_progress(&progress, reading.elapsed()), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));
         say(&store_messages(&repository));
