@@ -196,6 +196,43 @@ fn signal(process: &Child, name: &str) {
     assert!(sent.expect("kill").success());
 }
 
+/// Whoever ends the sessions of a run also ends its locks, so that tables can be defined while it copies.
+fn the_sessions_of_a_run_are_killed(followed: &Followed) {
+    let account = "CREATE USER keeper@localhost; GRANT ALL ON *.* TO keeper@localhost";
+    followed.server.sql(account).expect("an account for the run alone");
+    followed.backups.configure("user = \"root\"", "user = \"keeper\"");
+    let load = Load::start(&followed.server, 2);
+    load.goes_on(20);
+    let running = followed.run();
+    followed.wait_for_copy();
+    signal(&running, "-STOP");
+    let sessions = "SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = 'keeper'";
+    let sessions = followed.server.value(sessions).expect("sessions");
+    for session in sessions.split(',') {
+        followed.server.sql(&format!("KILL {session}")).expect("killed");
+    }
+    let definition = "SET SESSION lock_wait_timeout = 30; CREATE TABLE bank.unlocked (a INT); DROP TABLE bank.unlocked";
+    followed.server.sql(definition).expect("no lock is left");
+    signal(&running, "-CONT");
+    let said = failed(&running.wait_with_output().expect("it ends"));
+    assert!(followed.number_of_backups() == 0 && is_empty(&followed.copies()), "{said}");
+    followed.is_backed_up(Some(&load));
+}
+
+#[test]
+fn a_run_whose_sessions_are_killed_by_mysql_makes_no_backup() {
+    if let Some(followed) = Followed::mysql() {
+        the_sessions_of_a_run_are_killed(&followed);
+    }
+}
+
+#[test]
+fn a_run_whose_sessions_are_killed_by_mariadb_makes_no_backup() {
+    if let Some(followed) = Followed::mariadb() {
+        the_sessions_of_a_run_are_killed(&followed);
+    }
+}
+
 /// A reader that falls a whole redo log behind cannot have read all of it.
 #[test]
 fn a_run_that_falls_behind_the_redo_log_of_mariadb_fails() {

@@ -11,6 +11,7 @@ mod backup_faults;
 mod backup_prune;
 mod backup_ranges;
 mod backup_s3;
+mod backup_secrets;
 mod backup_spool;
 mod backup_takeover;
 mod backup_targets;

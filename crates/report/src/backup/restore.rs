@@ -1,11 +1,12 @@
 //! Restores: plans, progress, results and proofs.
 
-use std::{path::Path, sync::atomic::Ordering};
+use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 use backup::{
     prove::Proof,
     restore::{self, Event, Opened, RestorePlan, Restored},
 };
+use files::quantity::{eta, rate};
 
 use super::part;
 use crate::{Message, binlogs::replay_messages, size, visible};
@@ -37,13 +38,18 @@ pub fn restore_plan_messages(into: &Path, opened: &Opened, plan: &RestorePlan) -
     messages
 }
 
-/// Progress of a restore.
+/// Progress of a restore after `elapsed`, with the remaining time.
 #[must_use]
-pub fn restore_progress(progress: &restore::RestoreProgress) -> String {
-    if progress.proven_bytes.load(Ordering::Relaxed) > 0 {
-        return part("reading back", &progress.proven_bytes, &progress.total_bytes);
-    }
-    part("writing", &progress.written_bytes, &progress.total_bytes)
+pub fn restore_progress(progress: &restore::RestoreProgress, elapsed: Duration) -> String {
+    let [written, proven, total] = [&progress.written_bytes, &progress.proven_bytes, &progress.total_bytes]
+        .map(|bytes| bytes.load(Ordering::Relaxed));
+    // Every byte is written, then read back.
+    let (line, done) = if proven > 0 {
+        (part("reading back", &progress.proven_bytes, &progress.total_bytes), total.saturating_add(proven))
+    } else {
+        (part("writing", &progress.written_bytes, &progress.total_bytes), written)
+    };
+    line + &eta(done, total.saturating_mul(2), rate(done, elapsed))
 }
 
 /// The status line during a step of a restore; `None` for a step that is complete.
@@ -182,6 +188,12 @@ mod tests {
 
     #[test]
     fn an_empty_restore_has_no_percentage_to_divide_by() {
-        assert_eq!(restore_progress(&restore::RestoreProgress::default()), "writing 0 B of 0 B (0 %)");
+        let (progress, elapsed) = (restore::RestoreProgress::default(), Duration::from_secs(3));
+        assert_eq!(restore_progress(&progress, elapsed), "writing 0 B of 0 B (0 %)");
+        progress.total_bytes.store(4 << 20, Ordering::Relaxed);
+        progress.written_bytes.store(1 << 20, Ordering::Relaxed);
+        assert_eq!(restore_progress(&progress, elapsed), "writing 1.0 MiB of 4.0 MiB (25 %)  ETA 00:21");
+        progress.proven_bytes.store(2 << 20, Ordering::Relaxed);
+        assert_eq!(restore_progress(&progress, elapsed), "reading back 2.0 MiB of 4.0 MiB (50 %)  ETA 00:01");
     }
 }

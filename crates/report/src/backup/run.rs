@@ -9,6 +9,7 @@ use backup::{
     recipients::Challenge,
     run::{self, Backup, Repacked, RunPlan},
 };
+use files::quantity::{eta, rate};
 use snapshot::{Provider, SnapshotCopy};
 
 use super::{left_out_messages, part};
@@ -125,11 +126,13 @@ pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
     }
 }
 
-/// Progress of a backup.
+/// Progress of a backup after `elapsed`, with the remaining time.
 #[must_use]
-pub fn backup_progress(progress: &run::RunProgress) -> String {
-    let stored = size(progress.stored_bytes.load(Ordering::Relaxed));
-    format!("{}, {stored} stored", part("reading", &progress.bytes, &progress.total_bytes))
+pub fn backup_progress(progress: &run::RunProgress, elapsed: Duration) -> String {
+    let [done, total, stored] =
+        [&progress.bytes, &progress.total_bytes, &progress.stored_bytes].map(|bytes| bytes.load(Ordering::Relaxed));
+    let left = eta(done, total, rate(done, elapsed));
+    format!("{}, {} stored{left}", part("reading", &progress.bytes, &progress.total_bytes), size(stored))
 }
 
 /// Messages about a completed backup.
@@ -209,6 +212,7 @@ mod tests {
         progress.total_bytes.store(4 << 20, Ordering::Relaxed);
         progress.bytes.store(1 << 20, Ordering::Relaxed);
         progress.stored_bytes.store(512, Ordering::Relaxed);
-        assert_eq!(backup_progress(&progress), "reading 1.0 MiB of 4.0 MiB (25 %), 512 B stored");
+        let line = backup_progress(&progress, Duration::from_secs(3));
+        assert_eq!(line, "reading 1.0 MiB of 4.0 MiB (25 %), 512 B stored  ETA 00:09");
     }
 }

@@ -23,6 +23,7 @@ use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 use crate::output::progress::{Quiet, StatusLine};
+use crate::process::forbid_dumps;
 
 /// Make encrypted, signed backups of a data directory, and prove every page of them
 ///
@@ -56,6 +57,8 @@ enum Command {
 
 impl Backup {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        // Every verb may read a signing key, an identity, the keys of a store or a password.
+        forbid_dumps();
         match self.command {
             Command::Init(verb) => verb.run(),
             Command::Run(verb) => verb.run(),

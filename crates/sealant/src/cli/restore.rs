@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::backup::Location;
 use ::backup::binlogs::Until;
@@ -205,7 +205,10 @@ impl Restore {
         let job = self.job(&found, point.as_ref(), &keys, rekey.as_ref(), &stop);
         let (status, opened) = (self.reporting.status(), &found.opened);
         let ended = job.run(&Observer {
-            restoring: &|progress, work| self.reporting.status().watch(|| restore_progress(progress), work),
+            restoring: &|progress, work| {
+                let began = Instant::now();
+                self.reporting.status().watch(|| restore_progress(progress, began.elapsed()), work)
+            },
             event: &|event| {
                 // Until then, a signal ends the program at once. Now a private server may start, with copies of the keys.
                 if self.mysqld.is_some()

@@ -14,7 +14,7 @@ use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::{self, to_stdout};
 use crate::output::message::{Failure, say};
-use crate::process::{ended_by_signals, forbid_dumps};
+use crate::process::ended_by_signals;
 
 /// Archive the binary logs of the server, so that a restore can replay them to any point in time
 ///
@@ -68,7 +68,6 @@ const EXITS: exit::Codes = &[
 
 impl Binlogs {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        forbid_dumps();
         if let Some(Command::Show(show)) = &self.command {
             return show.run();
         }

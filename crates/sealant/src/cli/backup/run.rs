@@ -14,7 +14,7 @@ use super::{Configured, Reporting, exit_code};
 use crate::cli::snapshot::guard;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, say, warning};
-use crate::process::{ended_by_signals, forbid_dumps};
+use crate::process::ended_by_signals;
 
 /// Make a backup
 ///
@@ -62,7 +62,6 @@ const EXITS: exit::Codes = &[
 
 impl Run {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        forbid_dumps();
         let (mut config, repository) = self.config.open()?;
         config.provider = self.provider.unwrap_or(config.provider);
         let scope = Scope::new(self.full, self.again.as_deref(), &config.host)?;
@@ -76,9 +75,9 @@ impl Run {
         let source_copy = take(&config)?;
         source_copy.key_warnings.iter().for_each(|problem| warning(&problem.to_string()));
         info(&backup_copy_message(&source_copy.copy));
-        let progress = RunProgress::default();
+        let (progress, reading) = (RunProgress::default(), Instant::now());
         let work = || run(&config, &repository, source_copy, |copy| guard(copy, stop), &scope, &progress);
-        let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
+        let made = self.reporting.status().watch(|| backup_progress(&progress, reading.elapsed()), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));
         say(&store_messages(&repository));
