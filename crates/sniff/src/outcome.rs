@@ -91,6 +91,16 @@ impl Outcome {
             traffic: seen.traffic,
         }
     }
+
+    /// The same capture with only these rows, and the verdict about them. What has no row remains counted: it may be of
+    /// the same kind.
+    #[must_use]
+    pub fn only(mut self, keep: impl Fn(&Traffic) -> bool) -> Self {
+        self.traffic.retain(|row| keep(row));
+        self.connections = Counts::of_rows(&self.traffic);
+        self.verdict = verdict(&self.connections, self.skipped.saturating_add(self.left_out));
+        self
+    }
 }
 
 /// Skipped packets may have been in clear, so with any of them the verdict is not [`Verdict::Encrypted`].
@@ -111,6 +121,9 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classify::{Protocol, State};
+    use crate::flow::FlowTable;
+    use crate::service::{Ports, Service};
 
     #[test]
     fn packets_that_were_not_read_leave_the_verdict_open() {
@@ -119,5 +132,37 @@ mod tests {
         assert_eq!(verdict(&encrypted, 1), Verdict::Unknown);
         assert_eq!(verdict(&Counts::default(), 1), Verdict::Unknown);
         assert_eq!(verdict(&Counts { clear: 1, ..encrypted }, 1), Verdict::Clear);
+    }
+
+    #[test]
+    fn rows_of_other_servers_are_left_out() {
+        let table = FlowTable::new(Ports::usual());
+        let times = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+        let mut outcome = Outcome::new(Origin::AllInterfaces, vec![3306], times, table.finish());
+        outcome.traffic = [("10.0.0.1:3306", State::Clear), ("10.0.0.2:3306", State::Encrypted)]
+            .map(|(server, state)| Traffic {
+                client: "10.0.0.9".parse().unwrap(),
+                server: server.parse().unwrap(),
+                service: Service::Classic,
+                protocol: Protocol::Mysql,
+                state,
+                tls: None,
+                connections: 3,
+                bytes_to_server: 1,
+                bytes_to_client: 1,
+                first_seen: times.0,
+                last_seen: times.1,
+                evidence: Vec::new(),
+                entropy: None,
+            })
+            .to_vec();
+        let of = |address: &str| outcome.clone().only(|row| row.server == address.parse().unwrap());
+        let clear = of("10.0.0.1:3306");
+        assert_eq!((clear.verdict, clear.connections.clear, clear.traffic.len()), (Verdict::Clear, 3, 1));
+        let encrypted = of("10.0.0.2:3306");
+        assert_eq!((encrypted.verdict, encrypted.connections.encrypted), (Verdict::Encrypted, 3));
+        assert_eq!(of("10.0.0.3:3306").verdict, Verdict::Nothing);
+        outcome.left_out = 1;
+        assert_eq!(outcome.clone().only(|row| row.state == State::Encrypted).verdict, Verdict::Unknown);
     }
 }

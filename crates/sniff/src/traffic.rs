@@ -57,14 +57,21 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, state: State) {
+    /// The numbers of connections in these rows.
+    pub(crate) fn of_rows(rows: &[Traffic]) -> Self {
+        let mut counts = Self::default();
+        rows.iter().for_each(|row| counts.add(row.state, row.connections));
+        counts
+    }
+
+    fn add(&mut self, state: State, connections: u64) {
         let count = match state {
             State::Clear => &mut self.clear,
             State::Unknown => &mut self.unknown,
             State::Opening => &mut self.opening,
             State::Encrypted => &mut self.encrypted,
         };
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(connections);
     }
 }
 
@@ -95,7 +102,7 @@ impl Rows {
     /// Adds a connection.
     pub(crate) fn add(&mut self, ended: Ended) {
         let Ended { class, client, server, service, .. } = ended;
-        self.counts.add(class.state);
+        self.counts.add(class.state, 1);
         let key = (class.state, server, client, service, class.protocol, class.tls.clone());
         if let Some(row) = self.rows.get_mut(&key) {
             row.connections = row.connections.saturating_add(1);

@@ -57,12 +57,13 @@ pub(super) mod made {
             locked: unsound.iter().map(|file| u64::from(file.locked)).sum(),
             unsound,
             unread: Vec::new(),
+            withdrawn: Vec::new(),
         }
     }
 
     /// A key store that could be used.
     pub(in crate::checks) fn store(path: &str) -> ProofStore {
-        ProofStore { path: path.to_owned(), why: None, no_copy: None, damaged_entries: 0 }
+        ProofStore { path: path.to_owned(), why: None, no_copy: None, damaged_entries: 0, names_service: false }
     }
 
     /// A table of the data directory with this verdict, wrapped by master key 3.

@@ -99,7 +99,7 @@ impl KeyCopies {
                 || std::fs::canonicalize(path).ok().zip(datadir.as_ref()).is_some_and(|(p, d)| p.starts_with(d));
             copy.no_copy = match identity(path) {
                 Some(id) if found.contains(&id) => Some("is the key store itself, not a copy".to_owned()),
-                _ if names_service(path) => Some("only says in which service the keys are".to_owned()),
+                _ if copy.names_service => Some("only says in which service the keys are".to_owned()),
                 _ if inside() => Some("lies in the data directory, and is lost together with it".to_owned()),
                 _ => None,
             };
@@ -162,6 +162,7 @@ impl LoadedStores {
             why,
             no_copy: None,
             damaged_entries: u64::try_from(damaged).unwrap_or(u64::MAX),
+            names_service: names_service(&store.path),
         });
     }
 }

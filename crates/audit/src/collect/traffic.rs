@@ -1,13 +1,15 @@
 //! Watches the packets of the server's ports.
 
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use server::address;
 use server::dialect::variable;
 use server::switch::is_on;
-use server::{DEFAULT_GALERA_PORT, DEFAULT_GROUP_PORT, DEFAULT_IST_PORT, DEFAULT_STATE_TRANSFER_PORT};
-use sniff::{MAX_PORTS, Outcome, Ports, Service};
+use server::{DEFAULT_GALERA_PORT, DEFAULT_GROUP_PORT, DEFAULT_IST_PORT, DEFAULT_STATE_TRANSFER_PORT, Endpoint};
+use sniff::{MAX_PORTS, Outcome, Ports, Service, Traffic};
 
+use super::process::local_address;
 use super::request::{LiveOptions, report};
 use crate::Error;
 use crate::channel::galera::galera;
@@ -30,18 +32,17 @@ pub struct Watch {
 /// # Errors
 /// [`Error::Sniff`] if the interface does not exist. What the system does not permit is [`Unavailable`].
 pub(super) fn watch(watch: &Watch, options: &LiveOptions<'_>, sql: &SqlFacts) -> Result<Observed<Outcome>, Error> {
-    let ports = ports(sql);
-    if ports.is_empty() {
-        return Ok(Err(unavailable(
-            "the server listens on no TCP port, and reads from no source",
-            "none is needed: nothing of it crosses the network".to_owned(),
-        )));
+    let peers = Peers::new(&options.target.endpoint, sql);
+    let ports = peers.ports();
+    if ports.len() > MAX_PORTS {
+        let why = format!("its {} ports, with those of its sources, are too many to watch at once", ports.len());
+        return Ok(Err(unavailable(why, "watch some of them with `sealant sniff --port`".to_owned())));
     }
     report(options.progress, "watching the server's ports", 0, 0);
-    let ports = Ports::new(ports.into_iter().take(MAX_PORTS));
     let never = AtomicBool::new(false);
-    match sniff::watch(&ports, watch.interface.as_deref(), watch.time, &never, || ()) {
-        Ok(seen) => Ok(Ok(seen)),
+    let time = if ports.is_empty() { Duration::ZERO } else { watch.time };
+    match sniff::watch(&Ports::new(ports), watch.interface.as_deref(), time, &never, || ()) {
+        Ok(seen) => Ok(Ok(seen.only(|row| peers.has(row, &is_local)))),
         Err(error) if error.is_misuse() => Err(error.into()),
         Err(error) => Ok(Err(unavailable(error.to_string(), error.hint().unwrap_or_default()))),
     }
@@ -51,19 +52,83 @@ fn unavailable(why: impl Into<String>, remedy: String) -> Unavailable {
     Unavailable { what: "the server's packets".to_owned(), why: why.into(), remedy }
 }
 
-/// The ports on which the server listens, and to which it connects.
-fn ports(sql: &SqlFacts) -> Vec<(u16, Service)> {
-    let number = |text: &str| text.parse().ok().filter(|port: &u16| *port != 0);
-    let port = |name: &str| sql.variable_or_none(name).and_then(number);
-    let mut ports = Vec::new();
-    if !sql.variable_or_none(variable::SKIP_NETWORKING).is_some_and(is_on) {
-        let has_admin = sql.variable_or_none(variable::ADMIN_ADDRESS).is_some_and(|address| !address.is_empty());
-        let main = Some(sql.identity.port).filter(|port| *port != 0);
-        ports.extend(main.map(|port| (port, Service::Classic)));
-        ports.extend(port(variable::ADMIN_PORT).filter(|_| has_admin).map(|port| (port, Service::Admin)));
-        ports.extend(port(variable::EXTRA_PORT).map(|port| (port, Service::Admin)));
-        ports.extend(port(variable::MYSQLX_PORT).map(|port| (port, Service::X)));
+/// Whether an address is one of this host.
+fn is_local(address: IpAddr) -> bool {
+    local_address(&address.to_string(), 0).is_some()
+}
+
+/// What tells traffic of the audited server from that of others with the same ports.
+struct Peers {
+    /// Addresses of the server; empty if it is on this host, and was connected to by its socket.
+    server: Vec<IpAddr>,
+    /// Where it listens.
+    listening: Vec<(u16, Service)>,
+    /// Ports by which members of a cluster connect to each other.
+    cluster: Vec<(u16, Service)>,
+    /// Addresses of its replication sources.
+    sources: Vec<SocketAddr>,
+}
+
+impl Peers {
+    fn new(endpoint: &Endpoint, sql: &SqlFacts) -> Self {
+        let resolve = |host: &str, port: u16| (host, port).to_socket_addrs().into_iter().flatten().collect::<Vec<_>>();
+        let server = match endpoint {
+            Endpoint::Tcp { host, port } => resolve(host, *port).iter().map(SocketAddr::ip).collect(),
+            Endpoint::Socket(_) => Vec::new(),
+        };
+        let channels = channels(sql).unwrap_or_default();
+        let sources = channels.iter().filter_map(|channel| Some((channel.host, number(channel.port)?)));
+        let sources = sources.flat_map(|(host, port)| resolve(host, port)).collect();
+        Self { server, listening: listening(sql), cluster: cluster(sql), sources }
     }
+
+    /// All ports to watch.
+    fn ports(&self) -> Vec<(u16, Service)> {
+        let sources = self.sources.iter().map(|source| (source.port(), Service::Classic));
+        let mut ports: Vec<(u16, Service)> = Vec::new();
+        for (port, service) in self.listening.iter().chain(&self.cluster).copied().chain(sources) {
+            if !ports.iter().any(|(known, _)| *known == port) {
+                ports.push((port, service));
+            }
+        }
+        ports
+    }
+
+    /// Whether the server, or one of its peers, has sent or received this.
+    fn has(&self, row: &Traffic, is_local: &dyn Fn(IpAddr) -> bool) -> bool {
+        let is_here = self.server.is_empty() || self.server.iter().any(|address| is_local(*address));
+        let is_server = |address: IpAddr| self.server.contains(&address) || is_here && is_local(address);
+        let is_on = |ports: &[(u16, Service)]| ports.iter().any(|(port, _)| *port == row.server.port());
+        is_on(&self.listening) && is_server(row.server.ip())
+            || is_on(&self.cluster) && (is_server(row.server.ip()) || is_server(row.client))
+            || self.sources.contains(&row.server) && is_server(row.client)
+    }
+}
+
+fn number(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|port: &u16| *port != 0)
+}
+
+/// The ports on which the server listens for clients.
+fn listening(sql: &SqlFacts) -> Vec<(u16, Service)> {
+    if sql.variable_or_none(variable::SKIP_NETWORKING).is_some_and(is_on) {
+        return Vec::new();
+    }
+    let port = |name: &str| sql.variable_or_none(name).and_then(number);
+    let has_admin = sql.variable_or_none(variable::ADMIN_ADDRESS).is_some_and(|address| !address.is_empty());
+    let main = Some(sql.identity.port).filter(|port| *port != 0);
+    let ports = [
+        (main, Service::Classic),
+        (port(variable::ADMIN_PORT).filter(|_| has_admin), Service::Admin),
+        (port(variable::EXTRA_PORT), Service::Admin),
+        (port(variable::MYSQLX_PORT), Service::X),
+    ];
+    ports.into_iter().filter_map(|(port, service)| Some((port?, service))).collect()
+}
+
+/// The ports of a cluster or group, if the server is a member.
+fn cluster(sql: &SqlFacts) -> Vec<(u16, Service)> {
+    let mut ports = Vec::new();
     if let Some(node) = galera(sql) {
         // `tcp://0.0.0.0:4567`; without a port, IST uses the next one.
         let listens = node.option("gmcast.listen_addr").and_then(port_of);
@@ -80,8 +145,6 @@ fn ports(sql: &SqlFacts) -> Vec<(u16, Service)> {
         let own = sql.variable_or_none(variable::GROUP_REPLICATION_LOCAL_ADDRESS).and_then(port_of);
         ports.push((own.unwrap_or(DEFAULT_GROUP_PORT), Service::GroupCommunication));
     }
-    let sources = channels(sql).unwrap_or_default();
-    ports.extend(sources.iter().filter_map(|channel| Some((number(channel.port)?, Service::Classic))));
     ports
 }
 
@@ -93,11 +156,26 @@ fn port_of(text: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    use sniff::{Protocol, State};
+
     use super::*;
-    use crate::testing::{FactsBuilder, mariadb, mysql};
+    use crate::testing::{FactsBuilder, NOW, mariadb, mysql};
+
+    fn peers(made: &FactsBuilder, endpoint: &Endpoint) -> Peers {
+        Peers::new(endpoint, made.0.sql.as_ref().unwrap())
+    }
+
+    fn socket() -> Endpoint {
+        Endpoint::Socket("/run/mysqld.sock".into())
+    }
 
     fn ports_of(made: &FactsBuilder) -> Vec<(u16, Service)> {
-        ports(made.0.sql.as_ref().unwrap())
+        peers(made, &socket()).ports()
+    }
+
+    fn replica() -> FactsBuilder {
+        let columns = ["channel", "host", "port", "user", "ssl_allowed"];
+        mysql().answer("replica_channels", &columns, &[&["", "10.0.0.2", "3307", "repl", "No"]])
     }
 
     #[test]
@@ -109,13 +187,43 @@ mod tests {
         let node = mariadb()
             .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
             .variable("wsrep_provider_options", "gmcast.listen_addr = tcp://0.0.0.0:5567; ist.recv_addr = 10.0.0.1");
-        let galera = [(3306, Service::Classic), (5567, Service::Galera), (5568, Service::IncrementalTransfer)];
-        assert_eq!(ports_of(&node)[..3], galera);
-        assert_eq!(ports_of(&node)[3], (4444, Service::StateTransfer));
-        let quiet = mysql().variable("skip_networking", "ON");
-        assert_eq!(ports_of(&quiet), []);
-        let columns = ["channel", "host", "port", "user", "ssl_allowed"];
-        let replica = quiet.answer("replica_channels", &columns, &[&["", "db2", "3307", "repl", "No"]]);
-        assert_eq!(ports_of(&replica), [(3307, Service::Classic)]);
+        let galera = [(5567, Service::Galera), (5568, Service::IncrementalTransfer), (4444, Service::StateTransfer)];
+        assert_eq!(ports_of(&node)[1..], galera);
+        assert_eq!(ports_of(&mysql().variable("skip_networking", "ON")), []);
+        assert_eq!(ports_of(&replica().variable("skip_networking", "ON")), [(3307, Service::Classic)]);
+    }
+
+    #[test]
+    fn traffic_of_other_servers_with_the_same_ports_is_not_this_servers() {
+        let row = |client: &str, server: &str| Traffic {
+            client: client.parse().unwrap(),
+            server: server.parse().unwrap(),
+            service: Service::Classic,
+            protocol: Protocol::Mysql,
+            state: State::Clear,
+            tls: None,
+            connections: 1,
+            bytes_to_server: 1,
+            bytes_to_client: 1,
+            first_seen: NOW.parse().unwrap(),
+            last_seen: NOW.parse().unwrap(),
+            evidence: Vec::new(),
+            entropy: None,
+        };
+        let is_local = |address: IpAddr| address.to_string() == "10.0.0.1";
+        let here = peers(&replica(), &socket());
+        assert!(here.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "a client");
+        assert!(here.has(&row("10.0.0.1", "10.0.0.2:3307"), &is_local), "its source");
+        assert!(!here.has(&row("10.0.0.1", "10.0.0.3:3306"), &is_local), "a client on this host");
+        assert!(!here.has(&row("10.0.0.9", "10.0.0.2:3307"), &is_local), "another replica");
+        let far = peers(&mysql(), &Endpoint::tcp("10.0.0.7", 3306));
+        assert!(far.has(&row("10.0.0.1", "10.0.0.7:3306"), &is_local));
+        assert!(!far.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "a server of this host");
+        let node = mariadb()
+            .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
+            .variable("wsrep_provider_options", "socket.ssl = YES");
+        let node = peers(&node, &socket());
+        assert!(node.has(&row("10.0.0.1", "10.0.0.5:4567"), &is_local), "to another node");
+        assert!(!node.has(&row("10.0.0.6", "10.0.0.5:4567"), &is_local));
     }
 }

@@ -29,6 +29,9 @@ pub struct Proof {
     pub unread: Vec<Unread>,
     /// Number of files that no given key opens, including those not listed.
     pub locked: u64,
+    /// Keys that their service no longer has, and why, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<String>,
 }
 
 /// A key store used for a proof.
@@ -44,6 +47,9 @@ pub struct ProofStore {
     /// Number of damaged entries.
     #[serde(default)]
     pub damaged_entries: u64,
+    /// Whether the file only says in which service the keys are.
+    #[serde(default)]
+    pub names_service: bool,
 }
 
 /// A file whose verdict is neither `ok` nor `clear`.
@@ -109,6 +115,12 @@ impl Proof {
     /// Key stores that could be used.
     pub fn usable(&self) -> impl Iterator<Item = &ProofStore> {
         self.stores.iter().filter(|store| store.why.is_none())
+    }
+
+    /// Whether a service has the keys.
+    #[must_use]
+    pub fn is_with_service(&self) -> bool {
+        self.usable().any(|store| store.names_service)
     }
 
     /// Paths of key stores that could be used.

@@ -9,8 +9,8 @@ pub(crate) const KEYRING_LOST: &str = "do not stop the server: it still has its 
                                back first (docs/rotate.md, \"When a keyring is lost\")";
 /// Remedy if a service no longer has a key that the running server uses.
 pub(crate) const LOST_IN_SERVICE: &str = "do not stop the server: it still has its keys in memory; bring the key back in the \
-                                          service (a deleted version with `vault kv undelete`), or re-encrypt its files with \
-                                          another key first";
+                                          service (in a Vault, a deleted version with `vault kv undelete`), or re-encrypt its \
+                                          files with another key first";
 /// Hint for a statement whose error has no hint.
 const SEE_LOG: &str = "look at the server's error log, then run the same command again";
 /// Hint for a server that reads certificates only at startup.

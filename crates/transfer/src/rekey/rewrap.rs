@@ -55,7 +55,7 @@ impl Rekeyed {
         let names = || self.unused.join(" and ");
         (!self.unused.is_empty()).then(|| {
             format!(
-                "{place} also has {}, which an interrupted attempt has added; no file needs it: it can be removed",
+                "{place} also has {}, which an interrupted attempt has added; no file here needs it: it can be removed",
                 names()
             )
         })

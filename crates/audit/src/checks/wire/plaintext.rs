@@ -34,6 +34,9 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
         return Ok(CheckResults::not_applicable("packets were not watched: --sniff does it"));
     };
     let seen = traffic.as_ref().map_err(Clone::clone)?;
+    if seen.ports.is_empty() {
+        return Ok(CheckResults::not_applicable("the server listens on no TCP port, and reads from no source"));
+    }
     let mut results = CheckResults::new();
     for row in &seen.traffic {
         match row.state {
@@ -135,11 +138,13 @@ fn unrecognised(row: &Traffic) -> Unavailable {
 
 /// Packets that were not judged.
 fn unread(seen: &Outcome) -> Option<Unavailable> {
-    let why = match (seen.skipped, seen.left_out) {
-        (0, 0) => return None,
-        (0, left_out) => format!("{left_out} connections are counted only, because there are too many"),
-        (skipped, _) => format!("{skipped} packets could not be parsed"),
-    };
+    let skipped = (seen.skipped > 0).then(|| format!("{} packets could not be parsed", seen.skipped));
+    let too_many = || format!("{} connections are counted only, because there are too many", seen.left_out);
+    let why: Vec<String> = skipped.into_iter().chain((seen.left_out > 0).then(too_many)).collect();
+    if why.is_empty() {
+        return None;
+    }
+    let why = why.join("; ");
     let remedy = "`sealant sniff --port` watches fewer ports, --interface one interface".to_owned();
     Some(Unavailable { what: "the server's packets".to_owned(), why, remedy })
 }
@@ -245,6 +250,11 @@ mod tests {
             outcome.skipped = 1;
         }
         assert_eq!(skipped.statuses(&CHECK), [Unknown]);
+        let mut no_port = seen(vec![]);
+        if let Some(Ok(outcome)) = &mut no_port.0.traffic {
+            outcome.ports.clear();
+        }
+        assert_eq!(no_port.statuses(&CHECK), [NotApplicable]);
         let mut refused = mysql();
         refused.0.traffic = Some(Err(nothing_seen(&sample())));
         assert_eq!(refused.statuses(&CHECK), [Unknown]);

@@ -88,6 +88,10 @@ fn refused(proof: &Proof, opened: &HashSet<&str>, results: &mut CheckResults) {
 /// A file that no known key opens.
 fn refusal(proof: &Proof, file: &UnsoundFile) -> CheckResult {
     let (key, stores) = (file.key_text(), proof.store_names());
+    let bring_back = |right: &str| match proof.is_with_service() {
+        true => format!("bring {right}{key} back in the service before the server restarts"),
+        false => format!("put the key file with {right}{key} back before the server restarts"),
+    };
     let (message, fix) = match file.verdict {
         Proven::BadKeyInfo if file.is_tablespace() => (
             format!("page 0 of {}, which holds the information about its key, is damaged", file.name),
@@ -97,18 +101,17 @@ fn refusal(proof: &Proof, file: &UnsoundFile) -> CheckResult {
             format!("the information about the key of {} is damaged: no key can open it", file.name),
             format!("restore {} from a backup that `sealant verify` proves sound", file.path),
         ),
-        Proven::WrongKey => (
-            format!("{key} of {stores} does not open {}", file.name),
-            format!("put the key file with the right {key} back before the server restarts"),
-        ),
-        _ => (
-            format!("{} needs {key}, which {stores} does not hold", file.name),
-            format!("put the key file with {key} back before the server restarts"),
-        ),
+        Proven::WrongKey => (format!("{key} of {stores} does not open {}", file.name), bring_back("the right ")),
+        _ => (format!("{} needs {key}, which {stores} does not hold{}", file.name, withdrawn(proof)), bring_back("")),
     };
     evidence(file)
         .into_iter()
         .fold(CheckResult::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), CheckResult::evidence)
+}
+
+/// Keys that their service no longer has, as the end of a sentence.
+fn withdrawn(proof: &Proof) -> String {
+    if proof.withdrawn.is_empty() { String::new() } else { format!(": {}", proof.withdrawn.join("; ")) }
 }
 
 /// Encrypted files that could not be proven, and whose key could not be tested on page 0: a running server changes
