@@ -10,6 +10,7 @@ use harness::kmip::{self, Kmip};
 use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::{Value, json};
 
+use crate::keys_in_vault::ExpiredService;
 use crate::support::moving::{Receiving, send};
 use crate::support::proof::Proof;
 use crate::support::rotation::end;
@@ -101,6 +102,11 @@ fn keys_of_a_kmip_service_open_the_tables_of_mysql() {
     let other = Authority::create(&service.path("other")).expect("openssl");
     let middle = config(&service, "middle.cnf", &json!({"server_ca": other.certificate()}));
     fails(&verified(&server, &middle), "its certificate is not trusted", "another machine answers");
+    let expired = ExpiredService::start(&service.path("expired"));
+    let past = json!({"server_port": expired.port.to_string(), "server_ca": expired.tls.ca});
+    let past = config(&service, "past.cnf", &past);
+    fails(&verified(&server, &past), "its certificate is not trusted: certificate expired", "check this host's clock");
+    drop(expired);
     let incomplete = config(&service, "incomplete.cnf", &json!({"client_key": ""}));
     fails(&verified(&server, &incomplete), "the configuration of a KMIP service has no client_key", "");
 

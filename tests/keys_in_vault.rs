@@ -4,16 +4,17 @@
 use std::fs;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use data_encoding::{BASE64, HEXUPPER};
 use harness::certs::{Authority, Profile};
 use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::vault::{self, Vault};
-use harness::{KeyringLocation, Kind, Server, free_port, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Server, TlsFiles, free_port, limit, require, wait_until};
 use serde_json::Value;
 
+use crate::percona::{FILES_57, FILES_80, data_directory, keyring};
 use crate::support::backup::{Backups, files, is_same};
 use crate::support::moving::{Receiving, moves, send};
 use crate::support::proof::Proof;
@@ -274,17 +275,8 @@ fn refusals(site: &Site, datadir: &Path, token: &str) {
 
 /// A service with a certificate that was valid in the past only, as every certificate is to a host whose clock is wrong.
 fn a_certificate_of_another_time(site: &Site, datadir: &Path) {
-    let authority = Authority::create(&site.directory.path().join("past")).expect("openssl");
-    let past = Profile { expired: true, ..Profile::default() };
-    let tls = authority.issue("past", &past).expect("openssl");
-    let port = free_port().expect("a port");
-    let mut openssl = Command::new("openssl");
-    openssl.args(["s_server", "-quiet", "-accept", &format!("127.0.0.1:{port}"), "-cert"]).arg(&tls.cert).arg("-key");
-    openssl.arg(&tls.key).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut service = openssl.spawn().expect("openssl starts");
-    wait_until("it listens", limit(60), || {
-        TcpStream::connect(("127.0.0.1", port)).map(drop).map_err(|error| error.to_string())
-    });
+    let service = ExpiredService::start(&site.directory.path().join("past"));
+    let (port, tls) = (service.port, &service.tls);
     let token = site.file("past-token", "hvs.unused");
     let text = format!(
         "[mariadb]\nhashicorp_key_management_vault_url = https://127.0.0.1:{port}/v1/mariadb\n\
@@ -293,8 +285,37 @@ fn a_certificate_of_another_time(site: &Site, datadir: &Path) {
         token.display()
     );
     let refused = verified(datadir, &site.file("past.cnf", &text));
-    service.kill().and_then(|()| service.wait()).expect("it ends");
     fails(&refused, "its certificate is not trusted: certificate expired", "check this host's clock");
+}
+
+/// A TLS service whose certificate has expired, as for a clock that is wrong.
+pub(crate) struct ExpiredService {
+    pub(crate) port: u16,
+    pub(crate) tls: TlsFiles,
+    process: Child,
+}
+
+impl ExpiredService {
+    /// Starts one, with its authority in this directory.
+    pub(crate) fn start(directory: &Path) -> Self {
+        let authority = Authority::create(directory).expect("openssl");
+        let tls = authority.issue("past", &Profile { expired: true, ..Profile::default() }).expect("openssl");
+        let port = free_port().expect("a port");
+        let mut openssl = Command::new("openssl");
+        openssl.args(["s_server", "-quiet", "-accept", &format!("127.0.0.1:{port}"), "-cert"]).arg(&tls.cert);
+        openssl.arg("-key").arg(&tls.key).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let service = Self { port, tls, process: openssl.spawn().expect("openssl starts") };
+        wait_until("it listens", limit(60), || {
+            TcpStream::connect(("127.0.0.1", port)).map(drop).map_err(|error| error.to_string())
+        });
+        service
+    }
+}
+
+impl Drop for ExpiredService {
+    fn drop(&mut self) {
+        let _ = self.process.kill().and_then(|()| self.process.wait());
+    }
 }
 
 fn app_role(site: &Site, datadir: &Path) {
@@ -636,6 +657,14 @@ fn a_backup_of_mysql_57_is_proven_with_the_keys_of_a_vault() {
     let proving = ["--keyring", config, "--prove", "--mysqld", daemon.to_str().expect("a short path")];
     let ran = backups.restore("latest", &restored, &proving).is(4);
     assert!(ran.number("/proof/tables") > 0, "{}", ran.json);
+    let reads = "path \"mysql/metadata/db1/*\" { capabilities = [\"list\"] }
+        path \"mysql/data/db1/*\" { capabilities = [\"read\"] }";
+    let reader = site.vault.token("reader", reads, &[]).expect("a token");
+    let reader = site.component("reader.cnf", &site.vault.address(), "mysql/db1", &reader);
+    let (refused, reader) = (site.directory.path().join("refused"), reader.to_str().expect("a short path"));
+    let ran = backups.restore("latest", &refused, &["--keyring", config, "--rekey", reader]).is(1);
+    ran.says("does not let this token write");
+    assert!(!refused.exists(), "nothing was restored");
     // Without its key no table is encrypted again.
     site.vault(&["kv", "metadata", "delete", &format!("mysql/db1/{}", first_secret(&site, "mysql/db1"))]);
     backups.restore("latest", &site.directory.path().join("not"), &proving).is(1).says("has no keys of a server");
@@ -645,4 +674,31 @@ fn a_backup_of_mysql_57_is_proven_with_the_keys_of_a_vault() {
 fn first_secret(site: &Site, directory: &str) -> String {
     let listed = site.vault(&["kv", "list", "-format=json", directory]);
     serde_json::from_str::<Vec<String>>(&listed).expect("names").swap_remove(0)
+}
+
+/// Files that real servers of Percona have encrypted, with the keys where Percona's plug-in and component keep them.
+#[test]
+fn files_of_percona_are_opened_with_the_keys_of_a_vault() {
+    let Some(site) = Site::start() else { return };
+    site.vault(&["secrets", "enable", "-path=mysql", "-version=2", "kv"]);
+    for (name, files, keys) in
+        [("57", &FILES_57[..], "percona57-plugin-file"), ("80", &FILES_80[..], "percona80-plugin-file")]
+    {
+        let directory = data_directory(files);
+        let path = format!("mysql/{name}");
+        let config = site.component(&format!("{name}.cnf"), &site.vault.address(), &path, site.vault.root_token());
+        let mut command = sealant();
+        command
+            .args(["keyring", "migrate", "--yes", "--datadir"])
+            .arg(directory.path())
+            .arg(keyring(keys))
+            .arg(&config);
+        let moved = command.output().expect("the binary starts");
+        assert_eq!(moved.status.code(), Some(0), "{}", String::from_utf8_lossy(&moved.stderr));
+        let [from_file, from_vault] =
+            [keyring(keys), config].map(|keys| Proof::mysql(&[directory.path()], Some(&keys)));
+        from_vault.is_complete();
+        assert_eq!(from_vault.files(), from_file.files(), "{name}");
+        assert!(from_vault.files().iter().any(|file| file["verdict"] == "ok" && file["key"].is_object()), "{name}");
+    }
 }

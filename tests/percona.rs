@@ -13,7 +13,7 @@ use crate::support::proof::{Proof, flip, write};
 use crate::support::sealant;
 
 /// Files of a killed server: path in the data directory, and the sample.
-const FILES_57: [(&str, &str); 9] = [
+pub(crate) const FILES_57: [(&str, &str); 9] = [
     ("ibdata1", "tablespace/percona57-ibdata1"),
     ("ibtmp1", "tablespace/percona57-ibtmp1"),
     ("xb_doublewrite", "doublewrite/percona57-parallel"),
@@ -25,7 +25,7 @@ const FILES_57: [(&str, &str); 9] = [
     ("demo/plain.ibd", "tablespace/percona57-16k-clear.ibd"),
 ];
 /// Files of a stopped server with all of its own encryption switched on.
-const FILES_80: [(&str, &str); 4] = [
+pub(crate) const FILES_80: [(&str, &str); 4] = [
     ("ibdata1", "tablespace/percona80-ibdata1-encrypted"),
     ("ib_logfile0", "redo/percona80-header"),
     ("ib_logfile1", "redo/percona80-write-ahead"),
@@ -38,11 +38,11 @@ fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
 }
 
-fn keyring(name: &str) -> PathBuf {
+pub(crate) fn keyring(name: &str) -> PathBuf {
     testdata().join("keyring").join(name)
 }
 
-fn data_directory(files: &[(&str, &str)]) -> TempDir {
+pub(crate) fn data_directory(files: &[(&str, &str)]) -> TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     fs::create_dir(directory.path().join("demo")).expect("made");
     for (name, sample) in files {

@@ -37,6 +37,9 @@ fn killed_processes_are_reported_and_the_next_transfer_succeeds() {
     assert!(node.wait().is_err());
     says(&node.new_log(), "[ERROR] sealant joiner", "");
     assert!(setup.donor().error_log().contains("wsrep_sst_sealant"), "{}", setup.donor().error_log());
+    setup.options("[sst]\nsealant-compress=brotli\n");
+    fails(&mut node);
+    says(&setup.donor().error_log(), "[ERROR] sealant donor", "[sst] sealant-compress: \"brotli\" is none of auto");
     setup.options("[sst]\nrlimit=none\n");
     fails(&mut node);
     setup.goes_on(&mut node, "[sst] rlimit: not a number");

@@ -65,7 +65,7 @@ pub fn run(
     let domain = arguments.gtid_domain_id.as_deref().and_then(|domain| domain.parse().ok());
     let settings = SendSettings {
         streams: STREAMS,
-        compression: Compression::Auto,
+        compression: compression(options)?,
         bandwidth: rate(options)?,
         suite: None,
         timeout: PEER_TIMEOUT,
@@ -336,6 +336,12 @@ impl DonorRun<'_> {
         ));
         Ok(position)
     }
+}
+
+/// `sealant-compress`, as `--compress` of `sealant send`.
+fn compression(options: &Options) -> Result<Compression, Error> {
+    let named = options.sst("sealant-compress").map_or(Ok(Compression::Auto), str::parse);
+    named.map_err(|unknown| Error::Option { option: "sealant-compress", reason: unknown.to_string() })
 }
 
 /// `rlimit` as in `pv` and the servers' own methods: bytes per second, with suffix k, m, g or t.

@@ -97,9 +97,8 @@ pub(super) fn add_master_keys<'s>(
     secrets: impl Iterator<Item = &'s Secret>,
     entries: &[Entry],
 ) -> Result<MasterKeys, Error> {
-    let masters = MasterKeys::add(target_keyring, secrets, entries, staging.master_keys()?)?;
-    staging.record_master_keys(masters.names())?;
-    Ok(masters)
+    let record = |name: &str| staging.record_master_key(name);
+    MasterKeys::add(target_keyring, secrets, entries, &record, staging.master_keys()?)
 }
 
 /// First chunks with a wrapped key have to be sent again: they may be from an attempt without new keys.

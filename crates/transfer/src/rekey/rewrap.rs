@@ -32,7 +32,7 @@ pub struct Rekeyed {
     pub loaded_by: LoadedBy,
     /// Whether a configuration in the data directory names the keyring.
     pub is_named: bool,
-    /// Names of master keys in the keyring that interrupted attempts have added. No file needs them.
+    /// Names of master keys in the keyring that interrupted attempts have added. No file of the directory needs them.
     pub unused: Vec<String>,
 }
 
@@ -97,12 +97,13 @@ pub(crate) struct MasterKeys {
 }
 
 impl MasterKeys {
-    /// Generates the master keys for these kinds of secrets, and adds them to a keyring. `earlier` are the names of those
-    /// that interrupted attempts have added to it or to another.
+    /// Generates the master keys for these kinds of secrets, and adds them to a keyring. `record` gets the name of each
+    /// when it is there; `earlier` are the names of those that interrupted attempts have added to it or to another.
     pub(crate) fn add<'s>(
         keyring: &WritableKeyring,
         secrets: impl Iterator<Item = &'s Secret>,
         entries: &[Entry],
+        record: &dyn Fn(&str) -> Result<(), Error>,
         mut earlier: Vec<String>,
     ) -> Result<Self, Error> {
         earlier.retain(|name| keyring.has(name).unwrap_or_default());
@@ -114,16 +115,15 @@ impl MasterKeys {
                 Secret::Password(_) => passwords = true,
             }
         }
-        let mut master =
-            |purpose, is_needed: bool| is_needed.then(|| add(keyring, purpose, loaded_by, &mut names)).transpose();
-        let innodb = master(Purpose::Innodb, spaces)?;
-        let replication = master(Purpose::Replication, passwords)?;
+        let mut master = |purpose| {
+            let (name, key) = add(keyring, purpose, loaded_by)?;
+            record(&name)?;
+            names.push(name);
+            Ok::<_, Error>(key)
+        };
+        let innodb = spaces.then(|| master(Purpose::Innodb)).transpose()?;
+        let replication = passwords.then(|| master(Purpose::Replication)).transpose()?;
         Ok(Self { innodb, replication, names, loaded_by, unused: earlier })
-    }
-
-    /// Names of the new master keys.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// Rewraps the key in `head`, the first bytes of a file.
@@ -191,16 +191,10 @@ fn loaded_by(entries: &[Entry]) -> LoadedBy {
     if !has_dictionary && has_definitions() { LoadedBy::Plugin } else { LoadedBy::Component }
 }
 
-/// Adds a master key to the keyring, and its name to `names`.
-fn add(
-    target_keyring: &WritableKeyring,
-    purpose: Purpose,
-    loaded_by: LoadedBy,
-    names: &mut Vec<String>,
-) -> Result<MasterKey, Error> {
+/// Adds a master key to the keyring. Returns its name and the key.
+fn add(target_keyring: &WritableKeyring, purpose: Purpose, loaded_by: LoadedBy) -> Result<(String, MasterKey), Error> {
     let unusable = |source: keyring::Error| Error::Keyring { path: target_keyring.path().to_owned(), source };
     let AddedKey { name, server_uuid, number, key } = target_keyring.add(purpose, loaded_by).map_err(unusable)?;
-    names.push(name);
     let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(keyring::Error::Cipher))?;
-    Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
+    Ok((name, MasterKey { server_uuid, number, key: Zeroizing::new(*key) }))
 }

@@ -256,12 +256,12 @@ impl Staging {
         Ok(text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect())
     }
 
-    /// Records master keys that this attempt has added to a keyring.
-    pub(crate) fn record_master_keys(&self, names: &[String]) -> Result<(), Error> {
+    /// Records a master key that this attempt has added to a keyring.
+    pub(crate) fn record_master_key(&self, name: &str) -> Result<(), Error> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let recorded = openat(&self.staging, MASTER_KEYS, flags, PRIVATE_FILE).map_err(io::Error::from);
         let recorded = recorded.map(File::from).and_then(|mut file| {
-            names.iter().try_for_each(|name| writeln!(file, "{name}"))?;
+            writeln!(file, "{name}")?;
             file.sync_all()
         });
         recorded.map_err(self.failed("the names of its master keys cannot be written"))
