@@ -154,6 +154,18 @@ impl WritableKeyring {
         Ok(self.load()?.get(name).is_some())
     }
 
+    /// Those of the names under which the keyring has a key.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn those_it_has(&self, mut names: Vec<String>) -> Result<Vec<String>, Error> {
+        if !names.is_empty() {
+            let keys = self.load()?;
+            names.retain(|name| keys.get(name).is_some());
+        }
+        Ok(names)
+    }
+
     /// Adds a new master key under a new UUID; when this returns, it is durable.
     ///
     /// An existing key is never reused: another server with which keys must not be shared could have it. The number is

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::flow::Seen;
+use crate::flow::{FlowTable, Seen};
+use crate::service::Ports;
 use crate::traffic::{Counts, Traffic};
 
 /// The schema that this release writes.
@@ -92,8 +93,15 @@ impl Outcome {
         }
     }
 
-    /// The same capture with only these rows, and the verdict about them. What has no row remains counted: it may be of
-    /// the same kind.
+    /// A capture of no port.
+    #[must_use]
+    pub fn of_no_port() -> Self {
+        let now = Timestamp::now();
+        Self::new(Origin::AllInterfaces, Vec::new(), (now, now), FlowTable::new(Ports::new([])).finish())
+    }
+
+    /// The same capture with only these rows, the numbers of their connections, and the verdict about them. `left_out` and
+    /// `skipped` stay, because what they count may belong to these rows.
     #[must_use]
     pub fn only(mut self, keep: impl Fn(&Traffic) -> bool) -> Self {
         self.traffic.retain(|row| keep(row));
@@ -122,8 +130,7 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
 mod tests {
     use super::*;
     use crate::classify::{Protocol, State};
-    use crate::flow::FlowTable;
-    use crate::service::{Ports, Service};
+    use crate::service::Service;
 
     #[test]
     fn packets_that_were_not_read_leave_the_verdict_open() {

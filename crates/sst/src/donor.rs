@@ -72,6 +72,8 @@ pub fn run(
         key_file_keys: KeyFileKeys::Keep,
     };
     transfer::tls::speed::prepare();
+    // Before the joiner is connected to: it hears nothing meanwhile, and would give up.
+    let keys = if arguments.bypass { None } else { keys::read(options, &arguments.datadir, report) };
     let progress = Progress::default();
     let mut session = Session::open(&destination, &settings, &progress)?;
     report.line(format!("connected to {}", arguments.address));
@@ -94,7 +96,6 @@ pub fn run(
     let layout = Layout::new(arguments, options)?;
     let ordered = ordered.map(|position| position.with_domain(domain));
     let (layout, progress) = (&layout, &progress);
-    let keys = with_keepalive(&mut session, || keys::read(options, layout.datadir(), report))?;
     let keys = keys.as_ref();
     let run = DonorRun { arguments, options, layout, keys, progress, server_pipe, report, joiner_has_binlog };
     let outcome = run.full(session, ordered);

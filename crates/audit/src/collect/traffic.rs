@@ -1,13 +1,14 @@
 //! Watches the packets of the server's ports.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, ToSocketAddrs};
 use std::{sync::atomic::AtomicBool, time::Duration};
 
+use files::accounts;
 use server::address;
 use server::dialect::variable;
 use server::switch::is_on;
-use server::{DEFAULT_GALERA_PORT, DEFAULT_GROUP_PORT, DEFAULT_IST_PORT, DEFAULT_STATE_TRANSFER_PORT, Endpoint};
-use sniff::{MAX_PORTS, Outcome, Ports, Service, Traffic};
+use server::{DEFAULT_GALERA_PORT, DEFAULT_GROUP_PORT, DEFAULT_STATE_TRANSFER_PORT, Endpoint};
+use sniff::{MAX_PORTS, Outcome, Ports, Protocol, Service, State, Traffic};
 
 use super::process::local_address;
 use super::request::{LiveOptions, report};
@@ -38,10 +39,12 @@ pub(super) fn watch(watch: &Watch, options: &LiveOptions<'_>, sql: &SqlFacts) ->
         let why = format!("its {} ports, with those of its sources, are too many to watch at once", ports.len());
         return Ok(Err(unavailable(why, "watch some of them with `sealant sniff --port`".to_owned())));
     }
+    if ports.is_empty() {
+        return Ok(Ok(Outcome::of_no_port()));
+    }
     report(options.progress, "watching the server's ports", 0, 0);
     let never = AtomicBool::new(false);
-    let time = if ports.is_empty() { Duration::ZERO } else { watch.time };
-    match sniff::watch(&Ports::new(ports), watch.interface.as_deref(), time, &never, || ()) {
+    match sniff::watch(&Ports::new(ports), watch.interface.as_deref(), watch.time, &never, || ()) {
         Ok(seen) => Ok(Ok(seen.only(|row| peers.has(row, &is_local)))),
         Err(error) if error.is_misuse() => Err(error.into()),
         Err(error) => Ok(Err(unavailable(error.to_string(), error.hint().unwrap_or_default()))),
@@ -52,39 +55,54 @@ fn unavailable(why: impl Into<String>, remedy: String) -> Unavailable {
     Unavailable { what: "the server's packets".to_owned(), why: why.into(), remedy }
 }
 
-/// Whether an address is one of this host.
+/// Whether an address is one of this host. Of a link-local address that cannot be told without its interface; one of the
+/// two ends of a packet that was seen is this host.
 fn is_local(address: IpAddr) -> bool {
-    local_address(&address.to_string(), 0).is_some()
+    let is_link_local = matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    is_link_local || local_address(&address.to_string(), 0).is_some()
 }
 
 /// What tells traffic of the audited server from that of others with the same ports.
 struct Peers {
-    /// Addresses of the server; empty if it is on this host, and was connected to by its socket.
+    /// Addresses by which it was connected to.
     server: Vec<IpAddr>,
+    /// Whether it is on this host, so that all addresses of this host are the server's.
+    is_here: bool,
+    /// Addresses on which its main port listens; empty if on all.
+    bound: Vec<IpAddr>,
     /// Where it listens.
     listening: Vec<(u16, Service)>,
     /// Ports by which members of a cluster connect to each other.
     cluster: Vec<(u16, Service)>,
-    /// Addresses of its replication sources.
-    sources: Vec<SocketAddr>,
+    /// Ports of its replication sources, each with its addresses: none if its name cannot be resolved.
+    sources: Vec<(u16, Vec<IpAddr>)>,
 }
 
 impl Peers {
     fn new(endpoint: &Endpoint, sql: &SqlFacts) -> Self {
-        let resolve = |host: &str, port: u16| (host, port).to_socket_addrs().into_iter().flatten().collect::<Vec<_>>();
-        let server = match endpoint {
-            Endpoint::Tcp { host, port } => resolve(host, *port).iter().map(SocketAddr::ip).collect(),
-            Endpoint::Socket(_) => Vec::new(),
+        let resolve = |host: &str| {
+            let found = (host, 0).to_socket_addrs().into_iter().flatten();
+            found.map(|address| address.ip()).collect::<Vec<_>>()
         };
+        // A tunnel, a proxy or a container may give the server another port, or this host's another server.
+        let (server, port) = match endpoint {
+            Endpoint::Tcp { host, port } => (resolve(host), *port),
+            Endpoint::Socket(_) => (Vec::new(), sql.identity.port),
+        };
+        let hostname = accounts::host_name().unwrap_or_default();
+        let is_here = port == sql.identity.port && hostname.eq_ignore_ascii_case(&sql.identity.hostname);
+        let listening = if port == sql.identity.port { listening(sql) } else { vec![(port, Service::Classic)] };
+        let mut cluster = cluster(sql);
+        // Group Replication by the protocol of clients is watched with them.
+        cluster.retain(|(port, _)| !listening.iter().any(|(other, _)| other == port));
         let channels = channels(sql).unwrap_or_default();
-        let sources = channels.iter().filter_map(|channel| Some((channel.host, number(channel.port)?)));
-        let sources = sources.flat_map(|(host, port)| resolve(host, port)).collect();
-        Self { server, listening: listening(sql), cluster: cluster(sql), sources }
+        let sources = channels.iter().filter_map(|channel| Some((number(channel.port)?, resolve(channel.host))));
+        Self { server, is_here, bound: bound(sql), listening, cluster, sources: sources.collect() }
     }
 
     /// All ports to watch.
     fn ports(&self) -> Vec<(u16, Service)> {
-        let sources = self.sources.iter().map(|source| (source.port(), Service::Classic));
+        let sources = self.sources.iter().map(|(port, _)| (*port, Service::Classic));
         let mut ports: Vec<(u16, Service)> = Vec::new();
         for (port, service) in self.listening.iter().chain(&self.cluster).copied().chain(sources) {
             if !ports.iter().any(|(known, _)| *known == port) {
@@ -96,17 +114,29 @@ impl Peers {
 
     /// Whether the server, or one of its peers, has sent or received this.
     fn has(&self, row: &Traffic, is_local: &dyn Fn(IpAddr) -> bool) -> bool {
-        let is_here = self.server.is_empty() || self.server.iter().any(|address| is_local(*address));
-        let is_server = |address: IpAddr| self.server.contains(&address) || is_here && is_local(address);
-        let is_on = |ports: &[(u16, Service)]| ports.iter().any(|(port, _)| *port == row.server.port());
-        is_on(&self.listening) && is_server(row.server.ip())
-            || is_on(&self.cluster) && (is_server(row.server.ip()) || is_server(row.client))
-            || self.sources.contains(&row.server) && is_server(row.client)
+        let is_server = |address: IpAddr| self.server.contains(&address) || self.is_here && is_local(address);
+        let (address, port) = (row.server.ip(), row.server.port());
+        let is_on = |ports: &[(u16, Service)]| ports.iter().any(|(known, _)| *known == port);
+        let is_bound = row.service != Service::Classic || self.bound.is_empty() || self.bound.contains(&address);
+        let is_source =
+            self.sources.iter().any(|(known, at)| *known == port && (at.is_empty() || at.contains(&address)));
+        // Another program of this host may be a client of the source.
+        let is_channel = is_source && (row.state != State::Clear || row.protocol == Protocol::Replication);
+        is_on(&self.listening) && is_server(address) && is_bound
+            || is_on(&self.cluster) && (is_server(address) || is_server(row.client))
+            || is_channel && is_server(row.client)
     }
 }
 
 fn number(text: &str) -> Option<u16> {
     text.parse().ok().filter(|port: &u16| *port != 0)
+}
+
+/// Addresses to which the main port is bound; none if to all, or if a name is among them.
+fn bound(sql: &SqlFacts) -> Vec<IpAddr> {
+    let value = sql.variable_or_none(variable::BIND_ADDRESS).unwrap_or("*");
+    let addresses: Option<Vec<IpAddr>> = value.split(',').map(|address| address.trim().parse().ok()).collect();
+    addresses.filter(|all| !all.iter().any(IpAddr::is_unspecified)).unwrap_or_default()
 }
 
 /// The ports on which the server listens for clients.
@@ -130,10 +160,10 @@ fn listening(sql: &SqlFacts) -> Vec<(u16, Service)> {
 fn cluster(sql: &SqlFacts) -> Vec<(u16, Service)> {
     let mut ports = Vec::new();
     if let Some(node) = galera(sql) {
-        // `tcp://0.0.0.0:4567`; without a port, IST uses the next one.
-        let listens = node.option("gmcast.listen_addr").and_then(port_of);
-        let replication = listens.or_else(|| node.option("base_port").and_then(number)).unwrap_or(DEFAULT_GALERA_PORT);
-        let next = if replication == DEFAULT_GALERA_PORT { DEFAULT_IST_PORT } else { replication.saturating_add(1) };
+        // IST uses the port after `base_port`, whatever `gmcast.listen_addr` is (`IST_fix_addr_port` of Galera).
+        let base = node.option("base_port").and_then(number).unwrap_or(DEFAULT_GALERA_PORT);
+        let replication = node.option("gmcast.listen_addr").and_then(port_of).unwrap_or(base);
+        let next = base.saturating_add(1);
         let transfer = sql.variable_or_none("wsrep_sst_receive_address").and_then(port_of);
         ports.extend([
             (replication, Service::Galera),
@@ -156,13 +186,14 @@ fn port_of(text: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use sniff::{Protocol, State};
-
     use super::*;
     use crate::testing::{FactsBuilder, NOW, mariadb, mysql};
 
+    /// What is watched of a server on this host.
     fn peers(made: &FactsBuilder, endpoint: &Endpoint) -> Peers {
-        Peers::new(endpoint, made.0.sql.as_ref().unwrap())
+        let mut sql = made.0.sql.clone().unwrap();
+        sql.identity.hostname = accounts::host_name().unwrap_or_default();
+        Peers::new(endpoint, &sql)
     }
 
     fn socket() -> Endpoint {
@@ -187,7 +218,7 @@ mod tests {
         let node = mariadb()
             .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
             .variable("wsrep_provider_options", "gmcast.listen_addr = tcp://0.0.0.0:5567; ist.recv_addr = 10.0.0.1");
-        let galera = [(5567, Service::Galera), (5568, Service::IncrementalTransfer), (4444, Service::StateTransfer)];
+        let galera = [(5567, Service::Galera), (4568, Service::IncrementalTransfer), (4444, Service::StateTransfer)];
         assert_eq!(ports_of(&node)[1..], galera);
         assert_eq!(ports_of(&mysql().variable("skip_networking", "ON")), []);
         assert_eq!(ports_of(&replica().variable("skip_networking", "ON")), [(3307, Service::Classic)]);
@@ -213,10 +244,19 @@ mod tests {
         let is_local = |address: IpAddr| address.to_string() == "10.0.0.1";
         let here = peers(&replica(), &socket());
         assert!(here.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "a client");
-        assert!(here.has(&row("10.0.0.1", "10.0.0.2:3307"), &is_local), "its source");
+        let from_source = Traffic { protocol: Protocol::Replication, ..row("10.0.0.1", "10.0.0.2:3307") };
+        assert!(here.has(&from_source, &is_local), "its source");
+        assert!(!here.has(&row("10.0.0.1", "10.0.0.2:3307"), &is_local), "another client of its source");
         assert!(!here.has(&row("10.0.0.1", "10.0.0.3:3306"), &is_local), "a client on this host");
         assert!(!here.has(&row("10.0.0.9", "10.0.0.2:3307"), &is_local), "another replica");
-        let far = peers(&mysql(), &Endpoint::tcp("10.0.0.7", 3306));
+        let bound = peers(&mysql().variable("bind_address", "10.0.0.8,127.0.0.1"), &socket());
+        assert!(!bound.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "a server on another address");
+        let forwarded = peers(&mysql(), &Endpoint::tcp("10.0.0.1", 3307));
+        assert_eq!(forwarded.ports(), [(3307, Service::Classic)]);
+        assert!(forwarded.has(&row("10.0.0.9", "10.0.0.1:3307"), &is_local));
+        let elsewhere = Peers::new(&socket(), mysql().0.sql.as_ref().unwrap());
+        assert!(!elsewhere.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "its host has another name");
+        let far = Peers::new(&Endpoint::tcp("10.0.0.7", 3306), mysql().0.sql.as_ref().unwrap());
         assert!(far.has(&row("10.0.0.1", "10.0.0.7:3306"), &is_local));
         assert!(!far.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "a server of this host");
         let node = mariadb()

@@ -104,9 +104,10 @@ impl MasterKeys {
         secrets: impl Iterator<Item = &'s Secret>,
         entries: &[Entry],
         record: &dyn Fn(&str) -> Result<(), Error>,
-        mut earlier: Vec<String>,
+        earlier: Vec<String>,
     ) -> Result<Self, Error> {
-        earlier.retain(|name| keyring.has(name).unwrap_or_default());
+        let unusable = |source| Error::Keyring { path: keyring.path().to_owned(), source };
+        let unused = keyring.those_it_has(earlier).map_err(unusable)?;
         let (mut names, loaded_by) = (Vec::new(), loaded_by(entries));
         let (mut spaces, mut passwords) = (false, false);
         for secret in secrets {
@@ -123,7 +124,7 @@ impl MasterKeys {
         };
         let innodb = spaces.then(|| master(Purpose::Innodb)).transpose()?;
         let replication = passwords.then(|| master(Purpose::Replication)).transpose()?;
-        Ok(Self { innodb, replication, names, loaded_by, unused: earlier })
+        Ok(Self { innodb, replication, names, loaded_by, unused })
     }
 
     /// Rewraps the key in `head`, the first bytes of a file.

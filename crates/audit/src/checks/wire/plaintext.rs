@@ -3,6 +3,7 @@
 use findings::Severity;
 use sniff::{Outcome, Service, State, Traffic};
 
+use crate::channel::replica::channels;
 use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
 use crate::facts::{Observed, Unavailable};
@@ -44,6 +45,10 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
             State::Unknown => results.push_unknown(artefact(row), unrecognised(row)),
             State::Opening | State::Encrypted => {}
         }
+    }
+    // Which sources were not watched is not known.
+    if let Some(Err(unseen)) = cx.facts.sql.as_ref().map(channels) {
+        results.push_unknown("replication sources", unseen);
     }
     if let Some(unread) = unread(seen) {
         results.push_unknown("packets", unread);
@@ -193,7 +198,8 @@ mod tests {
         let count = |state| traffic.iter().filter(|row| row.state == state).count() as u64;
         let connections =
             Counts { clear: count(State::Clear), encrypted: count(State::Encrypted), ..Counts::default() };
-        let mut made = mysql();
+        let columns = ["channel", "host", "port"];
+        let mut made = mysql().variable("performance_schema", "ON").answer("replica_channels", &columns, &[]);
         made.0.traffic = Some(Ok(Outcome {
             schema: sniff::SCHEMA.to_owned(),
             sealant: "0".to_owned(),
@@ -238,6 +244,7 @@ mod tests {
     fn only_what_was_seen_and_recognised_passes() {
         let encrypted = || row("10.0.0.3", Protocol::Mysql, State::Encrypted);
         assert_eq!(seen(vec![encrypted()]).statuses(&CHECK), [Pass]);
+        assert_eq!(seen(vec![encrypted()]).refused("replica_channels", 1227).statuses(&CHECK), [Unknown]);
         assert_eq!(
             seen(vec![encrypted(), row("10.0.0.4", Protocol::Unknown, State::Unknown)]).statuses(&CHECK),
             [Unknown]

@@ -253,7 +253,8 @@ impl Staging {
             Err(error) => return Err(failed(error.into())),
         };
         let text = io::read_to_string(file).map_err(failed)?;
-        Ok(text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect())
+        let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }
 
     /// Records a master key that this attempt has added to a keyring.
@@ -261,7 +262,8 @@ impl Staging {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let recorded = openat(&self.staging, MASTER_KEYS, flags, PRIVATE_FILE).map_err(io::Error::from);
         let recorded = recorded.map(File::from).and_then(|mut file| {
-            writeln!(file, "{name}")?;
+            // A line before it may have been cut off.
+            write!(file, "\n{name}\n")?;
             file.sync_all()
         });
         recorded.map_err(self.failed("the names of its master keys cannot be written"))
