@@ -220,7 +220,7 @@ fn a_nearly_empty_pack_is_stored_again_and_pruned() {
     let before = backups.objects();
     backups.backup(&["run", "--dry-run"]).is(0).says("1 pack of which little is needed").says("would be stored again");
     assert_eq!(backups.objects(), before);
-    let again = backups.backup(&["run"]).is(0).says("of them is stored again");
+    let again = backups.backup(&["run"]).is(0).says("1 pack of which little is needed: 2.0 MiB is stored again");
     let stored = (again.number("/packs/repacked"), again.number("/bytes/changed"));
     assert_eq!(stored, (1, kept_bytes()), "{}", again.json);
     let unchanged = backups.backup(&["run"]).is(0);
