@@ -104,6 +104,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_ROTATIONS=100 cargo test --package sealant --test commands -- rotate::many_rotations_in_a_row_succeed
 	SEALANT_FAULTS=100 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- rotate_faults::a_rotation_killed_ rotate_faults::a_server_that_is_killed rotate_data::a_run_killed_
 	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- tunnel_soak:: --nocapture
+	SEALANT_KEY_SOURCES=9 cargo test --package sealant --test commands -- key_sources::
 	SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- --ignored
 	cargo test --package sealant-migrate --test mysql -- --ignored
 	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_mutation::

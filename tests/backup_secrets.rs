@@ -9,6 +9,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use data_encoding::HEXUPPER_PERMISSIVE;
 use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
@@ -61,12 +62,10 @@ fn keys_of(keyring: &Path) -> Vec<Secret> {
     let texts = elements.iter().filter_map(|element| element["data"].as_str()).filter(|text| text.len() == 64);
     let keys: Vec<Secret> = texts
         .flat_map(|text| {
-            let bytes: Option<Vec<u8>> =
-                (0..text.len() / 2).map(|at| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()).collect();
             [
                 ("a key in capital hexadecimal", text.to_uppercase().into_bytes()),
                 ("a key in small hexadecimal", text.to_lowercase().into_bytes()),
-                ("a key", bytes.expect("hexadecimal")),
+                ("a key", HEXUPPER_PERMISSIVE.decode(text.as_bytes()).expect("hexadecimal")),
             ]
         })
         .collect();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use harness::certs::{Authority, Profile};
-use harness::galera::wait_until_synced;
+use harness::galera::{SetUp, wait_until_synced};
 use harness::{Kind, Server, ServerBuilder, TlsFiles, require};
 
 use crate::keys_in_vault::{KEY_1, POLICY, Site};
@@ -35,6 +35,12 @@ const ENCRYPTING: [&str; 9] = [
     "--log-bin=binlog",
 ];
 
+/// Nodes that encrypt all, and whose donor opens it with their key file.
+fn encrypting(nodes: SetUp) -> SetUp {
+    let option_file = "[sst]\nsealant-mariadb-key-file={dir}/keys.txt\n";
+    nodes.file("keys.txt", KEYS.as_bytes()).options(ENCRYPTING).option_file(option_file)
+}
+
 #[track_caller]
 fn nodes_join_under_load(kind: Kind, encrypted: bool) {
     if require(kind).is_none() {
@@ -43,8 +49,7 @@ fn nodes_join_under_load(kind: Kind, encrypted: bool) {
     let programs = Programs::new();
     let mut set_up = set_up(kind, &programs);
     if encrypted {
-        let option_file = "[sst]\nsealant-mariadb-key-file={dir}/keys.txt\n";
-        set_up = set_up.file("keys.txt", KEYS.as_bytes()).options(ENCRYPTING).option_file(option_file);
+        set_up = encrypting(set_up);
     }
     let mut cluster = set_up.start(1).expect("a node");
     fill(&cluster.nodes[0], mebibytes());
@@ -277,8 +282,7 @@ fn joins_from_a_snapshot(system: &str, kind: Kind, encrypted: bool, more: &[&str
     let programs = Programs::new();
     let mut set_up = set_up(kind, &programs).options(more.iter().copied());
     if encrypted {
-        let option_file = "[sst]\nsealant-mariadb-key-file={dir}/keys.txt\n";
-        set_up = set_up.file("keys.txt", KEYS.as_bytes()).options(ENCRYPTING).option_file(option_file);
+        set_up = encrypting(set_up);
     }
     let mut cluster = set_up.start(0).expect("no node yet");
     let mut donor = cluster.prepare(|builder| builder.datadir_in(image.path())).expect("a node");

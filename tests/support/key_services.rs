@@ -102,7 +102,7 @@ impl Services {
             KeySource::new(
                 "component_keyring_kms",
                 private(kms, "component_keyring_kms.cnf", &of_kms.to_string()),
-                "1 of its entries cannot be used",
+                "(not encrypted by this KMS, or damaged)",
                 Place::KeyringOfKms { service: kms, file: keyring },
             ),
         ]
@@ -121,7 +121,7 @@ impl Services {
             KeySource::new(
                 "aws_key_management",
                 option_file(kms, "aws.cnf", datadir, REGION, kms.authority()),
-                "1 of its entries cannot be used",
+                "(not encrypted by this KMS, or damaged)",
                 Place::FilesOfKms { service: kms, datadir: datadir.to_owned() },
             ),
         ]

@@ -181,7 +181,7 @@ pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(Keyrin
             opened,
             encrypted: encrypted_files,
             files,
-            withdrawn: keys.withdrawn().map(ToString::to_string).collect(),
+            lost: keys.lost(),
         });
     }
     let without_key = report.files.iter().filter(|file| file.verdict == Verdict::BadKeyInfo);

@@ -17,7 +17,7 @@ use crate::{
     kmip_source::KmipSource,
     kms_source::{self, KmsSource},
     mysql::MysqlKeyring,
-    service::{self, Owners},
+    service::{self, MysqlDirectory, Owners},
     store::kind_of,
     stored_key::StoredKey,
     summary::StoreKind,
@@ -182,7 +182,7 @@ impl KeyLocation {
     pub fn keys(&self) -> Result<MysqlKeyring, Error> {
         match &self.0 {
             Place::File(path) => MysqlKeyring::load(&read_file(path)?),
-            Place::Vault { source, .. } => MysqlKeyring::from_vault(source, Owners::All),
+            Place::Vault { source, .. } => MysqlKeyring::from_vault(&MysqlDirectory::connect(source)?, Owners::All),
             Place::Kmip { source, .. } => MysqlKeyring::from_kmip(source),
             Place::Kms { source, .. } => MysqlKeyring::from_kms(source, Owners::All),
         }
@@ -213,7 +213,7 @@ impl KeyLocation {
                 Err(Error::ReadableByOthers)
             }
             Place::File(path) => WritableKeyring::at_file(path)?.can_add_all(keys, new_file),
-            Place::Vault { .. } => service::secret_names(keys).map(drop),
+            Place::Vault { .. } => service::check_names(keys),
             Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
             Place::Kms { .. } => Err(Error::KmsIsReadOnly),
         }
@@ -227,7 +227,12 @@ impl KeyLocation {
     pub fn add(&self, keys: &[StoredKey], new_file: LoadedBy) -> Result<(), Error> {
         match &self.0 {
             Place::File(path) => WritableKeyring::at_file(path)?.add_all(keys, new_file),
-            Place::Vault { source, .. } => service::add_mysql(source, keys),
+            Place::Vault { source, .. } => {
+                // Before the first write, so that no key is added if any of them cannot be.
+                service::check_names(keys)?;
+                let directory = MysqlDirectory::connect(source)?;
+                keys.iter().try_for_each(|key| directory.add(key.as_new()))
+            }
             Place::Kmip { .. } => Err(Error::KmipIsReadOnly),
             Place::Kms { .. } => Err(Error::KmsIsReadOnly),
         }

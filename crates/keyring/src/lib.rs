@@ -34,6 +34,7 @@ mod lenient_json;
 mod limits;
 #[allow(unsafe_code, reason = "no safe call locks memory or keeps it out of core dumps")]
 mod locked;
+mod lost_keys;
 mod mariadb;
 mod mariadb_file;
 mod mariadb_service;
@@ -67,6 +68,7 @@ pub use crate::key::Key;
 pub use crate::key_id::{KeyName, MasterKeys};
 pub use crate::key_location::KeyLocation;
 pub use crate::limits::MAX_STORE_BYTES;
+pub use crate::lost_keys::LostKeys;
 pub use crate::mariadb::MariaDbKeys;
 pub use crate::mariadb_service::{names_service, takes_new_versions};
 pub use crate::mysql::MysqlKeyring;

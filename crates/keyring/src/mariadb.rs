@@ -14,6 +14,7 @@ use crate::{
     error::Error,
     key::{Arena, Key},
     kms_source::{self, KmsSource, NOT_WRAPPED},
+    lost_keys::LostKeys,
     mariadb_file::{KeyLine, Line, key_digits, lines},
     mariadb_service::{MariaDbService, mariadb_service},
     openssl_enc::{Derivation, OpensslFile},
@@ -271,6 +272,12 @@ impl MariaDbKeys {
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn
+    }
+
+    /// The keys that the store names, but does not give.
+    #[must_use]
+    pub fn lost(&self) -> LostKeys {
+        LostKeys::new(&self.withdrawn, &self.unusable)
     }
 
     /// The newest of the versions of key `id` that the Vault no longer has.

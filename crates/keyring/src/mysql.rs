@@ -11,15 +11,16 @@ use crate::{
     key::{Arena, Key, Keys, Slot},
     kmip_source::KmipSource,
     kms_source::{self, KmsSource, NOT_WRAPPED},
+    lost_keys::LostKeys,
     mariadb_service::mariadb_service,
     plugin_file,
     record::{Material, Parsed, Record},
     repeated_key::RepeatedKey,
-    service::{self, Owners},
+    service::{MysqlDirectory, Owners},
     store::kind_of,
     stored_key::StoredKey,
     summary::{Damage, StoreKind},
-    vault_source::{self, VaultSource},
+    vault_source,
     withdrawn_key::{CompromisedKey, WithdrawnKey},
 };
 
@@ -89,7 +90,9 @@ impl MysqlKeyring {
     /// [`Error::NoKeysInVault`] and [`Error::Vanished`].
     pub fn open(bytes: &[u8]) -> Result<Self, Error> {
         match kind_of(bytes) {
-            Ok(StoreKind::VaultConfig) => Self::from_vault(&vault_source::percona(bytes)?, Owners::Server),
+            Ok(StoreKind::VaultConfig) => {
+                Self::from_vault(&MysqlDirectory::connect(&vault_source::percona(bytes)?)?, Owners::Server)
+            }
             Ok(StoreKind::KmipConfig) => Self::from_kmip(&KmipSource::parse(bytes)?),
             Ok(StoreKind::KmsConfig) => Self::from_kms(&kms_source::percona(bytes)?, Owners::Server),
             Err(Error::NotRecognised) if mariadb_service(bytes)?.is_some() => Err(Error::OfMariaDb),
@@ -133,8 +136,8 @@ impl MysqlKeyring {
     }
 
     /// Fetches keys from a Vault.
-    pub(crate) fn from_vault(source: &VaultSource, owners: Owners) -> Result<Self, Error> {
-        let fetched = service::mysql(source, owners)?;
+    pub(crate) fn from_vault(directory: &MysqlDirectory<'_>, owners: Owners) -> Result<Self, Error> {
+        let fetched = directory.fetch(owners)?;
         let records = fetched.answers.iter().map(|(identity, answer)| Record {
             id: identity.name.clone(),
             user: identity.user.clone(),
@@ -302,6 +305,12 @@ impl MysqlKeyring {
     #[must_use]
     pub fn withdrawn(&self) -> &[WithdrawnKey] {
         &self.withdrawn
+    }
+
+    /// The keys that the store names, but does not give.
+    #[must_use]
+    pub fn lost(&self) -> LostKeys {
+        LostKeys::new(&self.withdrawn, &self.unusable)
     }
 
     /// Keys that the service calls compromised. They can be used.

@@ -43,76 +43,71 @@ pub(crate) struct Identity {
     pub(crate) user: String,
 }
 
-/// Fetches the keys of MySQL servers.
-pub(crate) fn mysql(source: &VaultSource, owners: Owners) -> Result<Fetched<Identity>, Error> {
-    let vault = Vault::connect(&source.access)?;
-    let engine = mysql_engine(&vault, source)?;
-    let names = vault.list(&engine)?;
-    let keys = names.iter().filter_map(|name| Some((name, Identity::of_secret(name)?)));
-    let mut fetched = Fetched::new();
-    // A name that ends with a slash is the name of a subdirectory.
-    let others = names.iter().filter(|name| !name.ends_with('/') && Identity::of_secret(name).is_none());
-    fetched.other_secrets = others.cloned().collect();
-    for (name, key) in keys.filter(|(_, key)| owners == Owners::All || key.user.is_empty()) {
-        match vault.secret(&engine, name, None)? {
-            Stored::Secret(answer) => fetched.answers.push((key, answer)),
-            Stored::Withdrawn { how, .. } => {
-                let path = secret_path(source, name);
-                let (service, Identity { name, user }) = (KeyService::Vault, key);
-                fetched.withdrawn.push(WithdrawnKey { service, name, user, path, how });
+/// The directory of a MySQL server's keys in a Vault, with one connection and one login.
+pub(crate) struct MysqlDirectory<'s> {
+    source: &'s VaultSource,
+    vault: Vault,
+    engine: Engine,
+}
+
+impl<'s> MysqlDirectory<'s> {
+    pub(crate) fn connect(source: &'s VaultSource) -> Result<Self, Error> {
+        let vault = Vault::connect(&source.access)?;
+        let engine = match source.version {
+            Some(EngineVersion::First) => Engine::at(&source.path, EngineVersion::First),
+            _ => vault.engine(&source.path)?,
+        };
+        Ok(Self { source, vault, engine })
+    }
+
+    /// Fetches the keys.
+    ///
+    /// # Errors
+    /// [`Error::NoKeysInVault`] if there are none.
+    pub(crate) fn fetch(&self, owners: Owners) -> Result<Fetched<Identity>, Error> {
+        let names = self.vault.list(&self.engine)?;
+        let keys = names.iter().filter_map(|name| Some((name, Identity::of_secret(name)?)));
+        let mut fetched = Fetched::new();
+        // A name that ends with a slash is the name of a subdirectory.
+        let others = names.iter().filter(|name| !name.ends_with('/') && Identity::of_secret(name).is_none());
+        fetched.other_secrets = others.cloned().collect();
+        for (name, key) in keys.filter(|(_, key)| owners == Owners::All || key.user.is_empty()) {
+            match self.vault.secret(&self.engine, name, None)? {
+                Stored::Secret(answer) => fetched.answers.push((key, answer)),
+                Stored::Withdrawn { how, .. } => {
+                    let path = secret_path(self.source, name);
+                    let (service, Identity { name, user }) = (KeyService::Vault, key);
+                    fetched.withdrawn.push(WithdrawnKey { service, name, user, path, how });
+                }
+                Stored::Absent => return Err(Error::Vanished { name: key.name }),
             }
-            Stored::Absent => return Err(Error::Vanished { name: key.name }),
         }
+        fetched.require_keys(self.source)
     }
-    fetched.require_keys(source)
-}
 
-/// Adds MySQL keys, in the form in which Percona's component and plug-in store them. Replaces none.
-pub(crate) fn add_mysql(source: &VaultSource, keys: &[StoredKey]) -> Result<(), Error> {
-    // Checked before the first write, so that no key is added if any of them cannot be.
-    let names = secret_names(keys)?;
-    let vault = Vault::connect(&source.access)?;
-    let engine = mysql_engine(&vault, source)?;
-    for (key, name) in keys.iter().zip(names) {
-        let value = encode_base64(key.key.as_bytes());
-        vault.create(&engine, &name, &[("type", &key.key_type), ("value", &value)])?;
+    /// Adds a key, in the form in which Percona's component and plug-in store it. Replaces none.
+    pub(crate) fn add(&self, key: NewKey<'_>) -> Result<(), Error> {
+        let value = encode_base64(key.key);
+        let name = name_of_secret(key.name, key.user)?;
+        Ok(self.vault.create(&self.engine, &name, &[("type", key.key_type), ("value", &value)])?)
     }
-    Ok(())
+
+    /// Fails if the Vault says that it would not let a key of this name be added.
+    pub(crate) fn check_may_add(&self, name: &str) -> Result<(), Error> {
+        Ok(self.vault.check_may_create(&self.engine, &name_of_secret(name, "")?)?)
+    }
 }
 
-/// Adds one MySQL key. Replaces none.
-pub(crate) fn add_mysql_key(source: &VaultSource, key: NewKey<'_>) -> Result<(), Error> {
-    let name = name_of_secret(key.name, key.user)?;
-    let vault = Vault::connect(&source.access)?;
-    let engine = mysql_engine(&vault, source)?;
-    let value = encode_base64(key.key);
-    Ok(vault.create(&engine, &name, &[("type", key.key_type), ("value", &value)])?)
-}
-
-/// Fails if the Vault says that it would not let a MySQL key of this name be added.
-pub(crate) fn check_may_add_mysql(source: &VaultSource, name: &str) -> Result<(), Error> {
-    let vault = Vault::connect(&source.access)?;
-    let engine = mysql_engine(&vault, source)?;
-    Ok(vault.check_may_create(&engine, &name_of_secret(name, "")?)?)
-}
-
-/// The names of the keys' secrets.
+/// Fails if a key cannot be added to a Vault.
 ///
 /// # Errors
 /// [`Error::NotForVault`] for the first key whose secret would have a slash in its name.
-pub(crate) fn secret_names(keys: &[StoredKey]) -> Result<Vec<String>, Error> {
-    keys.iter().map(|key| name_of_secret(&key.name, &key.user)).collect()
+pub(crate) fn check_names(keys: &[StoredKey]) -> Result<(), Error> {
+    keys.iter().try_for_each(|key| name_of_secret(&key.name, &key.user).map(drop))
 }
 
 fn secret_path(source: &VaultSource, name: &str) -> String {
     format!("{}/{name}", source.path.trim_matches('/'))
-}
-
-fn mysql_engine(vault: &Vault, source: &VaultSource) -> Result<Engine, Error> {
-    match source.version {
-        Some(EngineVersion::First) => Ok(Engine::at(&source.path, EngineVersion::First)),
-        _ => Ok(vault.engine(&source.path)?),
-    }
 }
 
 /// Fetches the keys of MariaDB with all their versions.
@@ -342,7 +337,7 @@ mod tests {
             StoredKey { name, user, key_type: "AES".to_owned(), key: key.clone() }
         };
         // A key that cannot be stored is found before any other is written.
-        let all = secret_names(&[stored("INNODBKey-x-1"), stored("123?")]);
+        let all = check_names(&[stored("INNODBKey-x-1"), stored("123?")]);
         assert!(matches!(all, Err(Error::NotForVault { name }) if name == "123?"));
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     mysql::MysqlKeyring,
     plugin_file,
     record::NewKey,
-    service::{self, Owners},
+    service::{MysqlDirectory, Owners},
     store::{kind_of, recognise},
     stored_key::StoredKey,
     summary::StoreKind,
@@ -109,8 +109,10 @@ impl WritableKeyring {
     /// Opens the directory in a Vault.
     fn in_vault_of(path: &Path, configuration: &[u8]) -> Result<Self, Error> {
         let source = vault_source::percona(configuration)?;
-        let next = NewMasterKey::after(&in_vault(&source)?, Purpose::Innodb)?;
-        service::check_may_add_mysql(&source, &next.name)?;
+        let directory = MysqlDirectory::connect(&source)?;
+        let next = NewMasterKey::after(&in_vault(&directory)?, Purpose::Innodb)?;
+        directory.check_may_add(&next.name)?;
+        drop(directory);
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, vault: Some(Box::new(source)) })
     }
@@ -144,14 +146,6 @@ impl WritableKeyring {
     #[must_use]
     pub const fn is_in_vault(&self) -> bool {
         self.vault.is_some()
-    }
-
-    /// Whether the keyring has a key of this name.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn has(&self, name: &str) -> Result<bool, Error> {
-        Ok(self.load()?.get(name).is_some())
     }
 
     /// Those of the names under which the keyring has a key.
@@ -239,7 +233,7 @@ impl WritableKeyring {
 
     fn load(&self) -> Result<MysqlKeyring, Error> {
         match &self.vault {
-            Some(source) => in_vault(source),
+            Some(source) => in_vault(&MysqlDirectory::connect(source)?),
             None => MysqlKeyring::load(&self.bytes()?),
         }
     }
@@ -284,17 +278,18 @@ impl NewMasterKey {
 }
 
 /// The server's keys in a Vault; none if its directory is empty or does not exist.
-fn in_vault(source: &VaultSource) -> Result<MysqlKeyring, Error> {
-    match MysqlKeyring::from_vault(source, Owners::Server) {
+fn in_vault(directory: &MysqlDirectory<'_>) -> Result<MysqlKeyring, Error> {
+    match MysqlKeyring::from_vault(directory, Owners::Server) {
         Err(Error::NoKeysInVault { .. }) => Ok(MysqlKeyring::default()),
         keyring => keyring,
     }
 }
 
 fn add_to_vault(source: &VaultSource, purpose: Purpose) -> Result<AddedKey, Error> {
-    let NewMasterKey { name, server_uuid, number, key } = NewMasterKey::after(&in_vault(source)?, purpose)?;
-    service::add_mysql_key(source, NewKey::of_server(&name, key.as_slice()))?;
-    let found = in_vault(source)?.get(&name).cloned().ok_or_else(|| Error::Vanished { name: name.clone() })?;
+    let directory = MysqlDirectory::connect(source)?;
+    let NewMasterKey { name, server_uuid, number, key } = NewMasterKey::after(&in_vault(&directory)?, purpose)?;
+    directory.add(NewKey::of_server(&name, key.as_slice()))?;
+    let found = in_vault(&directory)?.get(&name).cloned().ok_or_else(|| Error::Vanished { name: name.clone() })?;
     if found.as_bytes() != key.as_slice() {
         return Err(Error::OtherKey { name });
     }
@@ -383,7 +378,8 @@ mod tests {
         let bytes = fs::read(&path).unwrap();
         assert!(bytes.starts_with(b"Keyring file version:1.0") && bytes.ends_with(b"EOF"));
         let keyring = WritableKeyring::open(&path).unwrap();
-        assert!(keys.iter().all(|key| keyring.has(&key.name).unwrap()));
+        let names = keys.map(|key| key.name).to_vec();
+        assert_eq!(keyring.those_it_has(names.clone()).unwrap(), names);
         let component = keyring.add(Purpose::Innodb, LoadedBy::Component);
         assert!(matches!(component, Err(Error::CannotAdd)));
         assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -408,7 +404,8 @@ mod tests {
         assert_eq!(innodb.name, name);
         assert_eq!(read.get(&name).unwrap().as_bytes(), innodb.key.as_bytes());
         assert_eq!(read.names().count(), 2);
-        assert!(keyring.has(&name).unwrap() && !keyring.has("INNODBKey-x-1").unwrap());
+        let names = vec![name.clone(), "INNODBKey-x-1".to_owned()];
+        assert_eq!(keyring.those_it_has(names).unwrap(), [name]);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

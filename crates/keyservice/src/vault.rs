@@ -34,6 +34,9 @@ const DEFAULT_MAX_VERSIONS: u32 = 10;
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Prefix of Vault's error for a path where nothing is mounted.
 const NO_ROUTE: &[u8] = b"no handler for route";
+/// Part of Vault's error for a valid token whose policies do not permit the request; of an unknown token it says
+/// `permission denied` alone, or with a second error. Seen with Vault 1.14.
+const REFUSED_BY_POLICY: &[u8] = b"1 error occurred:";
 /// Part of Vault's error for a secret that exists, where none was expected.
 const CHECK_AND_SET: &[u8] = b"check-and-set parameter did not match";
 
@@ -309,10 +312,12 @@ impl Vault {
         }
     }
 
-    /// Whether the token is valid: the Vault answers both an unknown token and a forbidden path with 403.
+    /// Whether the token is valid: the Vault answers both an unknown token and a forbidden path with 403. A token without
+    /// the default policy may not even ask about itself, but only a valid one is refused by a policy.
     fn token_is_known(&self) -> bool {
         let address = self.address.url("auth/token/lookup-self", "");
-        self.send(&address, None, MAX_SECRET_BYTES).is_ok_and(|reply| reply.status == 200)
+        let reply = self.send(&address, None, MAX_SECRET_BYTES);
+        reply.is_ok_and(|reply| reply.status == 200 || reply.status == 403 && reply.says(REFUSED_BY_POLICY))
     }
 
     fn ask(&self, address: &str, limit: u64) -> Result<Reply, Error> {

@@ -158,7 +158,7 @@ fn files(files: u64) -> String {
 /// Messages about what is wrong with the keys, and what to do about it.
 #[must_use]
 pub fn keys_messages(report: &KeysReport) -> Vec<Message> {
-    let remarks = report.withdrawn.iter().chain(&report.compromised);
+    let remarks = [&report.withdrawn, &report.unusable, &report.compromised].into_iter().flatten();
     let mut messages: Vec<_> = remarks.map(|key| Message::warning(key.as_str())).collect();
     if report.sound {
         return messages;

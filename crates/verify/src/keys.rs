@@ -7,7 +7,7 @@ use std::{
 };
 
 use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
-use keyring::{CompromisedKey, Damage, KeyName, MariaDbKeys, MysqlKeyring, RepeatedKey, WithdrawnKey};
+use keyring::{CompromisedKey, Damage, KeyName, LostKeys, MariaDbKeys, MysqlKeyring, RepeatedKey, WithdrawnKey};
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -257,6 +257,13 @@ impl Keys {
     /// Keys that a service no longer has.
     pub fn withdrawn(&self) -> impl Iterator<Item = &WithdrawnKey> {
         self.mysql.iter().flat_map(MysqlKeyring::withdrawn).chain(self.mariadb.iter().flat_map(MariaDbKeys::withdrawn))
+    }
+
+    /// Keys that the stores name, but do not give.
+    #[must_use]
+    pub fn lost(&self) -> LostKeys {
+        let of_mysql = self.mysql.iter().map(MysqlKeyring::lost);
+        of_mysql.chain(self.mariadb.iter().map(MariaDbKeys::lost)).fold(LostKeys::default(), LostKeys::and)
     }
 
     /// Keys that a service calls compromised.

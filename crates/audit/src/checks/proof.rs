@@ -57,7 +57,7 @@ pub(super) mod made {
             locked: unsound.iter().map(|file| u64::from(file.locked)).sum(),
             unsound,
             unread: Vec::new(),
-            withdrawn: Vec::new(),
+            lost_keys: Vec::new(),
         }
     }
 

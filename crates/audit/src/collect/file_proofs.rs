@@ -102,7 +102,7 @@ impl FileProofRun<'_> {
             unsound: Vec::new(),
             unread: unread(results.unread, &targets),
             locked: 0,
-            withdrawn: opened.keys.withdrawn().map(ToString::to_string).collect(),
+            lost_keys: opened.keys.lost().reasons(),
         };
         for result in results.files {
             if let Some(file) = targets.get(&result.path).filter(|file| !self.is_unwritten_yet(file, result.verdict)) {

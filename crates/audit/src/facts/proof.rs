@@ -29,9 +29,9 @@ pub struct Proof {
     pub unread: Vec<Unread>,
     /// Number of files that no given key opens, including those not listed.
     pub locked: u64,
-    /// Keys that their service no longer has, and why, in words.
+    /// Keys that the stores name, but do not give, each with its reason as messages say it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub withdrawn: Vec<String>,
+    pub lost_keys: Vec<String>,
 }
 
 /// A key store used for a proof.
@@ -121,6 +121,12 @@ impl Proof {
     #[must_use]
     pub fn is_with_service(&self) -> bool {
         self.usable().any(|store| store.names_service)
+    }
+
+    /// Keys that the stores name, but do not give, as the end of a sentence; empty if there are none.
+    #[must_use]
+    pub fn lost_keys_text(&self) -> String {
+        if self.lost_keys.is_empty() { String::new() } else { format!(": {}", self.lost_keys.join("; ")) }
     }
 
     /// Paths of key stores that could be used.

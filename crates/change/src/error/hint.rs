@@ -78,7 +78,7 @@ impl Error {
             Self::ReadOnlyKeyring { .. } => {
                 "set \"read_only\": false in the keyring component's configuration and restart the server"
             }
-            Self::KeyringOpensNotAll { withdrawn, .. } if !withdrawn.is_empty() => LOST_IN_SERVICE,
+            Self::KeyringOpensNotAll { lost, .. } if !lost.withdrawn.is_empty() => LOST_IN_SERVICE,
             Self::KeyringBehind { is_in_service: true, .. } => LOST_IN_SERVICE,
             Self::Keyring(_)
             | Self::KeyringOpensNotAll { .. }

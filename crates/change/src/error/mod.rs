@@ -9,6 +9,7 @@ mod statement;
 use std::{io, path::PathBuf};
 
 use files::quantity::sizes;
+use keyring::LostKeys;
 use server::Endpoint;
 
 use crate::Activity;
@@ -132,7 +133,7 @@ pub enum Error {
         "{}: opens only {opened} of {encrypted} encrypted files; {}{}",
         keyring.display(),
         unopened(files),
-        after_semicolons(withdrawn)
+        after_semicolons(lost)
     )]
     KeyringOpensNotAll {
         /// Path of the keyring.
@@ -143,8 +144,8 @@ pub enum Error {
         encrypted: u64,
         /// The files that it does not open; at least one.
         files: Vec<PathBuf>,
-        /// Keys that the service has no longer, as messages name them.
-        withdrawn: Vec<String>,
+        /// Keys that it names, but does not give.
+        lost: LostKeys,
     },
     /// The keyring's file is missing or empty although keys existed.
     #[error(
@@ -200,7 +201,7 @@ pub enum Error {
         used: PathBuf,
     },
     /// The running server has a key that its file does not have.
-    #[error("{}: does not have {key}, which the running server has{}", path.display(), after_semicolons(withdrawn))]
+    #[error("{}: does not have {key}, which the running server has{}", path.display(), after_semicolons(lost))]
     KeyringBehind {
         /// Path of the file.
         path: PathBuf,
@@ -208,8 +209,8 @@ pub enum Error {
         key: String,
         /// Whether the file only names the service that has the keys.
         is_in_service: bool,
-        /// Keys that the service has no longer, as messages name them.
-        withdrawn: Vec<String>,
+        /// Keys that it names, but does not give.
+        lost: LostKeys,
     },
     /// MariaDB's key file lacks the key for the tables.
     #[error("{}: has no key {key_id}", path.display())]
@@ -662,8 +663,8 @@ pub enum Error {
 }
 
 /// Further parts of a message.
-fn after_semicolons(parts: &[String]) -> String {
-    parts.iter().map(|part| format!("; {part}")).collect()
+fn after_semicolons(lost: &LostKeys) -> String {
+    lost.reasons().iter().map(|reason| format!("; {reason}")).collect()
 }
 
 /// Maximum number of files that a message names.

@@ -10,6 +10,7 @@ use std::{
 
 use audit::key_access::KeyAccess;
 use findings::Severity;
+use keyring::LostKeys;
 use rustix::fs::lgetxattr_query;
 use serde::Serialize;
 use server::{
@@ -270,11 +271,11 @@ impl Checker<'_, '_> {
                 let remedy = hint.as_deref().unwrap_or(usual);
                 let mut also = String::new();
                 // A key that the server still has in memory, and the files that need it.
-                if let Error::KeyringBehind { withdrawn, .. } = &mut error
+                if let Error::KeyringBehind { lost, .. } = &mut error
                     && let Err(unopened @ Error::KeyringOpensNotAll { .. }) = prove_and_list(&self.datadir, store)
                 {
                     // The other error names them, too.
-                    withdrawn.clear();
+                    *lost = LostKeys::default();
                     also = format!("; {unopened}");
                 }
                 let detail = format!("{error}{also}");

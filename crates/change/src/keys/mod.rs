@@ -88,6 +88,9 @@ pub struct KeysReport {
     /// Keys that the service no longer has, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withdrawn: Vec<String>,
+    /// Keys whose entries are damaged, or that AWS KMS does not recognise, each as a message names it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unusable: Vec<String>,
     /// Keys that the service calls compromised, with the advice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compromised: Vec<String>,
@@ -137,7 +140,7 @@ pub fn inspect(
     let tried = available.readable || keys.iter().all(|key| key.used_by.is_empty());
     let sound = tried && unread.is_empty() && damaged.is_empty() && keys.iter().all(KeyEntry::is_sound);
     let remedy = remedy(&available, tried, &keys);
-    let withdrawn = available.keys.withdrawn().map(ToString::to_string).collect();
+    let lost = available.keys.lost();
     let compromised = available.keys.compromised().map(ToString::to_string).collect();
     Ok(KeysReport {
         schema: SCHEMA,
@@ -156,7 +159,8 @@ pub fn inspect(
         damaged,
         tried,
         sound,
-        withdrawn,
+        withdrawn: lost.withdrawn.iter().map(ToString::to_string).collect(),
+        unusable: lost.unusable,
         compromised,
         remedy,
     })

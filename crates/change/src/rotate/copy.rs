@@ -6,7 +6,7 @@ use std::{
     thread::sleep,
 };
 
-use keyring::{KeyName, MariaDbKeys, MysqlKeyring};
+use keyring::{KeyName, LostKeys, MariaDbKeys, MysqlKeyring};
 use register::{Fingerprints, fingerprint, mariadb_name};
 use verify::Keys;
 use zeroize::Zeroizing;
@@ -207,17 +207,16 @@ impl KeyringCopy {
 
     /// The error for a key that the running server has, but this copy of its store does not.
     pub(crate) fn behind(&self, key: &str, store: &KeyStore) -> Error {
-        let (is_in_service, withdrawn) = (store.names_service(), self.withdrawn());
-        Error::KeyringBehind { path: self.path.clone(), key: key.to_owned(), is_in_service, withdrawn }
+        let (is_in_service, lost) = (store.names_service(), self.lost());
+        Error::KeyringBehind { path: self.path.clone(), key: key.to_owned(), is_in_service, lost }
     }
 
-    /// Keys that the service has no longer, as messages name them.
-    pub(crate) fn withdrawn(&self) -> Vec<String> {
-        let withdrawn = match &self.parsed {
-            ParsedKeys::MySql(keyring) => keyring.withdrawn(),
-            ParsedKeys::MariaDb(keys, _) => keys.withdrawn(),
-        };
-        withdrawn.iter().map(ToString::to_string).collect()
+    /// Keys that the store names, but does not give.
+    pub(crate) fn lost(&self) -> LostKeys {
+        match &self.parsed {
+            ParsedKeys::MySql(keyring) => keyring.lost(),
+            ParsedKeys::MariaDb(keys, _) => keys.lost(),
+        }
     }
 
     /// Keys that the service calls compromised, as messages name them.

@@ -105,7 +105,7 @@ impl FileScan {
             return Ok(seen);
         }
         let (keyring, opened) = (copy.path().to_owned(), encrypted.saturating_sub(files.len() as u64));
-        Err(Error::KeyringOpensNotAll { keyring, opened, encrypted, files, withdrawn: copy.withdrawn() })
+        Err(Error::KeyringOpensNotAll { keyring, opened, encrypted, files, lost: copy.lost() })
     }
 
     /// Names of the keys that a file needs.

@@ -174,14 +174,9 @@ pub(crate) fn check_names(
     names: &[String],
     missing: impl Fn() -> Error,
 ) -> Result<(), Error> {
-    for name in names {
-        let found = target_keyring.has(name);
-        let found = found.map_err(|source| Error::Keyring { path: target_keyring.path().to_owned(), source })?;
-        if !found {
-            return Err(missing());
-        }
-    }
-    Ok(())
+    let found = target_keyring.those_it_has(names.to_vec());
+    let found = found.map_err(|source| Error::Keyring { path: target_keyring.path().to_owned(), source })?;
+    if found.len() == names.len() { Ok(()) } else { Err(missing()) }
 }
 
 /// MySQL 5.7 stores each table's definition in a file next to it, newer versions in `mysql.ibd`.

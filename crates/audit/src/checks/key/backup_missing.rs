@@ -103,9 +103,13 @@ fn not_enough(proof: &Proof) -> CheckResult {
     let keys: Vec<String> = by_key.iter().take(MAX_NAMES).map(|(key, files)| missing(key, files)).collect();
     let more = by_key.len().saturating_sub(keys.len());
     let more = if more > 0 { format!("; and {more} more keys") } else { String::new() };
+    let (lost, keys) = (proof.lost_keys_text(), keys.join("; "));
     let message =
-        format!("the copy {copies} does not open {} of the encrypted files: {}{more}", proof.locked, keys.join("; "));
-    let fix = format!("copy the current keys over {copies}, {REMEDY}; repeat it after each rotation");
+        format!("the copy {copies} does not open {} of the encrypted files: {keys}{more}{lost}", proof.locked);
+    let fix = match proof.is_with_service() {
+        true => format!("bring the keys back in the service that {copies} names, {REMEDY}"),
+        false => format!("copy the current keys over {copies}, {REMEDY}; repeat it after each rotation"),
+    };
     let examples = by_key.values().filter_map(|files| files.first()).take(MAX_NAMES);
     let result = CheckResult::fail(&copies, EvidenceGrade::Bytes, message).fix(fix).evidence(tested(proof));
     examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(result, CheckResult::evidence)

@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Unverifiable)]))[0].status, Unknown);
         let mut in_service = proof(7, vec![unsound("demo/t.ibd", Proven::MissingKey)]);
         in_service.stores[0].names_service = true;
-        in_service.withdrawn = vec!["in the Vault, key 3 is destroyed".to_owned()];
+        in_service.lost_keys = vec!["in the Vault, key 3 is destroyed".to_owned()];
         let found = judged(in_service);
         assert!(found[0].message.ends_with("does not hold: in the Vault, key 3 is destroyed"), "{}", found[0].message);
         assert!(found[0].remediation.as_deref().is_some_and(|fix| fix.contains("back in the service")), "{found:?}");

@@ -102,16 +102,14 @@ fn refusal(proof: &Proof, file: &UnsoundFile) -> CheckResult {
             format!("restore {} from a backup that `sealant verify` proves sound", file.path),
         ),
         Proven::WrongKey => (format!("{key} of {stores} does not open {}", file.name), bring_back("the right ")),
-        _ => (format!("{} needs {key}, which {stores} does not hold{}", file.name, withdrawn(proof)), bring_back("")),
+        _ => {
+            let lost = proof.lost_keys_text();
+            (format!("{} needs {key}, which {stores} does not hold{lost}", file.name), bring_back(""))
+        }
     };
     evidence(file)
         .into_iter()
         .fold(CheckResult::fail(&file.name, EvidenceGrade::Bytes, message).fix(fix), CheckResult::evidence)
-}
-
-/// Keys that their service no longer has, as the end of a sentence.
-fn withdrawn(proof: &Proof) -> String {
-    if proof.withdrawn.is_empty() { String::new() } else { format!(": {}", proof.withdrawn.join("; ")) }
 }
 
 /// Encrypted files that could not be proven, and whose key could not be tested on page 0: a running server changes
