@@ -90,6 +90,11 @@ impl UnsoundFile {
     }
 }
 
+/// Whether a text has this name, and not one with more digits at its end.
+fn has_name(text: &str, name: &str) -> bool {
+    text.split(name).skip(1).any(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+}
+
 /// A file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
@@ -123,10 +128,18 @@ impl Proof {
         self.usable().any(|store| store.names_service)
     }
 
-    /// Keys that the stores name, but do not give, as the end of a sentence; empty if there are none.
+    /// Why the stores name the key that this file needs, but do not give it; `None` if they do not name it.
     #[must_use]
-    pub fn lost_keys_text(&self) -> String {
-        if self.lost_keys.is_empty() { String::new() } else { format!(": {}", self.lost_keys.join("; ")) }
+    pub fn why_lost(&self, file: &UnsoundFile) -> Option<&str> {
+        let names = match file.key.as_ref()? {
+            RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name } => vec![name.clone()],
+            RequiredKey::MariaDb { key_id, versions } => {
+                versions.iter().map(|version| format!("key {key_id} version {version}")).collect()
+            }
+            RequiredKey::ExportFile => Vec::new(),
+        };
+        let is_needed = |reason: &&String| names.iter().any(|name| !name.is_empty() && has_name(reason, name));
+        self.lost_keys.iter().find(is_needed).map(String::as_str)
     }
 
     /// Paths of key stores that could be used.

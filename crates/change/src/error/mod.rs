@@ -6,7 +6,7 @@ pub(crate) use hint::{KEYRING_LOST, LOST_IN_SERVICE};
 
 mod statement;
 
-use std::{io, path::PathBuf};
+use std::{fmt::Write as _, io, path::PathBuf};
 
 use files::quantity::sizes;
 use keyring::LostKeys;
@@ -664,8 +664,17 @@ pub enum Error {
 
 /// Further parts of a message.
 fn after_semicolons(lost: &LostKeys) -> String {
-    lost.reasons().iter().map(|reason| format!("; {reason}")).collect()
+    let reasons = lost.reasons();
+    let mut text: String = reasons.iter().take(MAX_REASONS).map(|reason| format!("; {reason}")).collect();
+    let more = reasons.len().saturating_sub(MAX_REASONS);
+    if more > 0 {
+        let _ = write!(text, "; {more} more keys cannot be used, which `sealant keys` names");
+    }
+    text
 }
+
+/// Maximum number of unusable keys that a message names.
+const MAX_REASONS: usize = 5;
 
 /// Maximum number of files that a message names.
 const MAX_NAMED: usize = 20;

@@ -5,12 +5,17 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread::JoinHandle,
+    thread::{JoinHandle, sleep},
+    time::Duration,
 };
 
 use server::Connection;
 
 use super::Pair;
+
+/// Pause after each statement. Without it, on a machine busy with other tests, writers are faster than what follows them,
+/// and a migration of seconds takes minutes; `make soak` sets `SEALANT_WRITER_PAUSE_MS=0`.
+const PAUSE_MS: u64 = 5;
 
 /// Running writers.
 pub(crate) struct Writers {
@@ -36,6 +41,7 @@ impl Writers {
     /// Starts writers on the rows that the source was filled with.
     pub(crate) fn start(pair: &Pair, count: u64, rows: u64) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let pause = std::env::var("SEALANT_WRITER_PAUSE_MS").map_or(PAUSE_MS, |text| text.parse().unwrap());
         let threads = (0..count).map(|number| {
             let (stop, acknowledged) = (Arc::clone(&stop), Arc::clone(&acknowledged));
             let mut connection = pair.client();
@@ -48,6 +54,7 @@ impl Writers {
                         inserted.push(marker);
                     }
                     acknowledged.fetch_add(1, Ordering::Relaxed);
+                    sleep(Duration::from_millis(pause));
                 }
                 inserted
             })

@@ -100,13 +100,13 @@ fn not_enough(proof: &Proof) -> CheckResult {
     for file in &locked {
         by_key.entry(file.key_text()).or_default().push(file);
     }
-    let keys: Vec<String> = by_key.iter().take(MAX_NAMES).map(|(key, files)| missing(key, files)).collect();
+    let keys: Vec<String> = by_key.iter().take(MAX_NAMES).map(|(key, files)| missing(proof, key, files)).collect();
     let more = by_key.len().saturating_sub(keys.len());
     let more = if more > 0 { format!("; and {more} more keys") } else { String::new() };
-    let (lost, keys) = (proof.lost_keys_text(), keys.join("; "));
     let message =
-        format!("the copy {copies} does not open {} of the encrypted files: {keys}{more}{lost}", proof.locked);
-    let fix = match proof.is_with_service() {
+        format!("the copy {copies} does not open {} of the encrypted files: {}{more}", proof.locked, keys.join("; "));
+    let is_lost = locked.iter().any(|file| proof.why_lost(file).is_some());
+    let fix = match is_lost && proof.usable().all(|store| store.names_service) {
         true => format!("bring the keys back in the service that {copies} names, {REMEDY}"),
         false => format!("copy the current keys over {copies}, {REMEDY}; repeat it after each rotation"),
     };
@@ -115,7 +115,7 @@ fn not_enough(proof: &Proof) -> CheckResult {
     examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(result, CheckResult::evidence)
 }
 
-fn missing(key: &str, files: &[&UnsoundFile]) -> String {
+fn missing(proof: &Proof, key: &str, files: &[&UnsoundFile]) -> String {
     let how = match files.first().map(|file| file.verdict) {
         Some(Proven::WrongKey) => "is another key there",
         _ => "is not in it",
@@ -123,7 +123,8 @@ fn missing(key: &str, files: &[&UnsoundFile]) -> String {
     let names: Vec<&str> = files.iter().take(MAX_NAMES).map(|file| file.name.as_str()).collect();
     let more = files.len().saturating_sub(names.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{key} {how} ({}{more})", names.join(", "))
+    let why = files.first().and_then(|file| proof.why_lost(file)).map_or_else(String::new, |why| format!(": {why}"));
+    format!("{key} {how} ({}{more}){why}", names.join(", "))
 }
 
 /// Files that show nothing about the copy, although they may be encrypted.

@@ -103,8 +103,8 @@ fn refusal(proof: &Proof, file: &UnsoundFile) -> CheckResult {
         ),
         Proven::WrongKey => (format!("{key} of {stores} does not open {}", file.name), bring_back("the right ")),
         _ => {
-            let lost = proof.lost_keys_text();
-            (format!("{} needs {key}, which {stores} does not hold{lost}", file.name), bring_back(""))
+            let why = proof.why_lost(file).map_or_else(String::new, |why| format!(": {why}"));
+            (format!("{} needs {key}, which {stores} does not hold{why}", file.name), bring_back(""))
         }
     };
     evidence(file)
