@@ -9,7 +9,7 @@ use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::backup::{Backups, Ran, files, is_same, stopped_mysql, with_keyring};
+use crate::support::backup::{Backups, Ran, files, is_same, status_lines, stopped_mysql, with_keyring};
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::encrypting;
@@ -57,33 +57,18 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
     assert_eq!(restored.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
 }
 
-/// What a run writes to a terminal of 80 columns.
-fn on_terminal(backups: &Backups, kind: &str) -> String {
-    let run = backups.command(&["run", "--full"]);
-    let words = std::iter::once(run.get_program()).chain(run.get_args());
-    let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().expect("ASCII"))).collect();
-    // script(1) of util-linux gives the command a pseudo terminal.
-    let mut script = Command::new("script");
-    script.args(["-qec", &format!("stty cols 80; exec {}", words.join(" ")), "/dev/null"]);
-    script.env("NO_COLOR", "1").env("TERM", kind).stdin(Stdio::null());
-    let output = script.output().expect("script starts");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}");
-    said
-}
-
 #[test]
 fn a_run_shows_its_progress_and_the_remaining_time_on_a_terminal() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let bytes = crate::support::chance::Random::new(0xbac8).fill(64 << 20);
     fs::write(server.datadir().join("demo/large.MYD"), bytes).expect("written");
-    let said = on_terminal(&backups, "xterm");
-    let lines: Vec<&str> = said.split("\r\x1b[K").skip(1).filter(|line| line.starts_with("reading ")).collect();
+    let said = backups.run_on_terminal("xterm");
+    let lines = status_lines(&said, "reading ");
     assert!(lines.iter().any(|line| line.contains(" %), ") && line.contains(" stored  ETA 00:")), "{said:?}");
     assert!(lines.iter().all(|line| line.lines().next().is_some_and(|line| line.chars().count() < 80)), "{said:?}");
     assert!(!said.replace("\x1b[K", "").contains('\x1b'), "NO_COLOR is set: {said:?}");
-    let said = on_terminal(&backups, "dumb");
+    let said = backups.run_on_terminal("dumb");
     assert!(!said.contains('\x1b') && !said.contains("reading ") && said.contains("backup 2 of db1"), "{said:?}");
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 
-use crate::support::backup::{Backups, files, is_same, stopped_mysql, with_keyring};
+use crate::support::backup::{Backups, files, is_same, status_lines, stopped_mysql, with_keyring};
 use crate::support::binlog::put_gtid_first;
 use crate::support::chance::{Random, number};
 use crate::support::sealant;
@@ -219,10 +219,25 @@ fn the_sessions_of_a_run_are_killed(followed: &Followed) {
     followed.is_backed_up(Some(&load));
 }
 
+/// While the server is copied, a terminal shows how much, how fast, and the remaining time.
+fn the_copy_shows_its_progress(followed: &Followed) {
+    // A hole needs no space on the disk, but has to be read.
+    let hole = fs::File::create(followed.server.datadir().join("bank/hole.txt")).expect("a file");
+    hole.set_len(1 << 30).expect("a length");
+    let said = followed.backups.run_on_terminal("xterm");
+    let lines = status_lines(&said, "copying ");
+    let is_complete = |line: &&str| line.contains(" of 1.") && line.contains(" %), ") && line.contains("iB/s  ETA 00:");
+    assert!(lines.iter().any(is_complete), "{said:?}");
+    assert!(!said.replace("\x1b[K", "").contains('\x1b'), "NO_COLOR is set: {said:?}");
+    let said = followed.backups.run_on_terminal("dumb");
+    assert!(!said.contains('\x1b') && !said.contains("copying ") && said.contains(" of db1: "), "{said:?}");
+}
+
 #[test]
 fn a_run_whose_sessions_are_killed_by_mysql_makes_no_backup() {
     if let Some(followed) = Followed::mysql() {
         the_sessions_of_a_run_are_killed(&followed);
+        the_copy_shows_its_progress(&followed);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use harness::s3::{S3Server, S3User};
@@ -176,6 +176,21 @@ impl Backups {
         command
     }
 
+    /// What a full run writes to a terminal of 80 columns, of this kind (`TERM`), without colours.
+    pub(crate) fn run_on_terminal(&self, kind: &str) -> String {
+        let run = self.command(&["run", "--full"]);
+        let words = std::iter::once(run.get_program()).chain(run.get_args());
+        let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().expect("ASCII"))).collect();
+        // script(1) of util-linux gives the command a pseudo terminal.
+        let mut script = Command::new("script");
+        script.args(["-qec", &format!("stty cols 80; exec {}", words.join(" ")), "/dev/null"]);
+        script.env("NO_COLOR", "1").env("TERM", kind).stdin(Stdio::null());
+        let output = script.output().expect("script starts");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    }
+
     pub(crate) fn backup(&self, verb: &[&str]) -> Ran {
         ended(self.command(verb).arg("--json"))
     }
@@ -199,6 +214,15 @@ impl Backups {
     pub(crate) fn restore(&self, number: &str, into: &Path, more: &[&str]) -> Ran {
         ended(&mut self.restore_command(number, into, more))
     }
+}
+
+/// The status lines on a terminal of 80 columns that begin with a word. Each fits into its line.
+#[track_caller]
+pub(crate) fn status_lines<'s>(said: &'s str, word: &str) -> Vec<&'s str> {
+    let lines = said.split("\r\x1b[K").skip(1).filter_map(|line| line.lines().next());
+    let lines: Vec<&str> = lines.filter(|line| line.starts_with(word)).collect();
+    assert!(lines.iter().all(|line| line.chars().count() < 80), "{said:?}");
+    lines
 }
 
 /// Paths of all files below a directory.

@@ -70,8 +70,8 @@ pub use self::migrate::{
 pub use self::monitor::{write_monitor_check, write_monitor_html, write_monitor_metrics, write_monitor_openmetrics};
 pub use self::sniff::{sniff_begun_message, sniff_messages, write_sniff_json, write_sniff_table};
 pub use backup::{
-    ManifestList, backup_check_messages, backup_copy_message, backup_init_messages, backup_messages,
-    backup_plan_messages, backup_progress, key_check_message, restore_messages, restore_plan_messages,
+    ManifestList, backup_check_messages, backup_copy_message, backup_copy_progress, backup_init_messages,
+    backup_messages, backup_plan_messages, backup_progress, key_check_message, restore_messages, restore_plan_messages,
     restore_progress, restore_status, store_messages, write_backup_check_table, write_backup_list_table,
     write_json_line, write_key_check_table, write_manifest_table, write_receipt_table,
 };

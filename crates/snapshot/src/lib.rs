@@ -29,6 +29,7 @@ mod prepare_fault;
 mod privileges;
 mod process;
 mod program;
+mod progress;
 mod provider;
 mod record;
 mod sending;
@@ -41,7 +42,7 @@ mod tools;
 pub mod watchdog;
 mod write_latency;
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 pub use crate::{
     choice::{Provider, ProviderChoice},
@@ -51,6 +52,7 @@ pub use crate::{
     listing::{EXCLUDED, Excluded},
     lock_holder::Holder,
     process::{ServerProcess, mapped_for_writing},
+    progress::CopyProgress,
     record::{FoundCopy, State, discard, discard_named, list},
     snapshot_copy::{Keep, SnapshotCopy},
     snapshot_guard::{Listener, SnapshotGuard},
@@ -83,6 +85,8 @@ pub struct Options {
     pub keys: follow::Keys,
     /// Longest wait for each of the server's backup locks, which [`Provider::Follow`] takes.
     pub lock_wait: Duration,
+    /// Where [`Provider::Follow`] counts what it has copied.
+    pub progress: Arc<CopyProgress>,
     /// For tests: the checkpoint at which recovery of a copy by [`Provider::Follow`] begins.
     #[doc(hidden)]
     pub recover_from: follow::Checkpoint,
@@ -99,6 +103,7 @@ impl Default for Options {
             account: None,
             keys: follow::Keys::default(),
             lock_wait: LOCK_WAIT,
+            progress: Arc::default(),
             recover_from: follow::Checkpoint::First,
         }
     }

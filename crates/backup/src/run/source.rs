@@ -1,11 +1,14 @@
 //! The copy of the data directory that a run reads.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use archive::sshsig::SigningKey;
 use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
-use snapshot::{Keep, SnapshotCopy, SnapshotGuard, follow};
+use snapshot::{CopyProgress, Keep, SnapshotCopy, SnapshotGuard, follow};
 use verify::{KeyWarning, Keys};
 
 use crate::{Config, Error};
@@ -25,10 +28,13 @@ pub struct SourceCopy {
 ///
 /// # Errors
 /// [`Error::Snapshot`]; [`Error::Key`] before a server is frozen.
-pub fn take(config: &Config) -> Result<SourceCopy, Error> {
+pub fn take(config: &Config, progress: &Arc<CopyProgress>) -> Result<SourceCopy, Error> {
     let (signing_key, began) = (config.signing_key()?, Instant::now());
     let (keys, key_warnings) = config.server.keys()?;
-    let copy = snapshot::take(&config.server.datadir()?, &options(config, keys)?)?;
+    let copy = snapshot::take(
+        &config.server.datadir()?,
+        &snapshot::Options { progress: Arc::clone(progress), ..options(config, keys)? },
+    )?;
     Ok(SourceCopy { copy, signing_key, duration: began.elapsed(), key_warnings })
 }
 

@@ -22,7 +22,8 @@ pub use self::repository::{
 };
 pub use self::restore::{restore_messages, restore_plan_messages, restore_progress, restore_status};
 pub use self::run::{
-    backup_copy_message, backup_init_messages, backup_messages, backup_plan_messages, backup_progress,
+    backup_copy_message, backup_copy_progress, backup_init_messages, backup_messages, backup_plan_messages,
+    backup_progress,
 };
 
 /// Writes a document as one line of JSON.

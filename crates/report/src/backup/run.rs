@@ -10,7 +10,7 @@ use backup::{
     run::{self, Backup, Repacked, RunPlan},
 };
 use files::quantity::{eta, rate};
-use snapshot::{Provider, SnapshotCopy};
+use snapshot::{CopyProgress, Provider, SnapshotCopy};
 
 use super::{left_out_messages, part};
 use crate::{Message, size, text::count, visible};
@@ -124,6 +124,20 @@ pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
         Provider::Stopped => "no server runs on it, so the data directory itself is read".to_owned(),
         provider => format!("copy taken by {provider}; {}", copy.effect()),
     }
+}
+
+/// Progress of the copy of a running server after `elapsed`, with its rate and the remaining time. A copy that needs no
+/// time for bytes, such as a snapshot of the file system, has none.
+#[must_use]
+pub fn backup_copy_progress(progress: &CopyProgress, elapsed: Duration) -> String {
+    let [done, total] = [&progress.bytes, &progress.total_bytes].map(|bytes| bytes.load(Ordering::Relaxed));
+    if total == 0 {
+        return "taking a copy of the data directory".to_owned();
+    }
+    let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
+    let per_second = done.saturating_mul(1000) / milliseconds;
+    let copied = part("copying", &progress.bytes, &progress.total_bytes);
+    format!("{copied}, {}/s{}", size(per_second), eta(done, total, rate(done, elapsed)))
 }
 
 /// Progress of a backup after `elapsed`, with the remaining time.

@@ -27,7 +27,7 @@ use super::{
     pages::{Page, PageFormat},
     version::Version,
 };
-use crate::{Error, attributes};
+use crate::{Error, attributes, progress::CopyProgress};
 
 /// Bytes read at once; a multiple of every page size.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -99,6 +99,7 @@ pub(super) struct Copier<'a> {
     pub(super) page_bytes: usize,
     pub(super) pages_of: PagesOf<'a>,
     pub(super) counts: &'a Counts,
+    pub(super) progress: &'a CopyProgress,
     /// Set when any thread has failed.
     pub(super) stop: &'a AtomicBool,
 }
@@ -328,6 +329,7 @@ impl Copier<'_> {
             }
         }
         self.counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.progress.add(bytes.len() as u64);
         Ok(())
     }
 
@@ -358,7 +360,8 @@ mod tests {
             fs::write(&from, bytes).unwrap();
             let (counts, stop) = (Counts::default(), AtomicBool::new(false));
             let pages_of = PagesOf::MariaDb;
-            let copier = Copier { root: &root, page_bytes: 16384, pages_of, counts: &counts, stop: &stop };
+            let progress = &CopyProgress::default();
+            let copier = Copier { root: &root, page_bytes: 16384, pages_of, counts: &counts, progress, stop: &stop };
             copier.copy_all(&[Item { from, to: "t.ibd".into() }], true, 1).unwrap();
             assert_eq!(fs::read(root.join("t.ibd")).unwrap(), *bytes);
             assert_eq!(counts.reread_pages.into_inner(), damaged.len() as u64);

@@ -44,8 +44,14 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     let mut log_copy = LogCopy::begin(&log).map_err(Error::from)?;
     let mut log_session = Session::open(job.account)?;
     let (counts, stop, end) = (Counts::default(), AtomicBool::new(false), End::default());
-    let copier =
-        Copier { root, page_bytes: server.page_bytes, pages_of: PagesOf::MariaDb, counts: &counts, stop: &stop };
+    let copier = Copier {
+        root,
+        page_bytes: server.page_bytes,
+        pages_of: PagesOf::MariaDb,
+        counts: &counts,
+        progress: job.progress,
+        stop: &stop,
+    };
     let to_path = root.join(REDO_LOG);
     let to = copier.create(Path::new(REDO_LOG))?;
     let (waits, log_bytes) = thread::scope(|scope| {

@@ -33,7 +33,7 @@ use innodb::keys::{KeySource, NoKeys};
 
 pub use self::session::Account;
 use self::session::Session;
-use crate::{Error, external::ExternalFiles};
+use crate::{Error, external::ExternalFiles, progress::CopyProgress};
 
 /// The privileges that the account needs, as the end of a sentence: "on MariaDB …; on MySQL …".
 pub const PRIVILEGES: &str = crate::privileges::follow_privileges!();
@@ -131,6 +131,7 @@ pub(crate) struct Job<'a> {
     pub(crate) keys: &'a Keys,
     pub(crate) recover_from: Checkpoint,
     pub(crate) lock_wait: Duration,
+    pub(crate) progress: &'a CopyProgress,
     /// An empty directory.
     pub(crate) root: &'a Path,
 }

@@ -58,7 +58,8 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     let items = server.items()?;
     let (counts, stop, end) = (Counts::default(), AtomicBool::new(false), End::default());
     let pages_of = PagesOf::MySql(keys);
-    let copier = Copier { root, page_bytes: server.page_bytes, pages_of, counts: &counts, stop: &stop };
+    let copier =
+        Copier { root, page_bytes: server.page_bytes, pages_of, counts: &counts, progress: job.progress, stop: &stop };
     let mut redo = RedoFiles::begin(&items, &copier, keys)?;
     if !redo.has_key() && is_on(&mut server.session, variable::MYSQL_REDO)? {
         return Err(Error::RedoEncrypted);

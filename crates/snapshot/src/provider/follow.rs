@@ -39,6 +39,7 @@ impl Driver for Follow {
         let pending = PendingCopy::begin(&prepared.location, from, Path::new("data"), Provider::Follow, options)?;
         let to = pending.root().to_owned();
         fs::create_dir(&to).map_err(Error::copying(&to))?;
+        options.progress.begin(bytes_of(&prepared.source));
         let followed = follow::copy(&follow::Job {
             datadir: from,
             external: &prepared.source.external,
@@ -46,6 +47,7 @@ impl Driver for Follow {
             keys: &options.keys,
             recover_from: options.recover_from,
             lock_wait: options.lock_wait,
+            progress: &options.progress,
             root: &to,
         })?;
         // Directories that the server has created since are not in the copy.

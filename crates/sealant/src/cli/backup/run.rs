@@ -1,6 +1,7 @@
 //! `sealant backup run`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use ::backup::config::provider;
@@ -8,7 +9,9 @@ use ::backup::run::RunReport;
 use ::backup::run::{RunProgress, Scope, plan, run, take};
 use ::snapshot::ProviderChoice;
 use clap::Args;
-use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress, store_messages};
+use report::{
+    backup_copy_message, backup_copy_progress, backup_messages, backup_plan_messages, backup_progress, store_messages,
+};
 
 use super::{Configured, Reporting, exit_code};
 use crate::cli::snapshot::guard;
@@ -71,8 +74,9 @@ impl Run {
             say(&backup_plan_messages(&plan));
             return Ok(Exit::Clean);
         }
-        let (began, stop) = (Instant::now(), ended_by_signals()?);
-        let source_copy = take(&config)?;
+        let (began, stop, copied) = (Instant::now(), ended_by_signals()?, Arc::default());
+        let copying = || backup_copy_progress(&copied, began.elapsed());
+        let source_copy = self.reporting.status().watch(copying, || take(&config, &copied))?;
         source_copy.key_warnings.iter().for_each(|problem| warning(&problem.to_string()));
         info(&backup_copy_message(&source_copy.copy));
         let (progress, reading) = (RunProgress::default(), Instant::now());
