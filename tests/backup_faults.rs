@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use harness::Server;
 
-use crate::support::backup::{Backups, ended, files, is_same, stopped_mysql, with_keyring};
+use crate::support::backup::{Backups, ended, files, files_below, is_same, stopped_mysql, with_keyring};
 use crate::support::chance::{Random, number};
 use crate::support::tmpfs::Tmpfs;
 use crate::support::unchanged::Volume;
@@ -365,6 +365,57 @@ fn a_run_without_space_for_some_write_leaves_no_receipt_that_does_not_restore() 
             }
         }
     }
+}
+
+/// The state alone is on a disk that is full, is lost, or fills up right after the receipt was stored: one error or
+/// warning names it, the repository keeps what it has, and the next run completes.
+#[test]
+fn a_state_that_cannot_be_written_costs_no_backup() {
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(disk) = Tmpfs::mount(directory.path().join("disk"), "64M") else { return };
+    let backups = with_keyring(&lab.server, &lab.keyring);
+    let state = disk.0.join("state");
+    backups.configure(&format!("{:?}", backups.path("state")), &format!("{state:?}"));
+    backups.backup(&["run"]).is(0).says("it is the first backup");
+    fill(&disk.0, 0);
+    let full = backups.backup(&["run", "--full"]).is(1);
+    says_full(&full.stderr);
+    assert!(full.stderr.contains(state.to_str().expect("ASCII")), "{}", full.stderr);
+    assert_eq!(numbers(&backups), [1]);
+    assert!(!files_below(&state).iter().any(|path| path.to_string_lossy().contains(".part")), "unfinished state");
+    make_room(&disk.0);
+    backups.backup(&["run"]).is(0).says("continues from 1");
+    fs::remove_dir_all(&state).expect("it was there");
+    let after_loss = backups.backup(&["run"]).is(0);
+    assert!(after_loss.json["full"].is_string(), "{}", after_loss.json);
+    let newest = after_loss.number("/number");
+
+    // The record that the receipt is stored comes last.
+    let run = backups.command(&["run", "--full", "--quiet"]);
+    let record = nth_with(&run, &backups.path("log"), "/committed");
+    let (code, said) = without_room(&run, &record);
+    let made = newest + 2;
+    assert!(code == 0 && said.contains(&format!("backup {made} is complete, but")), "{said}");
+    assert!(said.contains("committed") && said.contains(FULL), "{said}");
+    assert_eq!(numbers(&backups).last(), Some(&made));
+    backups.backup(&["run"]).is(0).says(&format!("continues from {made}"));
+    is_sound(&backups);
+    lab.restores(&backups, made);
+}
+
+/// The first rename of a path with this end: the call, and its number within its thread.
+fn nth_with(command: &Command, log: &Path, end: &str) -> (String, u64) {
+    let output = strace(command, log, &["-e", "trace=rename,renameat,renameat2"]).output().expect("strace starts");
+    assert!(output.status.success(), "{output:?}");
+    let text = fs::read_to_string(log).expect("a log");
+    let calls = || text.lines().filter_map(|line| line.split_once(' ')).map(|(of, call)| (of, call.trim_start()));
+    let name = |call: &str| call.split('(').next().unwrap_or_default().to_owned();
+    let is_it = |call: &str| call.contains(&format!("{end}\""));
+    let at = calls().position(|(_, call)| is_it(call)).unwrap_or_else(|| panic!("no {end} in {text}"));
+    let (thread, call) = calls().nth(at).expect("found");
+    let before = calls().take(at + 1).filter(|(of, other)| *of == thread && name(other) == name(call)).count();
+    (name(call), u64::try_from(before).expect("a number"))
 }
 
 #[test]

@@ -243,6 +243,13 @@ pub(crate) struct Draft {
     pub(crate) pages: File,
 }
 
+/// Unfinished state is of no use to the next run, and takes space.
+impl Drop for Draft {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
 impl Draft {
     /// Creates a temporary file for data that is sent to the repository.
     pub(crate) fn temporary_file(&self, name: &str) -> Result<(PathBuf, File), Error> {

@@ -63,6 +63,15 @@ pub(super) struct Summary<'p> {
     pub(super) progress: &'p RunProgress,
 }
 
+/// A backup whose receipt is stored.
+pub(super) struct Committed {
+    pub(super) receipt: Receipt,
+    /// SHA-256 of the receipt.
+    pub(super) sha256: Digest,
+    /// Why the state of this host does not record that; the backup is complete nevertheless.
+    pub(super) state_fault: Option<Error>,
+}
+
 impl Commit<'_> {
     /// Writes manifest, signature and receipt. The receipt commits the backup.
     pub(super) fn commit(
@@ -73,7 +82,7 @@ impl Commit<'_> {
         packs: Packs<'_>,
         plan: &Plan,
         summary: Summary<'_>,
-    ) -> Result<(Receipt, Digest), Error> {
+    ) -> Result<Committed, Error> {
         if is_run_too_old(self.began, Timestamp::now()) {
             return Err(Error::TooLong { hours: MAX_RUN_HOURS });
         }
@@ -90,12 +99,17 @@ impl Commit<'_> {
         draft.finish(&manifest, &states, &bytes, signature.as_bytes())?;
         let put = put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes(), Attempt::First);
         self.noted(state, put)?;
+        let state_fault = self.record(state).err();
+        Ok(Committed { receipt, sha256: Digest::compute(&bytes), state_fault })
+    }
+
+    /// Records in the state that the receipt is stored. If this fails, the next run does it.
+    fn record(&self, state: &State) -> Result<(), Error> {
         state.mark_committed(self.number)?;
         if self.repository.may_read() {
             state.mark_newest()?;
         }
-        state.forget_others(self.number)?;
-        Ok((receipt, Digest::compute(&bytes)))
+        state.forget_others(self.number)
     }
 
     /// Returns `put`. If it failed because a backup that this host does not know uses the number, records that. A host

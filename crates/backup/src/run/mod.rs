@@ -109,7 +109,8 @@ pub fn run(
     };
     let unproven_recipients = unproven_recipients(config, &state)?;
     let summary = commit::Summary { proofs, left_out: left_out.clone(), unproven_recipients, progress };
-    let (receipt, sha256) = commit.commit(&state, draft, files, packs, plan, summary)?;
+    let commit::Committed { receipt, sha256, state_fault } =
+        commit.commit(&state, draft, files, packs, plan, summary)?;
     phases.commit = clock.elapsed().saturating_sub(phases.store);
     Ok(Backup {
         receipt,
@@ -124,6 +125,7 @@ pub fn run(
         waited,
         limited_by,
         phases,
+        state_fault,
     })
 }
 

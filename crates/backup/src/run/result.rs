@@ -13,7 +13,7 @@ use serde::Serialize;
 use snapshot::SnapshotCopy;
 
 use super::{FullReason, Repacked};
-use crate::Outcome;
+use crate::{Error, Outcome};
 
 /// Result of a run.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub struct Backup {
     pub limited_by: Bottleneck,
     /// Duration of the parts of the run.
     pub phases: Phases,
+    /// Why the state of this host does not record that the backup is complete; the next run does it.
+    pub state_fault: Option<Error>,
 }
 
 impl Backup {

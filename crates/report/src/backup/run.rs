@@ -184,6 +184,12 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
             receipt.recipients.len().saturating_add(receipt.key_recipients.len())
         )));
     }
+    if let Some(fault) = &made.state_fault {
+        messages.push(Message::warning(format!(
+            "backup {} is complete, but this host could not record that: {fault}; the next run does",
+            receipt.number
+        )));
+    }
     if receipt.pages.unproven > 0 {
         messages.push(Message::hint(
             "with the server's keys, under [server] of the configuration, encrypted pages compress and are proven",
