@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::faulty::{Fault, FaultyStore, Seen};
-use harness::s3::s3_server;
+use harness::s3::{S3Server, s3_server};
+use serde_json::Value;
 
 use crate::support::backup::{Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper};
 use crate::support::disk::text;
-use crate::support::sealant;
+use crate::support::schema::has_its_schema;
+use crate::support::{Audit, sealant};
 
 /// Backup, list, check and restore over TLS, by a user with all permissions.
 #[test]
@@ -46,6 +48,28 @@ fn a_bucket_stores_backups_like_a_directory() {
         backups.restore(number, &into, &keys).is(if number == "1" { 0 } else { 4 });
         is_same(&into, expected);
     }
+    an_audit_judges_the_locks(&backups, server.datadir(), &s3);
+}
+
+/// A bucket that keeps versions passes; one that keeps none fails, until the repository is in the former again.
+fn an_audit_judges_the_locks(backups: &Backups, datadir: &Path, s3: &S3Server) {
+    const CHECK: &str = "bak-no-lock";
+    let records = backups.path("state").join("repositories");
+    let audit = || Audit::run(["--offline", text(datadir), "--backup", text(&records)]);
+    audit().passes(CHECK);
+    s3.create_bucket("plain", false).expect("a bucket");
+    let safe = files_below(&records).pop().expect("a record");
+    let record: Value = serde_json::from_slice(&fs::read(&safe).expect("readable")).expect("JSON");
+    has_its_schema(&record, "repository-record-1");
+    backups.configure("s3://backups/mysql", "s3://plain/mysql");
+    backups.configure("lock_days = 1\n", "");
+    let init = backups.command(&["init", "--unproven-recipient"]).output().expect("it starts");
+    assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
+    let found = audit();
+    found.fails(CHECK, "s3://plain/mysql");
+    assert_eq!(found.statuses(CHECK), ["FAIL", "PASS"]);
+    fs::remove_file(files_below(&records).into_iter().find(|path| *path != safe).expect("two records")).expect("gone");
+    audit().passes(CHECK);
 }
 
 /// A user who may only put objects makes full and incremental backups, and archives binary logs, without reading, listing
@@ -343,7 +367,7 @@ fn a_second_init_joins_the_repository() {
     let objects = || files_below(&data).into_iter().map(|path| (fs::read(&path).expect("an object"), path));
     let before: Vec<_> = objects().collect();
     let record = fs::read(data.join("mysql/sealant-repo.json")).expect("the repository");
-    let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
+    let record: Value = serde_json::from_slice(&record).expect("JSON");
     let id = format!("s3://backups/mysql (there already), id {}", record["id"].as_str().expect("an id"));
     let init = |command: &mut Command| ended(command.arg("--unproven-recipient"));
 

@@ -427,6 +427,7 @@ const NEEDS_MORE: &[&str] = &[
     "bak-identity-in-reach",
     "bak-never-restored",
     "bak-set-plaintext",
+    "bak-no-lock",
     "bak-too-old",
     "bak-unproven",
     "host-config-secret",

@@ -36,5 +36,5 @@ pub use crate::error::Error;
 pub use crate::manifest::{Head, Manifest, Run};
 pub use crate::pack::{Description, Frame, PackReader, PackWriter, PartialPack};
 pub use crate::receipt::Receipt;
-pub use crate::repository::RepositoryDescription;
+pub use crate::repository::{RepositoryDescription, RepositoryRecord};
 pub use crate::restores::RestoreRecord;

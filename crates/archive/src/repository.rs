@@ -1,4 +1,5 @@
-//! The description of a repository: the object [`names::REPOSITORY`](crate::names::REPOSITORY), which never changes.
+//! The description of a repository: the object [`names::REPOSITORY`](crate::names::REPOSITORY), which never changes; and
+//! what a host records about a repository in a bucket.
 
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
@@ -8,6 +9,8 @@ use crate::Error;
 
 /// Schema that this version writes.
 const SCHEMA: &str = "sealant.repository/1";
+/// Schema of the record of a repository.
+pub const RECORD_SCHEMA: &str = "sealant.repository-record/1";
 /// Length of an id in random bytes.
 pub const ID_BYTES: usize = 16;
 /// Maximum length of a description.
@@ -20,6 +23,40 @@ pub struct RepositoryDescription {
     /// Random id of the repository, in hexadecimal.
     pub id: String,
     created: Timestamp,
+}
+
+/// A host's record of a repository in a bucket, which `init` writes to `repositories` in the host's state. `O` is what
+/// `init` observed of the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepositoryRecord<O> {
+    /// [`RECORD_SCHEMA`]; empty in records of older releases.
+    #[serde(default)]
+    pub schema: String,
+    /// Identifies the bucket, the prefix in it and the store.
+    pub location: String,
+    /// The bucket and prefix, for messages.
+    #[serde(default)]
+    pub url: String,
+    /// Id of the repository.
+    pub id: String,
+    /// Whether `init` could read the repository.
+    pub may_read: bool,
+    /// Whether the configuration asked for locks of new objects.
+    #[serde(default)]
+    pub asks_for_locks: bool,
+    /// What `init` observed of the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<O>,
+}
+
+impl<O: for<'de> Deserialize<'de>> RepositoryRecord<O> {
+    /// Parses a record.
+    ///
+    /// # Errors
+    /// [`Error::Repository`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        serde_json::from_slice(bytes).map_err(|_| Error::Repository("its record on the host is malformed"))
+    }
 }
 
 impl RepositoryDescription {

@@ -12,7 +12,7 @@ use crate::{
     Config, Error, Location, Repository,
     recipients::Challenge,
     repository::{is_denied, name},
-    repository_record::RepositoryRecord,
+    repository_record,
     state::State,
 };
 
@@ -57,7 +57,7 @@ pub fn init(config: &Config, answers: &[String]) -> Result<Init, Error> {
 /// [`Error`].
 pub fn open(config: &Config) -> Result<Repository, Error> {
     let store = config.repository.open()?;
-    let (known, id) = (RepositoryRecord::read(config), config.repository_id.clone());
+    let (known, id) = (repository_record::read(config), config.repository_id.clone());
     if let Some(known) = known.as_ref().filter(|known| !known.may_read) {
         return Ok(Repository::unread(store, known.id.clone()));
     }
@@ -74,7 +74,7 @@ pub fn open(config: &Config) -> Result<Repository, Error> {
 /// # Errors
 /// [`Error`].
 pub fn open_for_follower(config: &Config) -> Result<Repository, Error> {
-    match (open(config), RepositoryRecord::read(config)) {
+    match (open(config), repository_record::read(config)) {
         (Err(Error::Store(error)), Some(known)) if error.is_unreachable() => {
             Ok(Repository::assumed(config.repository.open()?, known.id, known.may_read))
         }
@@ -98,7 +98,7 @@ fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observat
     let (put, id) = Repository::create(&*config.repository.make()?)?;
     let (repository, may_read) = match Repository::open(config.repository.open()?) {
         Err(error) if is_denied(&error) => {
-            let known = || RepositoryRecord::read(config).map(|known| known.id);
+            let known = || repository_record::read(config).map(|known| known.id);
             let id = if put == Put::New { Some(id) } else { config.repository_id.clone().or_else(known) };
             let id = id.ok_or_else(|| Error::UnknownRepository { location: config.repository.to_string() })?;
             (Repository::unread(config.repository.open()?, id), false)
@@ -111,11 +111,11 @@ fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observat
     };
     let Location::Bucket(settings) = &config.repository else { return Ok((repository, put == Put::New, None)) };
     let (mut observed, faults) = observe(settings, &config.host, put)?;
-    let known = RepositoryRecord::read(config).filter(|known| known.id == repository.id);
+    let known = repository_record::read(config).filter(|known| known.id == repository.id);
     if let Some(earlier) = known.and_then(|known| known.observed) {
         observed = observed.or_earlier(&earlier);
     }
-    RepositoryRecord::write(config, &repository.id, may_read, Some(observed.clone()))?;
+    repository_record::write(config, settings, &repository.id, may_read, observed.clone())?;
     // Without a lock in the configuration, none has to work.
     observed.locks = observed.locks.filter(|_| settings.lock.is_some());
     Ok((repository, put == Put::New, Some((observed, faults))))

@@ -4,10 +4,9 @@
 
 use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 
-use archive::Digest;
+use archive::{Digest, RepositoryRecord, repository::RECORD_SCHEMA};
 use files::{WriteOptions, write_atomic};
-use serde::{Deserialize, Serialize};
-use store::s3::Observed;
+use store::s3::{Observed, Settings};
 
 use crate::{Config, Error};
 
@@ -15,36 +14,39 @@ use crate::{Config, Error};
 const DIRECTORY: &str = "repositories";
 
 /// Record of a repository.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RepositoryRecord {
-    /// Location of the repository; the file is named after a hash of it.
-    location: String,
-    /// Id of the repository.
-    pub(crate) id: String,
-    /// Whether `init` could read the repository.
-    pub(crate) may_read: bool,
-    /// What `init` observed of the store.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) observed: Option<Observed>,
+pub(crate) type Record = RepositoryRecord<Observed>;
+
+/// The result of `init`; `None` if it was not run here, or the repository is a directory.
+pub(crate) fn read(config: &Config) -> Option<Record> {
+    let bytes = fs::read(path(config)).ok()?;
+    let record = Record::parse(&bytes).ok()?;
+    (record.location == config.repository.identity()).then_some(record)
 }
 
-impl RepositoryRecord {
-    /// The result of `init`; `None` if it was not run here, or the repository is a directory.
-    pub(crate) fn read(config: &Config) -> Option<Self> {
-        let bytes = fs::read(path(config)).ok()?;
-        let known: Self = serde_json::from_slice(&bytes).ok()?;
-        (known.location == config.repository.identity()).then_some(known)
-    }
-
-    pub(crate) fn write(config: &Config, id: &str, may_read: bool, observed: Option<Observed>) -> Result<(), Error> {
-        let (path, location) = (path(config), config.repository.identity());
-        let directory = config.state.join(DIRECTORY);
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-        made.map_err(Error::io(&directory, "cannot be created"))?;
-        let known = serde_json::to_vec(&Self { location, id: id.to_owned(), may_read, observed }).unwrap_or_default();
-        let written = write_atomic(&path, &known, WriteOptions::SECRET.replacing(true));
-        written.map_err(Error::io(&path, "cannot be written"))
-    }
+/// Records the result of `init` for a bucket with these settings.
+pub(crate) fn write(
+    config: &Config,
+    settings: &Settings,
+    id: &str,
+    may_read: bool,
+    observed: Observed,
+) -> Result<(), Error> {
+    let (path, location) = (path(config), config.repository.identity());
+    let directory = config.state.join(DIRECTORY);
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+    made.map_err(Error::io(&directory, "cannot be created"))?;
+    let record = Record {
+        schema: RECORD_SCHEMA.to_owned(),
+        location,
+        url: config.repository.to_string(),
+        id: id.to_owned(),
+        may_read,
+        asks_for_locks: settings.lock.is_some(),
+        observed: Some(observed),
+    };
+    let record = serde_json::to_vec(&record).unwrap_or_default();
+    let written = write_atomic(&path, &record, WriteOptions::SECRET.replacing(true));
+    written.map_err(Error::io(&path, "cannot be written"))
 }
 
 fn path(config: &Config) -> PathBuf {

@@ -1,6 +1,6 @@
 //! Facts about backups of `sealant backup`, and about restores of them.
 
-use archive::{Digest, Receipt, RestoreRecord, names::Number};
+use archive::{Digest, Receipt, RepositoryRecord, RestoreRecord, names::Number};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,28 @@ pub struct BackupReceipt {
     pub recipients: Vec<String>,
     /// Number of recipients for which nobody has ever proven possession of the identity.
     pub unproven_recipients: usize,
+}
+
+/// A repository in a bucket, by the record of a host that makes backups there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BucketRecord {
+    /// Id of the repository.
+    pub id: String,
+    /// Its URL.
+    pub url: String,
+    /// Whether the configuration asked for locks of new objects.
+    pub asks_for_locks: bool,
+    /// What `sealant backup init` observed.
+    pub store: StoreBehaviour,
+}
+
+/// Observed behaviour of a store. `None`: not observed, because a permission was missing or there was no need.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreBehaviour {
+    /// Whether it keeps replaced versions of an object.
+    pub versions: Option<bool>,
+    /// Whether a new object had the lock that was asked for.
+    pub locks: Option<bool>,
 }
 
 /// A restore, by its record.
@@ -59,6 +81,13 @@ impl BackupReceipt {
     #[must_use]
     pub const fn is_good(&self) -> bool {
         self.damaged_pages == 0 && self.unproven_pages == 0
+    }
+}
+
+impl From<RepositoryRecord<StoreBehaviour>> for BucketRecord {
+    fn from(record: RepositoryRecord<StoreBehaviour>) -> Self {
+        let RepositoryRecord { id, url, asks_for_locks, observed, .. } = record;
+        Self { id, url, asks_for_locks, store: observed.unwrap_or_default() }
     }
 }
 

@@ -13,7 +13,7 @@ use keyring::StoreSummary;
 use pki::Certificate;
 use serde::{Deserialize, Serialize};
 
-use super::backup::{BackupReceipt, RecordedRestore};
+use super::backup::{BackupReceipt, BucketRecord, RecordedRestore};
 use super::host::Role;
 use super::proof::Proof;
 
@@ -215,6 +215,11 @@ pub enum Content {
     BackupReceipt {
         /// Facts about the backup, from the receipt.
         receipt: Box<BackupReceipt>,
+    },
+    /// What a host that makes backups in a bucket has recorded about it.
+    BucketRecord {
+        /// The record.
+        record: BucketRecord,
     },
     /// Records of restores, as `sealant restore --record` writes them.
     RestoreRecords {

@@ -67,7 +67,8 @@ pub(super) fn for_each_host<'a>(
     Ok(results)
 }
 
-fn hosts(files: &FileFacts) -> impl Iterator<Item = HostBackups<'_>> {
+/// The backups of each host in each repository.
+pub(super) fn hosts(files: &FileFacts) -> impl Iterator<Item = HostBackups<'_>> {
     let mut by_host: BTreeMap<(&str, &str), Vec<Received<'_>>> = BTreeMap::new();
     for (file, receipt) in receipts(files) {
         by_host.entry((&receipt.host, &receipt.repository)).or_default().push((file, receipt));

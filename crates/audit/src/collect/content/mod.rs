@@ -60,6 +60,7 @@ const RECOGNISERS: &[Recogniser] = &[
     keys::store,
     repository::receipt,
     repository::restores,
+    repository::bucket,
     repository::other,
     keys::pem,
     keys::age_identity,

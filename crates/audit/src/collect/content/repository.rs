@@ -1,4 +1,5 @@
-//! Files of `sealant backup`: receipts, their signatures, the description of a repository, records of restores.
+//! Files of `sealant backup`: receipts, their signatures, the description of a repository, records of restores
+//! and of buckets.
 //!
 //! They are text, but hold no rows. `docs/formats/backup.md` describes their format.
 
@@ -6,12 +7,13 @@ use archive::names::{self, SIGNATURE};
 use archive::prune::PruneDeclaration;
 use archive::sshsig::{MAX_SIGNATURE_BYTES, Signature};
 use archive::{
-    Digest, Error as ArchiveError, Receipt, RepositoryDescription, RestoreRecord, prune, receipt, repository, restores,
+    Digest, Error as ArchiveError, Receipt, RepositoryDescription, RepositoryRecord, RestoreRecord, prune, receipt,
+    repository, restores,
 };
 use files::quantity::size;
 
 use super::Candidate;
-use crate::facts::backup::{BackupReceipt, RecordedRestore};
+use crate::facts::backup::{BackupReceipt, BucketRecord, RecordedRestore};
 use crate::facts::files::Content;
 
 /// Maximum length of a file that is read: the receipt of a backup of 100 TB, or records of a century of daily restores.
@@ -30,6 +32,13 @@ pub(super) fn restores(file: &Candidate<'_>) -> Option<Content> {
     read_as(file, restores::SCHEMA, |bytes| {
         let records = RestoreRecord::parse_all(&String::from_utf8_lossy(bytes))?;
         Ok(Content::RestoreRecords { restores: records.iter().map(RecordedRestore::from).collect() })
+    })
+}
+
+/// What a host has recorded about a bucket with its backups.
+pub(super) fn bucket(file: &Candidate<'_>) -> Option<Content> {
+    read_as(file, repository::RECORD_SCHEMA, |bytes| {
+        Ok(Content::BucketRecord { record: BucketRecord::from(RepositoryRecord::parse(bytes)?) })
     })
 }
 
@@ -70,6 +79,7 @@ fn read_as(
 mod tests {
     use super::super::testing::recognised;
     use super::*;
+    use crate::facts::backup::StoreBehaviour;
     use crate::facts::host::Role;
 
     const DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -122,6 +132,19 @@ mod tests {
         assert_eq!(restores.iter().map(|restore| restore.proven).collect::<Vec<_>>(), [false, false]);
         let other = format!("{record}\n1,Ada,4711\n");
         assert!(matches!(recognised("restores", Role::Backup, other.as_bytes()), Content::Unreadable { .. }));
+    }
+
+    #[test]
+    fn the_record_of_a_bucket_is_read() {
+        let text = concat!(
+            r#"{"schema":"sealant.repository-record/1","location":"Address","url":"s3://b/p","id":"07","#,
+            r#""may_read":false,"asks_for_locks":true,"observed":{"checksums":true,"versions":true,"locks":null}}"#
+        );
+        let Content::BucketRecord { record } = recognised("00ff.json", Role::Backup, text.as_bytes()) else {
+            panic!("not recognised")
+        };
+        let store = StoreBehaviour { versions: Some(true), locks: None };
+        assert_eq!(record, BucketRecord { id: "07".into(), url: "s3://b/p".into(), asks_for_locks: true, store });
     }
 
     #[test]
