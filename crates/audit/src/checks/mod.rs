@@ -31,6 +31,7 @@ pub(crate) mod order;
 mod proof;
 mod repl;
 mod rest;
+mod separation;
 mod setting;
 mod tls;
 mod wire;

@@ -20,6 +20,7 @@ checks! {
     unproven,
     never_restored,
     identity_in_reach,
+    keyring_in_reach,
     no_lock,
 }
 

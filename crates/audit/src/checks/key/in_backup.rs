@@ -2,6 +2,7 @@
 
 use findings::Severity;
 use innodb::server_file::BACKUP_MARKS;
+use keyring::StoreSummary;
 
 use super::{holds_keys, is_filled, store_evidence};
 use crate::check::{Check, CheckResult, CheckResults, Context};
@@ -92,13 +93,9 @@ fn backups(files: &FileFacts) -> impl Iterator<Item = &Root> {
     })
 }
 
-fn below<'a>(files: &'a FileFacts, root: &'a Root) -> impl Iterator<Item = &'a FileFact> {
-    files.files.iter().filter(|file| std::path::Path::new(&file.path).starts_with(&root.path))
-}
-
-/// Judges a backup directory; returns whether it has data at all.
-fn keys_beside_data(files: &FileFacts, root: &Root, results: &mut CheckResults) -> bool {
-    let is_data = |file: &FileFact| {
+/// Data in a directory of backups, with the file that holds it.
+pub(in crate::checks) fn data_below<'a>(files: &'a FileFacts, root: &'a Root) -> impl Iterator<Item = &'a FileFact> {
+    let is_data = |file: &&FileFact| {
         matches!(
             file.content,
             Content::Tablespace { .. }
@@ -108,18 +105,33 @@ fn keys_beside_data(files: &FileFacts, root: &Root, results: &mut CheckResults) 
                 | Content::BinaryLog { .. }
         )
     };
-    if !below(files, root).any(is_data) {
+    below(files, root).filter(is_data)
+}
+
+/// Files of a directory.
+pub(in crate::checks) fn below<'a>(files: &'a FileFacts, root: &'a Root) -> impl Iterator<Item = &'a FileFact> {
+    files.files.iter().filter(|file| std::path::Path::new(&file.path).starts_with(&root.path))
+}
+
+/// Judges a backup directory; returns whether it has data at all.
+fn keys_beside_data(files: &FileFacts, root: &Root, results: &mut CheckResults) -> bool {
+    if data_below(files, root).next().is_none() {
         return false;
     }
     for file in below(files, root) {
         let Content::KeyStore { summary } = &file.content else { continue };
-        // A password-protected key file is recognised only by the header that `openssl enc` writes for any content.
-        if holds_keys(summary) && summary.readable_without_password && is_filled(summary) {
+        if opens_data(summary) {
             let message = format!("{} lies in the same directory as data ({})", file.name, root.path);
             results.push(fail(file, message).evidence(store_evidence(file, summary)));
         }
     }
     true
+}
+
+/// Whether it is a key file with keys that open data without a password. A file with one is recognised only by the
+/// header that `openssl enc` writes for any content.
+pub(in crate::checks) fn opens_data(summary: &StoreSummary) -> bool {
+    holds_keys(summary) && summary.readable_without_password && is_filled(summary)
 }
 
 fn fail(file: &FileFact, message: String) -> CheckResult {

@@ -8,9 +8,10 @@ use server::dialect::key_store::MARIADB_PASSWORD;
 use super::{can_encrypt, is_filled, key_path, keyring, live_stores, path_evidence, store_evidence};
 use crate::access;
 use crate::check::{Check, CheckResult, CheckResults, Context};
+use crate::checks::separation::{Separation, disk_evidence, path_on_disk, separation};
 use crate::exposure::{ClosedBy, Exposes, KeyFlaw};
 use crate::facts::files::{Content, FileFact};
-use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
+use crate::facts::host::{PathOnDisk, Role};
 use crate::facts::{Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade};
 
@@ -55,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
 }
 
 /// Paths of key files, according to the server or the host facts.
-fn key_paths(cx: &Context<'_>) -> Vec<String> {
+pub(in crate::checks) fn key_paths(cx: &Context<'_>) -> Vec<String> {
     let host = cx.facts.host.iter().flat_map(|host| &host.paths);
     // The password of an encrypted key file is not a key; see key-filekey-colocated.
     let is_key = |path: &&PathOnDisk| {
@@ -80,7 +81,8 @@ fn is_configuration(cx: &Context<'_>, path: &str) -> bool {
     )
 }
 
-fn no_file(cx: &Context<'_>) -> Observed<CheckResults> {
+/// The result without the path of a key file.
+pub(in crate::checks) fn no_file(cx: &Context<'_>) -> Observed<CheckResults> {
     let sql = cx.facts.sql()?;
     if !can_encrypt(sql) || keyring(sql)?.is_none_or(|keyring| !keyring.is_local_file()) {
         return Ok(CheckResults::not_applicable("no file key store is loaded"));
@@ -124,58 +126,24 @@ fn by_disk(cx: &Context<'_>, path: &str) -> Observed<CheckResult> {
             remedy: access::AS_SERVER_USER.to_owned(),
         });
     };
-    let evidence = |path_on_disk: &PathOnDisk| Evidence::Host {
-        source: path_on_disk.path.clone(),
-        observation: format!(
-            "{} on {}, device {} ({})",
-            path_on_disk.fs_type,
-            path_on_disk.mount_point,
-            path_on_disk.device,
-            path_on_disk.chain.join(" > ")
-        ),
-    };
-    Ok(compare(path, key, data)?.evidence(evidence(key)).evidence(evidence(data)))
-}
-
-fn path_on_disk<'a>(host: &'a HostFacts, path: &str, role: Role) -> Option<&'a PathOnDisk> {
-    let same =
-        |path_on_disk: &PathOnDisk| Path::new(path).starts_with(&path_on_disk.path) || path_on_disk.resolved == path;
-    host.paths.iter().find(|path_on_disk| path_on_disk.role == role && same(path_on_disk))
+    Ok(compare(path, key, data)?.evidence(disk_evidence(key)).evidence(disk_evidence(data)))
 }
 
 fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Observed<CheckResult> {
-    if key.layer == DiskLayer::Memory {
-        return Ok(CheckResult::pass(
-            path,
-            EvidenceGrade::Bytes,
-            format!("{path} lies in memory only ({})", key.fs_type),
-        ));
-    }
-    if key.device == data.device {
-        return Ok(CheckResult::fail(
-            path,
-            EvidenceGrade::Bytes,
-            format!("{path} lies on the data's file system, device {}", key.device),
-        ));
-    }
-    if let Some(shared) = key.chain.iter().find(|device| data.chain.contains(device)) {
-        return Ok(CheckResult::fail(
-            path,
-            EvidenceGrade::Bytes,
-            format!("{path} and the data lie on the same disk {shared}"),
-        ));
-    }
-    if key.chain.is_empty() || data.chain.is_empty() {
-        return Err(Unavailable {
-            what: format!("disk of {path}"),
-            why: format!(
-                "the block devices below {} cannot be determined from here",
-                if key.chain.is_empty() { &key.path } else { &data.path }
-            ),
-            remedy: "run on the host itself, outside of containers, or attest the separation in a waiver".to_owned(),
-        });
-    }
-    Ok(CheckResult::pass(path, EvidenceGrade::Bytes, format!("{path} lies on another disk than the data")))
+    let grade = EvidenceGrade::Bytes;
+    Ok(match separation(key, data)? {
+        Separation::InMemory => {
+            CheckResult::pass(path, grade, format!("{path} lies in memory only ({})", key.fs_type))
+        }
+        Separation::SameFileSystem => {
+            let message = format!("{path} lies on the data's file system, device {}", key.device);
+            CheckResult::fail(path, grade, message)
+        }
+        Separation::SameDisk(disk) => {
+            CheckResult::fail(path, grade, format!("{path} and the data lie on the same disk {disk}"))
+        }
+        Separation::OtherDisk => CheckResult::pass(path, grade, format!("{path} lies on another disk than the data")),
+    })
 }
 
 fn with_source(cx: &Context<'_>, path: &str, result: CheckResult) -> CheckResult {
@@ -189,6 +157,7 @@ fn with_source(cx: &Context<'_>, path: &str, result: CheckResult) -> CheckResult
 mod tests {
     use super::super::tests::{json, with_component, with_plugins};
     use super::*;
+    use crate::facts::host::DiskLayer;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{FactsBuilder, mysql};
 
