@@ -1,6 +1,6 @@
 //! Backups in buckets of real S3 servers.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,7 +48,45 @@ fn a_bucket_stores_backups_like_a_directory() {
         backups.restore(number, &into, &keys).is(if number == "1" { 0 } else { 4 });
         is_same(&into, expected);
     }
+    an_older_version_takes_the_place_of_a_damaged_one(&backups, &first, &keys, &s3);
     an_audit_judges_the_locks(&backups, server.datadir(), &s3);
+}
+
+/// Somebody who may put objects without a condition replaces a pack and a manifest. The bucket keeps what they had.
+fn an_older_version_takes_the_place_of_a_damaged_one(
+    backups: &Backups,
+    expected: &BTreeMap<PathBuf, Vec<u8>>,
+    keys: &[&str],
+    s3: &S3Server,
+) {
+    let receipt: Value = serde_json::from_slice(
+        &fs::read(s3.path("data").join("backups/mysql/hosts/db1/receipts/000001.json")).expect("readable"),
+    )
+    .expect("JSON");
+    let pack = receipt["packs"][0]["sha256"].as_str().expect("a hash");
+    let pack = format!("hosts/db1/packs/{}/{pack}.age", &pack[..2]);
+    let manifest = "hosts/db1/manifests/000001.age";
+    for object in [pack.as_str(), manifest] {
+        s3.put_object(&format!("backups/mysql/{object}"), "replaced").expect("a newer version");
+    }
+    let check = backups.backup(&["check", "all", "--objects"]).is(3);
+    let bad = check.json["objects"]["bad"].as_array().expect("a list");
+    let older = |object: &str| {
+        let is_it = |bad: &&Value| bad["object"] == object;
+        let what = bad.iter().find(is_it).and_then(|bad| bad["what"].as_str()).unwrap_or_default();
+        what.contains("its older version ") && what.contains(" is intact")
+    };
+    assert!(bad.len() == 2 && older(&pack) && older(manifest), "{}", check.json);
+    let into = backups.path("into-from-versions");
+    let restored = backups.restore("1", &into, keys).is(0);
+    for object in [pack.as_str(), manifest] {
+        assert!(
+            restored.stderr.contains(&format!("{object} is damaged, replaced or hidden in ")),
+            "{}",
+            restored.stderr
+        );
+    }
+    is_same(&into, expected);
 }
 
 /// A bucket that keeps versions passes; one that keeps none fails, until the repository is in the former again.

@@ -143,6 +143,7 @@ pub fn check(
     if only.is_none() {
         checked.unnamed = named.unnamed(host, others);
     }
+    checked.add_older_versions(repository, &named.objects)?;
     if checked.bad.is_empty() && named.is_sound() {
         return Ok((checked, named.links));
     }
@@ -214,6 +215,17 @@ impl Checked {
             // A failure of the store is not a fault of the object.
             Err(error @ Error::Store(StoreError::S3 { .. })) => return Err(error),
             Err(error) => self.bad(object, error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Adds to each wrong object the older version that a restore uses instead, if there is one.
+    fn add_older_versions(&mut self, repository: &Repository, named: &BTreeMap<String, Object>) -> Result<(), Error> {
+        for bad in &mut self.bad {
+            let Some(expected) = named.get(&bad.object) else { continue };
+            if let Some(older) = repository.older_version(&bad.object, *expected)? {
+                bad.what.push_str(&format!("; its older version {} is intact, and a restore uses it", older.id));
+            }
         }
         Ok(())
     }

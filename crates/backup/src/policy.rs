@@ -62,6 +62,9 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
     // Putting an object with a lock needs the permission for retention, too.
     const PUT: &[&str] = &[action::PUT_OBJECT, action::PUT_OBJECT_RETENTION];
     const LIST: &[&str] = &[action::LIST_BUCKET];
+    // A restore uses an older version of an object that was replaced or hidden.
+    const READ_VERSIONS: &[&str] = &[action::GET_OBJECT, action::GET_OBJECT_VERSION];
+    const LIST_VERSIONS: &[&str] = &[action::LIST_BUCKET, action::LIST_BUCKET_VERSIONS];
     const REMOVE: &[&str] = &[
         action::DELETE_OBJECT,
         action::DELETE_OBJECT_VERSION,
@@ -98,7 +101,7 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
             statement(REMOVE, &Scope::Objects(names::HOSTS)),
         ],
         Role::Checker | Role::Restorer => {
-            vec![statement(LIST, &Scope::Bucket), statement(READ, &Scope::Objects(""))]
+            vec![statement(LIST_VERSIONS, &Scope::Bucket), statement(READ_VERSIONS, &Scope::Objects(""))]
         }
     }
 }

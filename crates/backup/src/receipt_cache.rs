@@ -18,7 +18,7 @@ use std::{
 
 use archive::{Digest, names};
 use jiff::SignedDuration;
-use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store, s3::S3Fault};
+use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store, Version, s3::S3Fault};
 
 use self::file::CacheFile;
 
@@ -146,6 +146,14 @@ impl Store for CachedStore {
             self.with_file(&group, |file| file.add(&identity, &bytes));
         }
         Ok(Box::new(Cursor::new(bytes)))
+    }
+
+    fn older_versions(&self, name: &Name) -> Result<Vec<Version>, StoreError> {
+        self.inner.older_versions(name)
+    }
+
+    fn get_version(&self, name: &Name, version: &Version) -> Result<Box<dyn Read + Send>, StoreError> {
+        self.inner.get_version(name, version)
     }
 
     fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {

@@ -5,6 +5,7 @@ use std::{
     io::{self, Cursor, Read},
     ops::Range,
     path::Path,
+    sync::{Mutex, PoisonError},
 };
 
 use archive::{
@@ -17,7 +18,7 @@ use archive::{
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 use jiff::Timestamp;
-use store::{Error as StoreError, Name, Put, Store};
+use store::{Error as StoreError, Name, Put, Store, Version};
 
 use crate::{Error, receipt_cache::CachedStore};
 
@@ -49,6 +50,8 @@ pub struct Repository {
     may_read: bool,
     /// Whether the id is from `init`, because the store could not be reached.
     is_assumed: bool,
+    /// Objects of which an older version was used, and its id.
+    replaced: Mutex<BTreeMap<String, String>>,
 }
 
 impl Repository {
@@ -58,7 +61,7 @@ impl Repository {
     /// [`Error::NoRepository`], [`Error::Repository`], [`Error::Store`].
     pub fn open(store: Box<dyn Store>) -> Result<Self, Error> {
         let id = read_id(&*store)?;
-        Ok(Self { store, id, may_read: true, is_assumed: false })
+        Ok(Self { store, id, may_read: true, is_assumed: false, replaced: Mutex::default() })
     }
 
     /// Caches receipts in the directory `state`, from which the next run reads them.
@@ -70,12 +73,12 @@ impl Repository {
 
     /// A repository that this host may not read, but whose id it knows.
     pub(crate) fn unread(store: Box<dyn Store>, id: String) -> Self {
-        Self { store, id, may_read: false, is_assumed: false }
+        Self { store, id, may_read: false, is_assumed: false, replaced: Mutex::default() }
     }
 
     /// A repository whose store cannot be reached now, and whose id an earlier `init` has read.
     pub(crate) fn assumed(store: Box<dyn Store>, id: String, may_read: bool) -> Self {
-        Self { store, id, may_read, is_assumed: may_read }
+        Self { store, id, may_read, is_assumed: may_read, replaced: Mutex::default() }
     }
 
     /// Refuses a repository whose id is not the assumed one.
@@ -145,10 +148,17 @@ impl Repository {
         &*self.store
     }
 
-    /// Warnings of the store from operations that succeeded.
+    /// Warnings from operations that succeeded: of the store, and of objects of which an older version was used.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.store.warnings()
+        let replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = |(object, version): (&String, &String)| {
+            format!(
+                "{object} is damaged, replaced or hidden in {}; its older version {version} is intact and was used",
+                self.store.location()
+            )
+        };
+        self.store.warnings().into_iter().chain(replaced.iter().map(used)).collect()
     }
 
     /// Names of the hosts that have receipts.
@@ -278,6 +288,59 @@ impl Repository {
     pub fn object(&self, object: &str) -> Result<HashingStream<Box<dyn Read + Send>>, Error> {
         Ok(HashingStream::new(self.store.get(&name(object)?, None)?))
     }
+
+    /// Opens a version of an object for reading; the newest if none is given.
+    pub(crate) fn version(
+        &self,
+        object: &str,
+        version: Option<&Version>,
+    ) -> Result<HashingStream<Box<dyn Read + Send>>, Error> {
+        match version {
+            Some(version) => Ok(HashingStream::new(self.store.get_version(&name(object)?, version)?)),
+            None => self.object(object),
+        }
+    }
+
+    /// Compares an object with its receipt. If it is damaged, replaced or hidden, looks for an older version that is
+    /// intact, and warns; `None` if the newest is.
+    pub(crate) fn intact_version(&self, object: &str, expected: Object) -> Result<Option<Version>, Error> {
+        match self.object(object).and_then(|read| check_sum(object, read, expected)) {
+            Err(error) => self.older_instead(object, expected, error).map(Some),
+            Ok(()) => Ok(None),
+        }
+    }
+
+    /// The older version to use instead of an object that could not be used. Warns of it.
+    ///
+    /// # Errors
+    /// `error` if there is none.
+    fn older_instead(&self, object: &str, expected: Object, error: Error) -> Result<Version, Error> {
+        if !matches!(error, Error::Object { .. } | Error::Store(StoreError::Missing { .. })) {
+            return Err(error);
+        }
+        let Some(version) = self.older_version(object, expected)? else { return Err(error) };
+        let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        replaced.insert(object.to_owned(), version.id.clone());
+        Ok(version)
+    }
+
+    /// An older version of an object that has the hash of its receipt. `None` if there is none, the store keeps none, or
+    /// this user may not read them.
+    pub(crate) fn older_version(&self, object: &str, expected: Object) -> Result<Option<Version>, Error> {
+        let versions = match self.store.older_versions(&name(object)?) {
+            Err(error) if error.is_denied() => return Ok(None),
+            versions => versions?,
+        };
+        for version in versions.into_iter().filter(|version| version.bytes == expected.bytes) {
+            match self.version(object, Some(&version)).and_then(|read| check_sum(object, read, expected)) {
+                Ok(()) => return Ok(Some(version)),
+                Err(Error::Object { .. } | Error::Store(StoreError::Missing { .. })) => {}
+                Err(error) if is_denied(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Puts the description of an existing repository again. A store that accepts it would also replace backups.
@@ -330,15 +393,29 @@ pub(crate) fn read_range(
     if bytes.len() as u64 == length { Ok(()) } else { Err(wrong(ArchiveError::Pack("it is truncated"))) }
 }
 
-/// Reads an object into `bytes`, and compares it with its receipt.
+/// Reads an object into `bytes`, and compares it with its receipt. If the newest version is not the one of the receipt,
+/// an older one that is takes its place.
 pub(crate) fn read_whole(
     repository: &Repository,
     object: &str,
     expected: Object,
     bytes: &mut Vec<u8>,
 ) -> Result<(), Error> {
+    read_version(repository, object, None, expected, bytes).or_else(|error| {
+        let version = repository.older_instead(object, expected, error)?;
+        read_version(repository, object, Some(&version), expected, bytes)
+    })
+}
+
+fn read_version(
+    repository: &Repository,
+    object: &str,
+    version: Option<&Version>,
+    expected: Object,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Error> {
     bytes.clear();
-    let mut read = repository.object(object)?;
+    let mut read = repository.version(object, version)?;
     let filled = read.by_ref().take(expected.bytes).read_to_end(bytes);
     filled.map_err(|source| Error::Object { object: object.to_owned(), source: source.into() })?;
     check_sum(object, read, expected)

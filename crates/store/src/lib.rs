@@ -50,6 +50,15 @@ pub struct Listed {
     pub etag: Option<Box<str>>,
 }
 
+/// A version of an object in a store that keeps replaced and deleted ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Its id.
+    pub id: String,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
 /// Result of [`Store::delete`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
@@ -79,6 +88,23 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// As [`Self::get`]; in a store with entity tags, also if the object was replaced after the listing.
     fn get_listed(&self, listed: &Listed) -> Result<Box<dyn Read + Send>, Error> {
         self.get(&listed.name, None)
+    }
+
+    /// Versions of an object that are not the newest, the newest of them first: those that were replaced, or deleted
+    /// by somebody who may not delete versions. Empty in a store without versions.
+    ///
+    /// # Errors
+    /// [`Error`].
+    fn older_versions(&self, _name: &Name) -> Result<Vec<Version>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// Reads a version of an object.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    fn get_version(&self, name: &Name, _version: &Version) -> Result<Box<dyn Read + Send>, Error> {
+        Err(Error::Missing { location: self.location(), name: name.clone() })
     }
 
     /// Length of an object; `None` if there is none of that name.

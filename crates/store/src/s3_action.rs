@@ -4,6 +4,8 @@
 
 /// Reads an object, or its length.
 pub const GET_OBJECT: &str = "s3:GetObject";
+/// Reads a version of an object other than the newest.
+pub const GET_OBJECT_VERSION: &str = "s3:GetObjectVersion";
 /// Reads when the lock of an object ends.
 pub const GET_OBJECT_RETENTION: &str = "s3:GetObjectRetention";
 /// Creates an object.
@@ -16,3 +18,5 @@ pub const DELETE_OBJECT: &str = "s3:DeleteObject";
 pub const DELETE_OBJECT_VERSION: &str = "s3:DeleteObjectVersion";
 /// Lists the objects of a bucket.
 pub const LIST_BUCKET: &str = "s3:ListBucket";
+/// Lists the versions of objects of a bucket.
+pub const LIST_BUCKET_VERSIONS: &str = "s3:ListBucketVersions";

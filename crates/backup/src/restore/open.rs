@@ -15,7 +15,6 @@ use verify::Keys;
 use crate::{
     Error, Repository,
     file_keys::{FileKeys, Head},
-    repository::check_sum,
 };
 
 /// The requested backup.
@@ -97,14 +96,14 @@ impl JudgedReceipt {
     pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, Error> {
         let object = self.receipt.manifest_name();
         // Verify the hash first, so that only signed data is parsed.
-        check_sum(&object, repository.object(&object)?, self.receipt.manifest)?;
+        let version = repository.intact_version(&object, self.receipt.manifest)?;
         let wrong = |source: ArchiveError| match source {
             ArchiveError::Age(agefile::Error::NoMatch) => {
                 Error::OtherRecipients { object: object.clone(), recipients: self.receipt.recipients.clone() }
             }
             source => Error::Object { object: object.clone(), source },
         };
-        let manifest = read_manifest(repository.object(&object)?, identities).map_err(&wrong)?;
+        let manifest = read_manifest(repository.version(&object, version.as_ref())?, identities).map_err(&wrong)?;
         let head = &manifest.head;
         let is_of =
             (&head.repo, &head.host, head.number) == (&self.receipt.repo, &self.receipt.host, self.receipt.number);
@@ -222,12 +221,14 @@ impl Opened {
     pub fn add_keys(&self, repository: &Repository, identities: &[Identity], keys: &mut Keys) -> Result<(), Error> {
         let (host, number) = (self.host(), self.number());
         let object = archive::names::keys(host, number);
-        if let Some(judged) = self.receipt() {
-            let expected = judged.receipt.keys.ok_or(Error::NoFileKeys { number })?;
-            check_sum(&object, repository.object(&object)?, expected)?;
-        }
+        let version = match self.receipt() {
+            Some(judged) => {
+                repository.intact_version(&object, judged.receipt.keys.ok_or(Error::NoFileKeys { number })?)?
+            }
+            None => None,
+        };
         let head = Head::new(&repository.id, host, number);
-        let read = FileKeys::decrypt(repository.object(&object)?, &head, identities, keys);
+        let read = FileKeys::decrypt(repository.version(&object, version.as_ref())?, &head, identities, keys);
         read.map_err(|source| Error::Object { object, source })
     }
 

@@ -128,6 +128,12 @@ fn numbered(number: Number, other: &Found, signers: Option<&AllowedSigners>) -> 
 }
 
 impl Found {
+    /// The repository that has the backup.
+    #[must_use]
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
     /// Adds the keys of the backup's files, decrypted with the identities in a file.
     ///
     /// # Errors

@@ -16,7 +16,9 @@ use clap::Args;
 use innodb::binlog::LogPosition;
 use jiff::Timestamp;
 use keyring::WritableKeyring;
-use report::{reach_messages, restore_messages, restore_plan_messages, restore_progress, restore_status};
+use report::{
+    reach_messages, restore_messages, restore_plan_messages, restore_progress, restore_status, store_messages,
+};
 
 use super::backup::{Reporting, exit_code};
 use super::bucket::Bucket;
@@ -221,6 +223,7 @@ impl Restore {
                 status.say(&restore_messages(opened, &event));
             },
         })?;
+        say(&store_messages(found.repository()));
         self.reporting.script.write(&ended.report)?;
         Ok(exit_code(ended.outcome))
     }

@@ -19,6 +19,8 @@ pub(super) struct Download {
     client: Arc<Client>,
     key: String,
     reader: Box<dyn Read + Send>,
+    /// Id of the version to read, if not the newest.
+    version: Option<String>,
     /// Entity tag of the object: all bytes must come from the same version.
     etag: Option<String>,
     at: u64,
@@ -38,13 +40,21 @@ impl Download {
         let (client, at) = (Arc::clone(client), range.as_ref().map_or(0, |range| range.start));
         let reader: Box<dyn Read + Send> = Box::new(io::empty());
         let etag = etag.map(str::to_owned);
-        let mut download = Self { client, key, reader, etag, at, end: u64::MAX, stalls: 0 };
+        let mut download = Self { client, key, reader, version: None, etag, at, end: u64::MAX, stalls: 0 };
         if range.as_ref().is_some_and(|range| range.end <= range.start) {
             download.end = at;
             return Ok(Some(download));
         }
         download.end = range.as_ref().map_or(u64::MAX, |range| range.end);
         Ok(download.open(range.is_some())?.then_some(download))
+    }
+
+    /// Starts to read a version of an object; `None` if there is none with this id.
+    pub(super) fn start_version(client: &Arc<Client>, key: String, version: &str) -> Result<Option<Self>, S3Fault> {
+        let (client, reader) = (Arc::clone(client), Box::new(io::empty()));
+        let version = Some(version.to_owned());
+        let mut download = Self { client, key, reader, version, etag: None, at: 0, end: u64::MAX, stalls: 0 };
+        Ok(download.open(false)?.then_some(download))
     }
 
     /// Requests the remaining bytes. Returns whether the object exists.
@@ -55,8 +65,9 @@ impl Download {
             headers.push(("range", format!("bytes={}-{last}", self.at)));
         }
         headers.extend(self.etag.clone().map(|etag| ("if-match", etag)));
-        let call =
-            Call { method: "GET", key: Some(&self.key), query: Vec::new(), headers, action: s3_action::GET_OBJECT };
+        let query = self.version.as_deref().map(|version| ("versionId", version)).into_iter().collect();
+        let action = if self.version.is_some() { s3_action::GET_OBJECT_VERSION } else { s3_action::GET_OBJECT };
+        let call = Call { method: "GET", key: Some(&self.key), query, headers, action };
         let reply = match self.client.call(&call, None) {
             // The range begins after the end of the object.
             Err(S3Fault::Refused { status: 416, .. }) => {

@@ -39,7 +39,7 @@ use self::{
     download::Download,
 };
 pub use crate::s3_fault::S3Fault;
-use crate::{Body, Deletion, Error, Listed, Name, Put, Store, s3_action as action};
+use crate::{Body, Deletion, Error, Listed, Name, Put, Store, Version, s3_action as action};
 
 /// Default time without progress after which a call is retried.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -257,6 +257,27 @@ impl Store for S3 {
 
     fn get_listed(&self, listed: &Listed) -> Result<Box<dyn Read + Send>, Error> {
         self.download(&listed.name, None, listed.etag.as_deref())
+    }
+
+    fn older_versions(&self, name: &Name) -> Result<Vec<Version>, Error> {
+        let key = self.client.address.key(name);
+        let query = vec![("prefix", key.as_str()), ("versions", "")];
+        let action = action::LIST_BUCKET_VERSIONS;
+        let call = Call { method: "GET", key: None, query, headers: Vec::new(), action };
+        // Sealant puts each name once, so one page has all versions.
+        let found = self.client.text(&call, MAX_PAGE_BYTES).and_then(|text| {
+            xml::versions(&text).ok_or_else(|| S3Fault::Answer("it is not a list of versions".to_owned()))
+        });
+        let found = found.map_err(|fault| self.failed(fault))?.into_iter();
+        Ok(found.filter(|(of, is_newest, _)| *of == key && !is_newest).map(|(_, _, version)| version).collect())
+    }
+
+    fn get_version(&self, name: &Name, version: &Version) -> Result<Box<dyn Read + Send>, Error> {
+        let found = Download::start_version(&self.client, self.client.address.key(name), &version.id);
+        match found.map_err(|fault| self.failed(fault))? {
+            Some(download) => Ok(Box::new(download)),
+            None => Err(Error::Missing { location: self.location(), name: name.clone() }),
+        }
     }
 
     fn head(&self, name: &Name) -> Result<Option<u64>, Error> {

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use quick_xml::{Reader, events::Event};
 
+use crate::Version;
+
 /// Maximum depth; documents of stores are flatter.
 const MAX_DEPTH: usize = 16;
 
@@ -59,6 +61,26 @@ pub(super) fn page(bytes: &[u8]) -> Option<Page> {
     let is_listing = is_whole? == "ListBucketResult" && has_all && page.next.is_some() >= more;
     page.next = page.next.filter(|_| more);
     is_listing.then_some(page)
+}
+
+/// Parses a list of versions: for each its key, whether it is the newest, and itself; `None` if the document is not one.
+/// Markers of deletions are left out.
+pub(super) fn versions(bytes: &[u8]) -> Option<Vec<(String, bool, Version)>> {
+    let (mut found, mut has_all) = (Vec::new(), true);
+    let (mut key, mut id, mut length, mut is_newest) = (None, None, None, None);
+    let root = walk(bytes, |path, text| match (path, text) {
+        (["ListVersionsResult", "Version", "Key"], Some(text)) => key = Some(text.to_owned()),
+        (["ListVersionsResult", "Version", "VersionId"], Some(text)) => id = Some(text.to_owned()),
+        (["ListVersionsResult", "Version", "Size"], Some(text)) => length = text.parse().ok(),
+        (["ListVersionsResult", "Version", "IsLatest"], Some(text)) => is_newest = Some(text == "true"),
+        (["ListVersionsResult", "Version"], None) => {
+            let version = key.take().zip(is_newest.take()).zip(id.take().zip(length.take()));
+            has_all &= version.is_some();
+            found.extend(version.map(|((key, is_newest), (id, bytes))| (key, is_newest, Version { id, bytes })));
+        }
+        _ => {}
+    });
+    (root? == "ListVersionsResult" && has_all).then_some(found)
 }
 
 /// Parses an error document; the code is empty if it is not one.
@@ -154,6 +176,27 @@ mod tests {
         assert_eq!(page(last.as_bytes()).unwrap().next, None);
         let cut = LISTING.replace("<NextContinuationToken>1ueG&amp;cXC&#x3D;</NextContinuationToken>", "");
         assert_eq!(page(cut.as_bytes()), None, "the rest would be missing");
+    }
+
+    #[test]
+    fn versions_have_keys_and_ids() {
+        let version = |newest: &str, id: &str| {
+            format!(
+                "<Version><Key>a/one.age</Key><VersionId>{id}</VersionId><IsLatest>{newest}</IsLatest>\
+                 <Size>5</Size></Version>"
+            )
+        };
+        let list =
+            |inside: &str| format!("<ListVersionsResult><IsTruncated>false</IsTruncated>{inside}</ListVersionsResult>");
+        let marker =
+            "<DeleteMarker><Key>a/one.age</Key><VersionId>m</VersionId><IsLatest>true</IsLatest></DeleteMarker>";
+        let both = list(&format!("{}{marker}{}", version("true", "v2"), version("false", "v1")));
+        let expected =
+            |is_newest, id: &str| ("a/one.age".to_owned(), is_newest, Version { id: id.to_owned(), bytes: 5 });
+        assert_eq!(versions(both.as_bytes()).unwrap(), [expected(true, "v2"), expected(false, "v1")]);
+        assert_eq!(versions(list("").as_bytes()), Some(Vec::new()));
+        assert_eq!(versions(both.replace("<Size>5</Size>", "").as_bytes()), None);
+        assert_eq!(versions(LISTING.as_bytes()), None);
     }
 
     #[test]

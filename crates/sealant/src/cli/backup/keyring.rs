@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::backup::keys::check_backup;
 use ::backup::restore::BackupSelector;
 use clap::{Args, Subcommand};
-use report::{key_check_message, write_key_check_table};
+use report::{key_check_message, store_messages, write_key_check_table};
 
 use super::Configured;
 use crate::cli::key_stores::KeyStores;
@@ -70,6 +70,7 @@ impl Check {
         let (judged, check) = check_backup(&repository, &config.host, self.backup, &identities, &keys)?;
         to_stdout(&|out| write_key_check_table(&check, out).map_err(std::io::Error::from))?;
         say(&[key_check_message(&judged, &check)]);
+        say(&store_messages(&repository));
         Ok(if check.missing.is_empty() { Exit::Clean } else { Exit::Findings })
     }
 }
