@@ -819,14 +819,25 @@ fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
     // The check reads no pack.
     fs::rename(backups.object("hosts/db1/packs"), backups.path("away")).expect("moved");
     let identity = backups.path("identity");
+    let records = backups.path("records");
+    fs::create_dir(&records).expect("a directory");
+    let record = records.join("keys.jsonl");
     let check = |copy: &Path| {
         let args = ["keyring", "check", "latest", "--identity", text(&identity), "--keyring", text(copy)];
-        let output = backups.command(&args).output().expect("the binary starts");
+        let output = backups.command(&args).arg("--record").arg(&record).output().expect("the binary starts");
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
+    let repository = backups.path("repository");
+    let of_repository =
+        ["--offline", text(server.datadir()), "--backup", text(&repository), "--backup", text(&records)];
+    Audit::run(of_repository).fails("bak-keyring-unproven", "backups of db1");
     assert_eq!(check(&keyring), (Some(0), String::new()));
+    Audit::run(of_repository).passes("bak-keyring-unproven");
     let (code, listed) = check(&old);
     assert!(code == Some(3) && listed.contains("demo/enc.ibd (INNODBKey-"), "{listed}");
+    Audit::run(of_repository).fails("bak-keyring-unproven", "backups of db1");
+    let lines = fs::read_to_string(&record).expect("records");
+    lines.lines().for_each(|line| has_its_schema(&serde_json::from_str(line).expect("JSON"), "key-check-1"));
 
     let Some((server, key_file)) = mariadb() else { return };
     let backups = Backups::new(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));

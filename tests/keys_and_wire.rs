@@ -232,7 +232,13 @@ fn a_copy_of_the_data_with_its_keys_is_reported_anywhere() {
     fs::copy(server.datadir().join("demo/t.ibd"), copy.path().join("demo/t.ibd")).expect("copied");
     server.start().expect("starts");
     let backup = ["--backup", copy.path().to_str().expect("ASCII")];
-    Audit::live_with(&server, &backup).passes("key-in-backup");
+    let audit = Audit::live_with(&server, &backup);
+    audit.passes("key-in-backup");
+    audit.fails("bak-keyring-in-reach", "component_keyring_file.keys");
+    let elsewhere = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
+    fs::copy(copy.path().join("demo/t.ibd"), elsewhere.path().join("t.ibd")).expect("copied");
+    let moved = ["--backup", elsewhere.path().to_str().expect("ASCII")];
+    Audit::live_with(&server, &moved).passes("bak-keyring-in-reach");
     fs::copy(server.datadir().join("component_keyring_file.keys"), copy.path().join("k")).expect("copied");
     Audit::live_with(&server, &backup).fails("key-in-backup", "/k");
 }
@@ -426,6 +432,7 @@ const NEEDS_MORE: &[&str] = &[
     "auth-key-admins",
     "bak-identity-in-reach",
     "bak-keyring-in-reach",
+    "bak-keyring-unproven",
     "bak-never-restored",
     "bak-no-lock",
     "bak-set-plaintext",

@@ -1710,7 +1710,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__keyring__subcmd__check)
-            opts="-h --config --identity --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --help"
+            opts="-h --config --identity --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --record --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1737,6 +1737,10 @@ _sealant() {
                     return 0
                     ;;
                 --mariadb-key-file-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

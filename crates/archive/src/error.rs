@@ -18,6 +18,9 @@ pub enum Error {
     /// A malformed declaration of a prune.
     #[error("it does not declare a prune: {0}")]
     Prune(String),
+    /// A malformed record of tests of keyring copies.
+    #[error("not a record of tests of keyring copies: {0}")]
+    KeyCheckRecord(String),
     /// A malformed record of restores.
     #[error("not a record of restores: {0}")]
     RestoreRecord(String),

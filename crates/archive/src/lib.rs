@@ -20,6 +20,7 @@ pub mod chain;
 mod digest;
 mod document;
 mod error;
+pub mod key_checks;
 pub mod manifest;
 pub mod names;
 pub mod pack;
@@ -33,6 +34,7 @@ pub mod sshsig;
 
 pub use crate::digest::{Digest, HashingStream};
 pub use crate::error::Error;
+pub use crate::key_checks::KeyCheckRecord;
 pub use crate::manifest::{Head, Manifest, Run};
 pub use crate::pack::{Description, Frame, PackReader, PackWriter, PartialPack};
 pub use crate::receipt::Receipt;

@@ -1,12 +1,16 @@
 //! Tests whether keys open a backup, from its manifest alone.
 
+use std::path::Path;
+
 use agefile::Identity;
-use archive::Manifest;
+use archive::{KeyCheckRecord, Manifest};
 use innodb::keys::KeySource;
+use jiff::Timestamp;
 
 use crate::{
     Error, Repository,
     heads::RedoKeys,
+    record::append_line,
     restore::{self, BackupSelector, JudgedReceipt},
     run::key_check,
 };
@@ -35,6 +39,18 @@ pub fn check_backup(
     let manifest = judged.manifest(repository, identities)?;
     let checked = check(&manifest, keys);
     Ok((judged, checked))
+}
+
+impl KeyCheck {
+    /// Appends the result of a test of a backup to a file, as a line of JSON.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be written.
+    pub fn record(&self, judged: &JudgedReceipt, path: &Path) -> Result<(), Error> {
+        let backup = (judged.sha256, judged.receipt.host.as_str(), judged.receipt.number);
+        let missing = self.missing.len() as u64;
+        append_line(&KeyCheckRecord::new(backup, Timestamp::now(), self.needed, missing), path)
+    }
 }
 
 /// Tests keys on everything in a manifest that needs a key.

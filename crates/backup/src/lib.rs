@@ -32,6 +32,7 @@ pub mod prune;
 pub mod prune_config;
 mod receipt_cache;
 pub mod recipients;
+mod record;
 pub mod repository;
 mod repository_record;
 pub mod restore;

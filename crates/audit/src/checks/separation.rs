@@ -27,6 +27,9 @@ pub(super) fn separation(key: &PathOnDisk, data: &PathOnDisk) -> Observed<Separa
     if key.layer == DiskLayer::Memory {
         return Ok(Separation::InMemory);
     }
+    if data.layer == DiskLayer::Memory {
+        return Ok(Separation::OtherDisk);
+    }
     if key.device == data.device {
         return Ok(Separation::SameFileSystem);
     }

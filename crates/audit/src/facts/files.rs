@@ -13,7 +13,7 @@ use keyring::StoreSummary;
 use pki::Certificate;
 use serde::{Deserialize, Serialize};
 
-use super::backup::{BackupReceipt, BucketRecord, RecordedRestore};
+use super::backup::{BackupReceipt, BucketRecord, RecordedKeyCheck, RecordedRestore};
 use super::host::Role;
 use super::proof::Proof;
 
@@ -220,6 +220,11 @@ pub enum Content {
     BucketRecord {
         /// The record.
         record: BucketRecord,
+    },
+    /// Records of tests of keyring copies, as `sealant backup keyring check --record` writes them.
+    KeyCheckRecords {
+        /// The tests, oldest first.
+        checks: Vec<RecordedKeyCheck>,
     },
     /// Records of restores, as `sealant restore --record` writes them.
     RestoreRecords {

@@ -1,8 +1,6 @@
 //! The report on a restore for scripts.
 
 use std::{
-    fs::OpenOptions,
-    io::Write,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -16,6 +14,7 @@ use crate::{
     Error,
     binlogs::Transaction,
     prove::{Proof, RecoveredGtids},
+    record::append_line,
 };
 
 /// A restore, schema `sealant.restore/1`.
@@ -145,14 +144,7 @@ impl<'r> RestoreReport<'r> {
     /// # Errors
     /// [`Error::Io`] if the file cannot be written.
     pub fn record(&self, path: &Path) -> Result<(), Error> {
-        let append = || {
-            let mut line = serde_json::to_vec(self)?;
-            line.push(b'\n');
-            let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-            file.write_all(&line)?;
-            file.sync_all()
-        };
-        append().map_err(Error::io(path, "cannot be written"))
+        append_line(self, path)
     }
 
     /// Adds the result of a replay of binary logs.

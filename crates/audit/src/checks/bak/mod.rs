@@ -21,6 +21,7 @@ checks! {
     never_restored,
     identity_in_reach,
     keyring_in_reach,
+    keyring_unproven,
     no_lock,
 }
 

@@ -61,6 +61,7 @@ const RECOGNISERS: &[Recogniser] = &[
     repository::receipt,
     repository::restores,
     repository::bucket,
+    repository::key_checks,
     repository::other,
     keys::pem,
     keys::age_identity,

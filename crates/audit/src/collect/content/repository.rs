@@ -7,13 +7,13 @@ use archive::names::{self, SIGNATURE};
 use archive::prune::PruneDeclaration;
 use archive::sshsig::{MAX_SIGNATURE_BYTES, Signature};
 use archive::{
-    Digest, Error as ArchiveError, Receipt, RepositoryDescription, RepositoryRecord, RestoreRecord, prune, receipt,
-    repository, restores,
+    Digest, Error as ArchiveError, KeyCheckRecord, Receipt, RepositoryDescription, RepositoryRecord, RestoreRecord,
+    key_checks, prune, receipt, repository, restores,
 };
 use files::quantity::size;
 
 use super::Candidate;
-use crate::facts::backup::{BackupReceipt, BucketRecord, RecordedRestore};
+use crate::facts::backup::{BackupReceipt, BucketRecord, RecordedKeyCheck, RecordedRestore};
 use crate::facts::files::Content;
 
 /// Maximum length of a file that is read: the receipt of a backup of 100 TB, or records of a century of daily restores.
@@ -32,6 +32,14 @@ pub(super) fn restores(file: &Candidate<'_>) -> Option<Content> {
     read_as(file, restores::SCHEMA, |bytes| {
         let records = RestoreRecord::parse_all(&String::from_utf8_lossy(bytes))?;
         Ok(Content::RestoreRecords { restores: records.iter().map(RecordedRestore::from).collect() })
+    })
+}
+
+/// Records of tests of keyring copies.
+pub(super) fn key_checks(file: &Candidate<'_>) -> Option<Content> {
+    read_as(file, key_checks::SCHEMA, |bytes| {
+        let records = KeyCheckRecord::parse_all(&String::from_utf8_lossy(bytes))?;
+        Ok(Content::KeyCheckRecords { checks: records.iter().map(RecordedKeyCheck::from).collect() })
     })
 }
 

@@ -10,7 +10,7 @@ use report::{key_check_message, store_messages, write_key_check_table};
 use super::Configured;
 use crate::cli::key_stores::KeyStores;
 use crate::exit::{self, Exit};
-use crate::output::file::to_stdout;
+use crate::output::file::{self, to_stdout};
 use crate::output::message::{Failure, say};
 
 /// Check copies of the keyring, which a backup never contains
@@ -39,6 +39,9 @@ struct Check {
     identity: PathBuf,
     #[command(flatten)]
     keys: KeyStores,
+    /// Append the result to this file, which `sealant audit` reads from a directory given with --backup
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -64,12 +67,14 @@ impl Check {
         if !self.keys.any() {
             return Err(Failure::usage("give the copy with --keyring, --keyring-config or --mariadb-key-file"));
         }
+        self.record.as_deref().map(file::check_writable).transpose()?;
         let (config, repository) = self.config.open()?;
         let identities = ::backup::config::identities(&self.identity)?;
         let keys = self.keys.read(None)?;
         let (judged, check) = check_backup(&repository, &config.host, self.backup, &identities, &keys)?;
         to_stdout(&|out| write_key_check_table(&check, out).map_err(std::io::Error::from))?;
         say(&[key_check_message(&judged, &check)]);
+        self.record.as_deref().map(|path| check.record(&judged, path)).transpose()?;
         say(&store_messages(&repository));
         Ok(if check.missing.is_empty() { Exit::Clean } else { Exit::Findings })
     }
