@@ -1,14 +1,13 @@
 //! A migration in progress: both locks are held, the state is read, and the stream follows the source.
 
 use std::{
-    collections::{HashSet, hash_map::RandomState},
-    hash::{BuildHasher, Hasher},
+    collections::HashSet,
     thread,
     time::{Duration, Instant},
 };
 
 use binlog::value::WholeDoubles;
-use server::{Connection, quote};
+use server::{Connection, dialect::statement::replication_threads};
 
 use crate::{
     Error, Event, Phase, Progress, Side, Table, Work,
@@ -18,20 +17,20 @@ use crate::{
     link::{self, identity, variable},
     moved_table::MovedTable,
     position::{self, Position, Tracking},
-    preflight::{Link, ROW_SETTINGS, Transport},
+    preflight::{LOGS_REPLICATED, Link, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
+    random::random,
+    server_lock::{self, is_one_server},
     settings::Settings,
     shared::Shared,
     state,
     stream::{Follower, replica_settings},
-    target_log::TargetLog,
+    target_log::{self, TargetLog},
     visibility::{end_read, note_log_file, wait_until_visible},
 };
 
 /// Name of the lock at the target.
 pub(crate) const LOCK: &str = "sealant-migrate";
-/// Longest wait for the lock, which a run that has just ended may still hold.
-const LOCK_SECONDS: u64 = 10;
 /// Time between heartbeats, and between reports of progress.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Pause between checks for progress and for a request to stop.
@@ -47,6 +46,8 @@ pub(crate) struct Active<'m> {
     /// Holds the lock at the target.
     pub(crate) target: Connection,
     pub(crate) phase: Phase,
+    /// Whether the source's log lacks what the source applies of other servers.
+    omits_replicated: bool,
     work: Work,
     pace: Pace,
     beaten: Instant,
@@ -64,39 +65,56 @@ pub(crate) fn with_stream<T>(
     let tables = moved_tables(&settings.catalog.tables)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
     lock_target(&mut target)?;
+    if is_one_server(&mut source, &mut target)? {
+        return Err(Error::OneServer);
+    }
     let source_uuid = identity(&mut source, Side::Source)?;
-    let target_uuid = identity(&mut target, Side::Target)?;
-    lock(&mut source, Side::Source, &format!("{LOCK}-{target_uuid}"))?;
     // Checked before the first row is sent to the target.
     definitions::check_encryption(settings)?;
     let run = match state::run(&mut target)? {
-        Some(run) => resumed(settings, run, &mut source, &mut target, &tables, &source_uuid)?,
-        None if may_begin => begun(settings, &mut source, &mut target, &tables, &source_uuid)?,
+        Some(run) => {
+            state::require_whole(&mut target)?;
+            server_lock::take(&mut source, Side::Source, &source_lock(&run.token))?;
+            resumed(settings, run, &mut source, &mut target, &tables, &source_uuid)?
+        }
+        None if may_begin => {
+            let run = begun(settings, &mut source, &mut target, &tables, &source_uuid)?;
+            server_lock::take(&mut source, Side::Source, &source_lock(&run.token))?;
+            run
+        }
         None => return Err(Error::NotBegun),
     };
     let phase = run.phase;
+    let omits_replicated = omits_replicated(&mut source)?;
+    if omits_replicated {
+        nothing_is_replicated(&mut source, &mut target)?;
+    }
     journal::note(&mut target, "opened", &opened(settings, &source))?;
     let shared = read_state(&run, &mut source, &mut target, &tables)?;
     note_log_file(&mut source, &shared)?;
     let doubles = whole_doubles(&mut source)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
     let mut target_log = TargetLog::open(&settings.target, &shared, &tables, server_id())?;
+    let (work, pace, beaten) = (Work::Follow, Pace::default(), Instant::now());
+    let (state, moved) = (&shared, tables.as_slice());
+    // Keeps both locks until the threads have ended.
+    let mut active =
+        Active { settings, shared: state, tables: moved, source, target, phase, omits_replicated, work, pace, beaten };
     // What fails after the switch does not undo it.
     let (is_switched, result) = thread::scope(|threads| {
         threads.spawn(|| shared.watched(|| follower.follow()));
         if let Some(log) = &mut target_log {
             threads.spawn(|| shared.watched(|| log.follow()));
         }
-        let (shared, tables) = (&shared, tables.as_slice());
-        let (work, pace, beaten) = (Work::Follow, Pace::default(), Instant::now());
-        let mut active = Active { settings, shared, tables, source, target, phase, work, pace, beaten };
         let result = body(&mut active);
         shared.end();
         (active.phase == Phase::Switched, result)
     });
     match (shared.failure().filter(|_| !is_switched), result) {
-        // When a thread fails, `body` ends with `Stopped`; the thread's error says why.
-        (Some(failure), Err(Error::Stopped) | Ok(_)) => Err(failure),
+        (Some(failure), Ok(_)) => Err(failure),
+        // When a thread fails, `body` ends with `Stopped`; the thread's error says why. It can also be more than the
+        // lost connection of `body`.
+        (Some(failure), Err(error)) if matches!(error, Error::Stopped) || error.is_transient() => Err(failure),
         (_, result) => result,
     }
 }
@@ -113,14 +131,12 @@ pub(crate) fn moved_tables(tables: &[Table]) -> Result<Vec<MovedTable>, Error> {
 
 /// Locks out other migrations to the target for as long as the connection lasts.
 pub(crate) fn lock_target(target: &mut Connection) -> Result<(), Error> {
-    lock(target, Side::Target, LOCK)
+    server_lock::take(target, Side::Target, LOCK)
 }
 
-/// Locks out other processes for as long as the connection lasts.
-fn lock(connection: &mut Connection, side: Side, name: &str) -> Result<(), Error> {
-    let sql = format!("SELECT GET_LOCK({}, {LOCK_SECONDS})", quote::text(name));
-    let rows = connection.query(&sql).map_err(Error::at(side))?;
-    if rows.scalar() == Some("1") { Ok(()) } else { Err(Error::Locked { side }) }
+/// Name of the lock that a process of the migration holds at the source.
+pub(crate) fn source_lock(token: &str) -> String {
+    format!("{LOCK}-{token}")
 }
 
 /// How a migration that begins now tells the source's transactions apart.
@@ -190,13 +206,37 @@ fn resumed(
     }
     state::compare_tables(target, tables)?;
     if let Some(known) = state::log_file(target)? {
-        known.check(&settings.source, &replica_settings(server_id()))?;
+        known.check(&settings.source, &source_lock(&run.token), &replica_settings(server_id()))?;
     }
     let applied = state::position(target, tables)?;
     if !position::end(source, run.tracking)?.covers(&applied, run.tracking) {
         return Err(Error::OtherMigration { what: format!("its source, {}, is ahead of this one", run.source_uuid) });
     }
     Ok(run)
+}
+
+/// Whether the source's log lacks what the source applies of other servers.
+fn omits_replicated(source: &mut Connection) -> Result<bool, Error> {
+    for name in LOGS_REPLICATED {
+        if variable(source, Side::Source, name)? == "1" {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Checks that the source applies nothing of other servers. If it does, changes may be lost already, so every row has to
+/// be compared again.
+///
+/// # Errors
+/// [`Error::UnloggedReplication`].
+fn nothing_is_replicated(source: &mut Connection, target: &mut Connection) -> Result<(), Error> {
+    let threads = source.query(replication_threads(link::flavor(source))).map_err(Error::at(Side::Source))?;
+    if threads.scalar() == Some("0") {
+        return Ok(());
+    }
+    state::unverify(target)?;
+    Err(Error::UnloggedReplication)
 }
 
 fn read_state(
@@ -259,8 +299,7 @@ fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
 /// A random `server_id`, so that another replica of the source hardly ever has the same.
 fn server_id() -> u32 {
     const LOWEST: u32 = 1 << 30;
-    let random = RandomState::new().build_hasher().finish();
-    u32::try_from(random & u64::from(LOWEST.wrapping_sub(1))).unwrap_or(0) | LOWEST
+    u32::try_from(random() & u64::from(LOWEST.wrapping_sub(1))).unwrap_or(0) | LOWEST
 }
 
 impl Active<'_> {
@@ -274,6 +313,9 @@ impl Active<'_> {
         }
         self.beaten = Instant::now();
         state::heartbeat(&mut self.target)?;
+        if self.omits_replicated {
+            nothing_is_replicated(&mut self.source, &mut self.target)?;
+        }
         let lag = self.lag()?;
         self.report_tables(events);
         events(Event::Progress(self.progress(lag)));
@@ -363,12 +405,23 @@ impl Active<'_> {
         if self.shared.lock().target_log.is_none() {
             return Ok(());
         }
+        self.check_target_log()?;
         let end = position::log_end_at(&mut self.target, Side::Target)?;
         while self.shared.lock().target_log.as_ref().is_some_and(|read| *read < end) {
             self.heartbeat(events)?;
             self.shared.sleep(POLL)?;
         }
-        Ok(())
+        self.check_target_log()
+    }
+
+    /// Checks that the target's log is still the one that is read: after a reset the stream waits, without an error.
+    fn check_target_log(&mut self) -> Result<(), Error> {
+        let Some(read) = self.shared.lock().target_file.clone() else { return Ok(()) };
+        if target_log::is_kept(&read, &mut self.target, &self.settings.target, server_id())? {
+            return Ok(());
+        }
+        target_log::forget(&mut self.target, self.shared)?;
+        Err(Error::TargetLogReset { file: read.file })
     }
 
     /// From now on the target is not only ours, so its log is not judged any more.

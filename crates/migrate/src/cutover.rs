@@ -69,6 +69,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         let mut control = link::source_control(&settings.source)?;
         let source_uuid = identity(&mut active.source, Side::Source)?;
         same_server(&mut control, &source_uuid)?;
+        active.shared.require_lock(&mut control)?;
         may_fence(&mut control)?;
         lift_earlier(&mut active.target, &mut control)?;
         no_replication(&mut control)?;

@@ -1,4 +1,4 @@
-//! Recognizes a log that was removed and begun anew (`RESET BINARY LOGS AND GTIDS`). The same positions, and even the
+//! Recognizes a log of either server that was removed and begun anew (`RESET BINARY LOGS AND GTIDS`). The same positions, and even the
 //! same GTIDs, then stand for other transactions.
 //!
 //! Each file begins with the time of its creation. The newest file that a migration has read must still be there with
@@ -11,7 +11,7 @@ use binlog::{
 use innodb::binlog::{FIRST_EVENT, LogPosition};
 use server::{Connection, dialect::statement::SHOW_BINARY_LOGS};
 
-use crate::{Error, Server, Side, link};
+use crate::{Error, Server, Side, link, server_lock};
 
 /// A file of a server's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,25 +28,42 @@ impl LogFile {
         self.server_uuid == other.server_uuid && start_of(&self.file) < start_of(&other.file)
     }
 
-    /// Checks that the source's log still has this file, or has purged it. Another server has other files.
+    /// Checks that the source's log still has this file, or has purged it. Another server has other files. `lock` is the
+    /// name of the lock that this process holds at the source.
     ///
     /// # Errors
-    /// [`Error::LogReset`].
-    pub(crate) fn check(&self, server: &Server, settings: &Settings) -> Result<(), Error> {
+    /// [`Error::LogReset`], [`Error::SeveralServers`].
+    pub(crate) fn check(&self, server: &Server, lock: &str, settings: &Settings) -> Result<(), Error> {
         let mut source = link::source(server)?;
         if link::identity(&mut source, Side::Source)? != self.server_uuid {
             return Ok(());
         }
-        match created(link::stream(server).map_err(Error::Stream)?, &self.file, settings) {
-            Ok(Some(created)) if created == self.created => Ok(()),
-            Err(StreamError::Unavailable { .. }) if oldest(&mut source)? > start_of(&self.file) => Ok(()),
-            Ok(_) | Err(StreamError::Unavailable { .. }) => Err(Error::LogReset { file: self.file.clone() }),
-            Err(error) => Err(Error::Stream(error)),
+        let mut stream = link::stream(server).map_err(Error::Stream)?;
+        server_lock::require(&mut source, lock)?;
+        server_lock::require(&mut stream, lock)?;
+        let is_kept = self.is_kept(&mut source, stream, settings).map_err(Error::Stream)?;
+        if is_kept { Ok(()) } else { Err(Error::LogReset { file: self.file.clone() }) }
+    }
+
+    /// Whether the server's log still has this file, or has purged it. `stream` is another connection to that server.
+    ///
+    /// # Errors
+    /// [`StreamError`].
+    pub(crate) fn is_kept(
+        &self,
+        connection: &mut Connection,
+        stream: Connection,
+        settings: &Settings,
+    ) -> Result<bool, StreamError> {
+        match created(stream, &self.file, settings) {
+            Ok(found) => Ok(found == Some(self.created)),
+            Err(StreamError::Unavailable { .. }) => Ok(oldest(connection)? > start_of(&self.file)),
+            Err(error) => Err(error),
         }
     }
 }
 
-fn start_of(file: &str) -> LogPosition {
+pub(crate) fn start_of(file: &str) -> LogPosition {
     LogPosition { file: file.to_owned(), offset: FIRST_EVENT }
 }
 
@@ -62,8 +79,8 @@ fn created(connection: Connection, file: &str, settings: &Settings) -> Result<Op
 }
 
 /// The start of the oldest file.
-fn oldest(source: &mut Connection) -> Result<LogPosition, Error> {
-    let rows = source.query(SHOW_BINARY_LOGS).map_err(Error::at(Side::Source))?;
+pub(crate) fn oldest(connection: &mut Connection) -> Result<LogPosition, server::Error> {
+    let rows = connection.query(SHOW_BINARY_LOGS)?;
     Ok(start_of(rows.value(0, "Log_name").unwrap_or_default()))
 }
 

@@ -107,6 +107,7 @@ fn follow(
             thread::sleep(POLL);
         }
         let compared = verify_changed(active, OnChange::Defer, events)?;
+        active.only_we_write(events)?;
         verified.chunks = verified.chunks.saturating_add(compared.chunks);
         verified.rows = verified.rows.saturating_add(compared.rows);
         verified.open = compared.open;

@@ -15,12 +15,14 @@ use server::Connection;
 
 use crate::{
     Error, Server,
+    active::source_lock,
     barrier::{Barrier, Begun},
     chunk_map::{ChangeDecision, ChunkMap, Copied, State},
     key::Key,
     link::{self, same_server},
     log_file::LogFile,
     position::{self, Position, Tracking},
+    server_lock,
     state::Run,
 };
 
@@ -66,6 +68,8 @@ pub(crate) struct RunState {
     pub(crate) log_file: Option<LogFile>,
     /// How far the target's log was read; `None` if it is not read.
     pub(crate) target_log: Option<LogPosition>,
+    /// The newest file of the target's log that was read.
+    pub(crate) target_file: Option<LogFile>,
     /// Transactions that the target has.
     pub(crate) applied: Position,
     /// Number of changed rows that were applied.
@@ -171,6 +175,8 @@ pub(crate) struct Shared {
     pub(crate) tracking: Tracking,
     /// The source's identity.
     source_uuid: String,
+    /// The migration's random text, which its state has.
+    pub(crate) token: String,
     /// The end of the source's log when the migration began. The file is empty if there are no earlier changes to skip.
     pub(crate) old_until: LogPosition,
     state: Mutex<RunState>,
@@ -198,6 +204,7 @@ impl Shared {
             seen_end: Position::default(),
             log_file: None,
             target_log: None,
+            target_file: None,
             applied: Position { log, ..start },
             applied_rows: 0,
             applied_time: 0,
@@ -211,8 +218,8 @@ impl Shared {
             ended: false,
             failure: None,
         };
-        let (source_uuid, old_until) = (run.source_uuid.clone(), run.old_until.clone());
-        Self { epoch, tracking, source_uuid, old_until, state: Mutex::new(state), changed: Condvar::new() }
+        let (source_uuid, token, old_until) = (run.source_uuid.clone(), run.token.clone(), run.old_until.clone());
+        Self { epoch, tracking, source_uuid, token, old_until, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// A connection that reads from the source.
@@ -227,7 +234,19 @@ impl Shared {
 
     /// Without GTIDs, checks that this server is the one whose log positions are recorded.
     pub(crate) fn require_source(&self, source: &mut Connection) -> Result<(), Error> {
-        if self.tracking == Tracking::Gtids { Ok(()) } else { same_server(source, &self.source_uuid) }
+        if self.tracking == Tracking::Gtids {
+            return Ok(());
+        }
+        same_server(source, &self.source_uuid)?;
+        self.require_lock(source)
+    }
+
+    /// Checks that this connection reaches the server at which this process holds its lock.
+    ///
+    /// # Errors
+    /// [`Error::SeveralServers`].
+    pub(crate) fn require_lock(&self, source: &mut Connection) -> Result<(), Error> {
+        server_lock::require(source, &source_lock(&self.token))
     }
 
     /// The end of the source's log. It never moves back, unless the log was reset.
@@ -254,7 +273,7 @@ impl Shared {
     /// [`Error::LogReset`].
     pub(crate) fn check_log(&self, source: &Server, settings: &Settings) -> Result<(), Error> {
         let known = self.lock().log_file.clone();
-        known.map_or(Ok(()), |known| known.check(source, settings))
+        known.map_or(Ok(()), |known| known.check(source, &source_lock(&self.token), settings))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, RunState> {
@@ -374,12 +393,16 @@ impl Shared {
         self.update(|state| state.ended = true);
     }
 
-    /// Ends all threads because one of them failed. Only the first failure is kept.
+    /// Ends all threads because one of them failed. The first failure is kept, unless it may be gone at the next attempt
+    /// and a later one is not.
     pub(crate) fn fail(&self, error: Error) {
         self.update(|state| {
             state.ended = true;
             if !matches!(error, Error::Stopped) {
-                state.failure.get_or_insert(error);
+                let is_kept = state.failure.as_ref().is_some_and(|first| !first.is_transient() || error.is_transient());
+                if !is_kept {
+                    state.failure = Some(error);
+                }
             }
         });
     }

@@ -7,11 +7,7 @@ use std::collections::BTreeSet;
 
 use data_encoding::HEXLOWER;
 use innodb::binlog::LogPosition;
-use server::{
-    Connection, Rows,
-    dialect::{encryption::table_option, statement::SHOW_BINARY_LOGS},
-    error_code, quote,
-};
+use server::{Connection, Rows, dialect::encryption::table_option, error_code, quote};
 
 use crate::{
     Error, STATE_SCHEMA, Side,
@@ -23,16 +19,19 @@ use crate::{
     log_file::LogFile,
     moved_table::MovedTable,
     position::{ChangedRow, Position, Start, Tracking},
+    random::random,
 };
 
 /// Version of the layout of the tables below.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 const TABLES: [&str; 7] = [
-    "`_sealant`.`run` (id INT PRIMARY KEY, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
+    // The token is part of the key, so that the log has it with each update, even with `binlog_row_image=MINIMAL`.
+    "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
-     target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL)",
+     target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL, \
+     PRIMARY KEY (id, token))",
     "`_sealant`.`tbl` (number INT PRIMARY KEY, name VARCHAR(1100) NOT NULL, shape LONGTEXT NOT NULL)",
     "`_sealant`.`chunk` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, after_key LONGTEXT, upto_key LONGTEXT, \
      row_count BIGINT UNSIGNED NOT NULL, bytes BIGINT UNSIGNED NOT NULL, verified TINYINT NOT NULL, \
@@ -42,7 +41,7 @@ const TABLES: [&str; 7] = [
     "`_sealant`.`log_file` (id INT PRIMARY KEY, server_uuid VARCHAR(64) NOT NULL, file VARCHAR(512) NOT NULL, \
      created INT UNSIGNED NOT NULL)",
     "`_sealant`.`target_log` (id INT PRIMARY KEY, server_uuid VARCHAR(64) NOT NULL, file VARCHAR(512) NOT NULL, \
-     position BIGINT UNSIGNED NOT NULL)",
+     position BIGINT UNSIGNED NOT NULL, created INT UNSIGNED NOT NULL)",
     // In a table of its own, because the row of `run` is updated each second.
     "`_sealant`.`epoch` (id INT PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL)",
 ];
@@ -78,6 +77,8 @@ impl Phase {
 /// The row of the table `run`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
+    /// A random text that no other migration has.
+    pub(crate) token: String,
     pub(crate) source_uuid: String,
     pub(crate) tracking: Tracking,
     /// The end of the source's log when the migration was begun.
@@ -126,21 +127,36 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     if format != FORMAT.to_string() {
         return Err(Error::OtherFormat { found: format.to_owned(), known: FORMAT });
     }
-    let sql = "SELECT source_uuid, tracking, old_until, phase, step, fence, source_end, paused FROM `_sealant`.`run` \
-               WHERE id = 1";
+    let sql = "SELECT token, source_uuid, tracking, old_until, phase, step, fence, source_end, paused \
+               FROM `_sealant`.`run` WHERE id = 1";
     let rows = target.query(sql).map_err(failed)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
     let tracking = Tracking::parse(&text("tracking")).ok_or(Error::State { what: "tracking" })?;
     let old_until = text("old_until").parse().map_err(|_| Error::State { what: "old_until" })?;
-    let (source_uuid, step, fence, source_end) = (text("source_uuid"), text("step"), text("fence"), text("source_end"));
+    let (token, source_uuid) = (text("token"), text("source_uuid"));
+    let (step, fence, source_end) = (text("step"), text("fence"), text("source_end"));
     let paused = text("paused") != "0";
-    Ok(Some(Run { source_uuid, tracking, old_until, phase, step, fence, source_end, paused }))
+    Ok(Some(Run { token, source_uuid, tracking, old_until, phase, step, fence, source_end, paused }))
 }
 
 /// All tables of the state.
 fn tables() -> impl Iterator<Item = &'static str> {
     TABLES.into_iter().chain(journal::TABLES)
+}
+
+/// Checks that no table of the state is missing: the proof, too, is a part of it.
+///
+/// # Errors
+/// [`Error::State`].
+pub(crate) fn require_whole(target: &mut Connection) -> Result<(), Error> {
+    let sql = format!("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = '{STATE_SCHEMA}'");
+    let rows = target.query(&sql).map_err(failed)?;
+    let found: BTreeSet<_> = (0..rows.rows.len()).filter_map(|row| rows.value(row, "name")).collect();
+    match tables().map(name_of).find(|name| !found.contains(name)) {
+        None => Ok(()),
+        Some(what) => Err(Error::State { what }),
+    }
 }
 
 /// The table's name, from its definition.
@@ -186,11 +202,15 @@ pub(crate) fn begin(
         let (name, shape) = (hex(table.shown.as_bytes()), hex(table.shape().as_bytes()));
         statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
     }
+    // Of a state whose table `run` was lost.
+    statements.extend(["chunk", "compared", "log_file"].map(|name| format!("DELETE FROM `_sealant`.`{name}`")));
     statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
     statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {}, 0)", position_values(&start.position)));
     statements.extend(target_log.iter().map(|start| begin_target_log(start, identity)));
     statements.push(format!(
-        "INSERT INTO `_sealant`.`run` VALUES (1, {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW(), 0)",
+        "INSERT INTO `_sealant`.`run` VALUES (1, '{:016x}{:016x}', {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW(), 0)",
+        random(),
+        random(),
         quote::text(source_uuid),
         tracking.text(),
         quote::text(&start.old_until.to_string())
@@ -341,26 +361,32 @@ pub(crate) fn position(target: &mut Connection, tables: &[MovedTable]) -> Result
 /// The statement that stores where the target's log is read first.
 fn begin_target_log(start: &LogPosition, identity: &str) -> String {
     let file = quote::text(&start.file);
-    format!("REPLACE INTO `_sealant`.`target_log` VALUES (1, {identity}, {file}, {})", start.offset)
+    format!("REPLACE INTO `_sealant`.`target_log` VALUES (1, {identity}, {file}, {}, 0)", start.offset)
 }
 
-/// The target's identity, and how far its log was read; `None` if this migration does not read it.
-pub(crate) fn target_log(target: &mut Connection) -> Result<Option<(String, LogPosition)>, Error> {
-    let sql = "SELECT server_uuid, file, position FROM `_sealant`.`target_log` WHERE id = 1";
+/// The newest file of the target's log that was read, and how far; `None` if this migration does not read it. The time of
+/// creation is 0 if it is not known yet.
+pub(crate) fn target_log(target: &mut Connection) -> Result<Option<(LogFile, LogPosition)>, Error> {
+    let sql = "SELECT server_uuid, file, position, created FROM `_sealant`.`target_log` WHERE id = 1";
     let rows = target.query(sql).map_err(failed)?;
     let (Some(uuid), Some(file)) = (rows.value(0, "server_uuid"), rows.value(0, "file")) else { return Ok(None) };
-    let offset = rows.value(0, "position").and_then(|text| text.parse().ok());
-    let offset = offset.ok_or(Error::State { what: "target log" })?;
-    Ok(Some((uuid.to_owned(), LogPosition { file: file.to_owned(), offset })))
+    let damaged = || Error::State { what: "target log" };
+    let offset = rows.value(0, "position").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
+    let created = rows.value(0, "created").and_then(|text| text.parse().ok()).ok_or_else(damaged)?;
+    let known = LogFile { server_uuid: uuid.to_owned(), file: file.to_owned(), created };
+    Ok(Some((known, LogPosition { file: file.to_owned(), offset })))
 }
 
-/// The start of the target's oldest log file.
-pub(crate) fn oldest_log(target: &mut Connection) -> Result<LogPosition, Error> {
-    let rows = target.query(SHOW_BINARY_LOGS).map_err(failed)?;
-    Ok(LogPosition { file: rows.value(0, "Log_name").unwrap_or_default().to_owned(), offset: 0 })
+/// Stores how far the target's log was read, and when that file was created; 0 if that is not known yet.
+pub(crate) fn store_target_file(target: &mut Connection, upto: &LogPosition, created: u32) -> Result<(), Error> {
+    store_target_log(target, upto)?;
+    target
+        .query(&format!("UPDATE `_sealant`.`target_log` SET created = {created} WHERE id = 1"))
+        .map(drop)
+        .map_err(failed)
 }
 
-/// Stores how far the target's log was read.
+/// Stores how far the target's log was read in the same file.
 pub(crate) fn store_target_log(target: &mut Connection, upto: &LogPosition) -> Result<(), Error> {
     let (file, offset, identity) = (quote::text(&upto.file), upto.offset, identity_expression(target));
     // The server may have another identity after a restart from a copy.
@@ -459,7 +485,10 @@ pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
 
 /// Stores in one transaction that the target is ready for writes.
 pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<(), Error> {
-    set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])
+    set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])?;
+    // Without the row, the statement changes nothing.
+    let stored = run(target)?.is_some_and(|run| run.phase == Phase::Switched);
+    if stored { Ok(()) } else { Err(Error::State { what: "run" }) }
 }
 
 /// Stores whether the migration is paused; it never is after the cut-over.
@@ -471,11 +500,15 @@ pub(crate) fn set_paused(target: &mut Connection, paused: bool) -> Result<(), Er
 /// Stores the time, to show that the run is alive.
 ///
 /// # Errors
-/// [`Error::Paused`] if another process has asked this one to end.
+/// [`Error::Paused`] if another process has asked this one to end; [`Error::State`] if the state was removed.
 pub(crate) fn heartbeat(target: &mut Connection) -> Result<(), Error> {
     set(target, "heartbeat = NOW()")?;
     let rows = target.query("SELECT paused FROM `_sealant`.`run` WHERE id = 1").map_err(failed)?;
-    if rows.scalar() == Some("0") { Ok(()) } else { Err(Error::Paused) }
+    match rows.scalar() {
+        Some("0") => Ok(()),
+        Some(_) => Err(Error::Paused),
+        None => Err(Error::State { what: "run" }),
+    }
 }
 
 fn set(target: &mut Connection, assignments: &str) -> Result<(), Error> {

@@ -6,13 +6,13 @@ use binlog::{
     Body, Decoder, Event, EventHeader, Limits,
     event::{MariaDbGtid, Payload, Query, RowChange, Rows, TableMap},
     replica::{Progress, Replica, Start},
-    value::WholeDoubles,
+    value::{Value, WholeDoubles},
 };
 use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
 
 use crate::{
-    Error, Side,
+    Error, STATE_SCHEMA, Side,
     apply::{batch, batch::ChangeBatch, write::Writer},
     key::Key,
     lexer::{Syntax, words},
@@ -258,6 +258,9 @@ impl<'m> Follower<'m> {
 
     fn rows(&mut self, rows: &Rows<'_>, at: &str) -> Result<(), Error> {
         let Some(map) = &rows.table else { return Ok(()) };
+        if map.database == STATE_SCHEMA && self.has_our_token(rows) {
+            return Err(Error::FollowsTarget { position: at.to_owned() });
+        }
         let table = match self.moved(map, at) {
             // These rows precede a change of the definition, which waited until they were visible.
             Err(_) if self.is_old() => return Ok(()),
@@ -279,6 +282,13 @@ impl<'m> Follower<'m> {
             }
         }
         Ok(())
+    }
+
+    /// Whether rows belong to the state of this migration, which is written at the target alone.
+    fn has_our_token(&self, rows: &Rows<'_>) -> bool {
+        let token = Some(Value::String(self.shared.token.as_bytes()));
+        let images = rows.changes().into_iter().flatten().flatten();
+        images.flat_map(|change| [change.before, change.after]).flatten().any(|row| row.contains(&token))
     }
 
     /// Whether the newest event was in the log before the migration began.

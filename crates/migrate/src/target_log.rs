@@ -19,6 +19,7 @@ use crate::{
     lexer::{Syntax, Word, words},
     link,
     log_access::is_whole,
+    log_file::{LogFile, oldest, start_of},
     moved_table::MovedTable,
     position::log_end_at,
     shared::{RunState, Shared},
@@ -30,12 +31,23 @@ use crate::{
 
 /// Gives up a part of the log that cannot be read: every row has to be compared again, and the log is read from its
 /// present end on.
-fn forget(target: &mut Connection, shared: &Shared) -> Result<(), Error> {
+pub(crate) fn forget(target: &mut Connection, shared: &Shared) -> Result<(), Error> {
     let end = log_end_at(target, Side::Target)?;
     state::unverify(target)?;
     shared.update(|state| state.watched.clear());
-    state::store_target_log(target, &end)?;
+    state::store_target_file(target, &end, 0)?;
     journal::note(target, "target-log-gone", "every row is compared again")
+}
+
+/// Whether the target's log still has this file, or has purged it.
+pub(crate) fn is_kept(
+    known: &LogFile,
+    target: &mut Connection,
+    server: &Server,
+    server_id: u32,
+) -> Result<bool, Error> {
+    let stream = link::stream(server).map_err(Error::at_target)?;
+    known.is_kept(target, stream, &replica_settings(server_id)).map_err(Error::at_target)
 }
 
 /// What one transaction of the target's log has changed.
@@ -80,7 +92,7 @@ impl<'m> TargetLog<'m> {
         server_id: u32,
     ) -> Result<Option<Self>, Error> {
         let mut target = link::target(server)?;
-        let Some((uuid, stored)) = state::target_log(&mut target)? else { return Ok(None) };
+        let Some((known, stored)) = state::target_log(&mut target)? else { return Ok(None) };
         if !is_whole(&mut target)? {
             state::give_up_target_log(&mut target)?;
             shared.update(|state| state.watched.clear());
@@ -97,9 +109,11 @@ impl<'m> TargetLog<'m> {
                 .map_err(Error::at_target)
         };
         let end = log_end_at(&mut target, Side::Target)?;
-        let is_gone = uuid != link::identity(&mut target, Side::Target)?
+        let is_gone = known.server_uuid != link::identity(&mut target, Side::Target)?
             || end < stored
-            || state::oldest_log(&mut target)? > LogPosition { offset: u64::MAX, ..stored.clone() };
+            || oldest(&mut target).map_err(Error::at(Side::Target))?
+                > LogPosition { offset: u64::MAX, ..stored.clone() }
+            || (known.created != 0 && !is_kept(&known, &mut target, server, server_id)?);
         let from = if is_gone { end } else { stored };
         if is_gone {
             forget(&mut target, shared)?;
@@ -135,13 +149,27 @@ impl<'m> TargetLog<'m> {
                 }
                 _ => None,
             };
+            let created = matches!(event.body, Body::FormatDescription(_)).then_some(event.header.timestamp);
             transaction.note(&event, tables, prepared)?;
             let progress = replica.progress();
-            if progress.is_between_transactions() {
+            if let Some(created) = created {
+                let file = progress.position.file.clone();
+                self.begin_file(file, created)?;
+            } else if progress.is_between_transactions() {
                 let at = idle.unwrap_or_else(|| progress.position.clone());
                 self.judge(at)?;
             }
         }
+        Ok(())
+    }
+
+    /// Stores which file is read from now on: everything before it was judged.
+    fn begin_file(&mut self, file: String, created: u32) -> Result<(), Error> {
+        let Some(read) = self.shared.lock().target_log.clone() else { return Ok(()) };
+        let from = if read.file == file { read } else { start_of(&file) };
+        state::store_target_file(&mut self.target, &from, created)?;
+        let server_uuid = link::identity(&mut self.target, Side::Target)?;
+        self.shared.update(|state| state.target_file = Some(LogFile { server_uuid, file, created }));
         Ok(())
     }
 

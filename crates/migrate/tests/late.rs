@@ -11,7 +11,7 @@ use std::{
 };
 
 use harness::Kind;
-use migrate::{Error, Event, Phase, Until};
+use migrate::Until;
 use support::{Kinds, Pair};
 
 /// A table whose rows are stored in the order of another key than its identity, which is the first key by name.
@@ -74,60 +74,4 @@ fn an_update_without_a_gtid() {
 fn a_deletion_without_a_gtid_in_8_0() {
     let kinds = Kinds { source: Kind::MySql80, target: Kind::MySql97, gtids: false };
     is_not_lost(kinds, DELETE.0, DELETE.1);
-}
-
-/// A reset log may have any position, and any GTID, again. What it had before may never have been read.
-fn is_not_followed_after_a_reset(gtids: bool) {
-    let Some(pair) = Pair::of_kinds(Kinds { gtids, ..Kinds::MYSQL_97 }, 100) else { return };
-    let mut settings = pair.addresses().settings();
-    migrate::create_tables(&settings).unwrap();
-    settings.until = Until::Forever;
-    let mut reset = false;
-    let following = migrate::run(&settings, &mut |event| {
-        if !reset && matches!(&event, Event::Progress(progress) if progress.phase == Phase::Copied) {
-            reset = true;
-            pair.source.sql("RESET BINARY LOGS AND GTIDS; DELETE FROM shop.item WHERE id = 7").unwrap();
-        }
-    });
-    // Now the log is longer than it was.
-    pair.source.sql(&"INSERT INTO shop.ack VALUES (9); DELETE FROM shop.ack WHERE marker = 9;".repeat(400)).unwrap();
-    settings.until = Until::Verified;
-    for ended in [
-        following.map(drop),
-        migrate::run(&settings, &mut |_| {}).map(drop),
-        migrate::verify(&settings, &mut |_| {}).map(drop),
-        migrate::cut_over(&settings, &mut |_| {}).map(drop),
-    ] {
-        let error = ended.unwrap_err();
-        assert!(matches!(error, Error::LogReset { .. }), "{error}");
-        assert!(error.hint().unwrap().contains("abort --drop-tables"));
-    }
-    assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "0");
-}
-
-#[test]
-fn a_reset_log_without_gtids_ends_a_migration() {
-    is_not_followed_after_a_reset(false);
-}
-
-#[test]
-fn a_reset_log_with_gtids_ends_a_migration() {
-    is_not_followed_after_a_reset(true);
-}
-
-#[test]
-fn without_gtids_another_server_is_not_followed() {
-    let Some(mut pair) = Pair::of_kinds(Kinds { gtids: false, ..Kinds::MYSQL_97 }, 100) else { return };
-    let settings = pair.addresses().settings();
-    migrate::create_tables(&settings).unwrap();
-    migrate::run(&settings, &mut |_| {}).unwrap();
-    let before = pair.source.value("SELECT @@server_uuid").unwrap();
-    pair.source.stop().unwrap();
-    std::fs::remove_file(pair.source.datadir().join("auto.cnf")).unwrap();
-    pair.source.start().unwrap();
-    for error in [migrate::run(&settings, &mut |_| {}).map(drop), migrate::cut_over(&settings, &mut |_| {}).map(drop)] {
-        let error = error.unwrap_err();
-        assert!(matches!(&error, Error::OtherServer { expected, .. } if *expected == before), "{error}");
-        assert!(error.hint().unwrap().contains("GTID"));
-    }
 }

@@ -58,7 +58,11 @@ impl<'m> Writer<'m> {
         for (table, chunk) in &batch.touched {
             self.send(state::mark_touched(*table, *chunk).as_bytes())?;
         }
-        self.send(state::store_position(position).as_bytes())?;
+        let stored =
+            self.target.execute(state::store_position(position).as_bytes()).map_err(Error::at(Side::Target))?;
+        if stored.affected_rows == 0 {
+            return Err(Error::State { what: "position" });
+        }
         self.send(b"COMMIT").map(drop)
     }
 

@@ -9,6 +9,10 @@ use crate::{Error, STATE_SCHEMA, Side};
 /// Permits `LOAD DATA LOCAL` at the target.
 pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
 
+/// What is left if something has removed a part of the state.
+const STATE_LOST: &str = "something else has changed the migration's state, and it cannot go on: at the target drop its copies of the \
+                          tables, DROP DATABASE _sealant, and begin again";
+
 /// Prefixes of options that other commands have once. A migration has them for each side, as in `--source-user`.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
 
@@ -33,13 +37,21 @@ impl Error {
             Self::StatementFormat { .. } => "set binlog_format=ROW for every session of the source, begin a new log file \
                                              there (FLUSH BINARY LOGS), abort, and begin again"
                 .into(),
+            Self::OneServer => "give the addresses of two servers".into(),
+            Self::FollowsTarget { .. } => "stop that replication (STOP REPLICA at the source), and see whether it has replaced newer rows of \
+                                           the source by older ones; the same command then resumes"
+                .into(),
+            Self::UnloggedReplication => "stop that replication (STOP REPLICA at the source); the same command then compares every row \
+                                           again; copy rows that differ anew, after sealant migrate abort --drop-tables"
+                .into(),
+            Self::SeveralServers => "give the source's own address, not that of a load balancer or of several servers".into(),
             Self::OtherServer { .. } => "without GTIDs a migration can resume only with the server that it was begun with: \
                                          bring that one back, or abort and begin again"
                 .into(),
             Self::TargetWritten { .. } => "find out what writes there, and stop it; the same command then compares every row \
                                            again"
                 .into(),
-            Self::TargetLog(_) => "the same command compares every row again".into(),
+            Self::TargetLog(_) | Self::TargetLogReset { .. } => "the same command compares every row again".into(),
             Self::PauseRequested => "it ends after its current step; sealant migrate status shows whether it runs, and \
                                      sealant migrate resume takes the request back"
                 .into(),
@@ -75,6 +87,7 @@ impl Error {
                  {statements}; if that server is gone, DROP DATABASE {STATE_SCHEMA} at the target gives the migration up"
             )
             .into(),
+            Self::State { .. } => STATE_LOST.into(),
             Self::NotBegun => "sealant migrate run begins one".into(),
             Self::OtherFormat { .. } => "finish it or abort it with that version".into(),
             Self::ForeignState { .. } => "rename that schema".into(),
@@ -105,6 +118,8 @@ impl Error {
     pub const fn is_refusal(&self) -> bool {
         match self {
             Self::Unverified { .. }
+            | Self::OneServer
+            | Self::FollowsTarget { .. }
             | Self::Structure { .. }
             | Self::Divergence(_)
             | Self::TargetWritten { .. }
@@ -141,6 +156,11 @@ fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
         }
         server::Error::Server { code, .. } if side == Side::Target && *code == error_code::LOCAL_INFILE_DISABLED => {
             format!("on the target: {ALLOW_LOCAL_INFILE}; then give the same command again").into()
+        }
+        server::Error::Server { code: error_code::NO_SUCH_TABLE | error_code::UNKNOWN_DATABASE, message, .. }
+            if side == Side::Target && message.contains(STATE_SCHEMA) =>
+        {
+            STATE_LOST.into()
         }
         error => match error.hint() {
             Some(hint) => of_side(side, &hint).into(),

@@ -264,6 +264,21 @@ pub enum Error {
         /// The statements that make the source writable again.
         statements: String,
     },
+    /// Both addresses lead to the same server.
+    #[error("source and target are one server")]
+    OneServer,
+    /// The source applies what this migration writes to the target.
+    #[error("source: it applies the changes of the target: its log has the state of this migration at {position}")]
+    FollowsTarget {
+        /// File and position.
+        position: String,
+    },
+    /// The source applies changes of another server, and does not log them.
+    #[error("source: it applies changes of another server, which its log lacks (log_replica_updates is off)")]
+    UnloggedReplication,
+    /// Sessions at the source's address are not on the same server.
+    #[error("source: its address leads to more than one server, or it was restarted meanwhile")]
+    SeveralServers,
     /// A different server answers at the source's address.
     #[error("source: another server answers, {found}, not {expected}")]
     OtherServer {
@@ -285,6 +300,12 @@ pub enum Error {
     /// The target's log cannot be read.
     #[error("target: its log: {0}")]
     TargetLog(#[source] binlog::Error),
+    /// The target's log was removed and begun anew.
+    #[error("target: its binary log was reset: {file} is gone, or is another file now")]
+    TargetLogReset {
+        /// The newest file that was read before.
+        file: String,
+    },
     /// A process that should pause has not ended yet.
     #[error("target: the process that runs this migration has not ended yet; the pause stays requested")]
     PauseRequested,
@@ -318,6 +339,8 @@ impl Error {
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Server { error, .. } | Self::Stream(binlog::Error::Server(error)) => error.is_transient(),
+            // After a restart, a new session has the lock.
+            Self::SeveralServers => true,
             _ => false,
         }
     }

@@ -21,6 +21,7 @@ use crate::{
     catalog::{self, Catalog, Encrypt, Filter},
     link,
     log_access::{self, log_filters},
+    server_lock::is_one_server,
 };
 
 /// What the user asks for.
@@ -39,6 +40,8 @@ pub struct Facts {
     pub source: ServerFacts,
     /// The server that receives them.
     pub target: ServerFacts,
+    /// Whether both addresses lead to the same server. False if the pair is not supported.
+    pub one_server: bool,
     /// What the user asks for.
     pub request: Request,
     /// `None` if the pair is not supported, if a link is too weak to read tables over it, or if an account lacks a
@@ -106,9 +109,11 @@ impl Facts {
         let mut facts = Self {
             source: ServerFacts::read(Side::Source, &mut ends.0, source)?,
             target: ServerFacts::read(Side::Target, &mut ends.1, target)?,
+            one_server: false,
             request,
             tables: None,
         };
+        facts.one_server = facts.support() == Support::Yes && is_one_server(&mut ends.0, &mut ends.1)?;
         let sufficient = facts.servers().into_iter().all(ServerFacts::has_sufficient_link);
         if facts.support() == Support::Yes && sufficient && facts.sees_everything() {
             facts.tables = Some(Tables::read(&facts, &mut ends.0, &mut ends.1)?);

@@ -24,7 +24,10 @@ pub use self::{
     link::{Link, Transport, Verification},
     pairs::{Support, logs_cascades},
 };
-pub(crate) use self::{checks::ROW_SETTINGS, grants::cut_over};
+pub(crate) use self::{
+    checks::{LOGS_REPLICATED, ROW_SETTINGS},
+    grants::cut_over,
+};
 
 /// What a check judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

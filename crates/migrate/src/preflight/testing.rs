@@ -114,6 +114,7 @@ pub(crate) fn facts() -> Facts {
     Facts {
         source: server(Side::Source),
         target: server(Side::Target),
+        one_server: false,
         request: Request { filter: Filter::default(), encrypt: Encrypt::All },
         tables: Some(Tables { source, target_keyring: Some(true), ..Tables::default() }),
     }

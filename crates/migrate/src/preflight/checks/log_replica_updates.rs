@@ -9,9 +9,12 @@ pub(super) const CHECK: Check = Check {
     judge: Judge::Tables(judge),
 };
 
+/// Whether a server logs what it applies of other servers: the name since MySQL 8.0.26, and the older one.
+pub(crate) const LOGS_REPLICATED: [&str; 2] = ["log_replica_updates", "log_slave_updates"];
+
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     let source = &facts.source;
-    if !tables.source_replicates || source.is_on("log_replica_updates") || source.is_on("log_slave_updates") {
+    if !tables.source_replicates || LOGS_REPLICATED.iter().any(|name| source.is_on(name)) {
         return Vec::new();
     }
     let evidence = "is a replica, and log_replica_updates is OFF: changes of its own source are not in its log";

@@ -43,7 +43,7 @@ mod target_page_size;
 mod target_state;
 mod target_writable;
 
-pub(crate) use self::log_rows::ROW_SETTINGS;
+pub(crate) use self::{log_replica_updates::LOGS_REPLICATED, log_rows::ROW_SETTINGS};
 use super::Check;
 
 /// Every check, in the order of a report.
