@@ -106,7 +106,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- tunnel_soak:: --nocapture
 	SEALANT_KEY_SOURCES=9 cargo test --package sealant --test commands -- key_sources::
 	SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- --ignored
-	SEALANT_WRITER_PAUSE_MS=0 cargo test --package sealant-migrate --test mysql --test pairs -- --include-ignored
+	SEALANT_WRITER_PAUSE_MS=0 cargo test --package sealant-migrate --test mysql --test pairs --test servers --test resets --test kills -- --include-ignored
 	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_mutation::
 	SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test commands -- snapshot::mysql_ snapshot::mariadb_ snapshot::a_mysql_ snapshot::a_mariadb_ snapshot::a_running_m
 	SEALANT_FOLLOW_ROUNDS=200 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant-snapshot --test follow

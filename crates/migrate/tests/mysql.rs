@@ -18,7 +18,7 @@ use migrate::{
     catalog::Encrypt,
     preflight::{Effect, Facts, Finding, Remedy, judge},
 };
-use support::{Addresses, Kinds, Pair, shop, writers::Writers};
+use support::{Pair, shop, writers::Writers};
 
 const ROWS: u32 = 8_000;
 
@@ -45,55 +45,6 @@ fn rows_are_equal_after_a_migration_under_writes() {
     let verified = migrate::run(&settings, &mut note).unwrap();
     assert_eq!(phases, [Phase::Copy, Phase::Copied, Phase::Copied]);
     assert!(verified.chunks > 20 && verified.open == 0, "{verified:?}");
-    pair.assert_equal();
-}
-
-/// The part of a test that another process does, until it is killed.
-#[test]
-fn child() {
-    let Some(addresses) = Addresses::from_environment() else { return };
-    let settings = addresses.settings();
-    migrate::run(&settings, &mut |_| {}).unwrap();
-}
-
-#[test]
-fn a_killed_migration_goes_on() {
-    if let Some(pair) = Pair::start(ROWS) {
-        goes_on(&pair);
-    }
-}
-
-#[test]
-fn a_killed_migration_goes_on_without_gtids() {
-    if let Some(pair) = Pair::of_kinds(Kinds { gtids: false, ..Kinds::MYSQL_97 }, ROWS / 2) {
-        migrate::create_tables(&pair.addresses().settings()).unwrap();
-        goes_on(&pair);
-    }
-}
-
-fn goes_on(pair: &Pair) {
-    let writers = Writers::start(pair, 4, ROWS.into());
-    let mut settings = pair.addresses().settings();
-    let copied = || {
-        let status = migrate::status(&settings.target);
-        status.map_or(0, |status| status.tables.iter().map(|table| table.rows).sum::<u64>())
-    };
-    for delay in [100, 1600, 700] {
-        let mut child = pair.addresses().child("child");
-        let began = std::time::Instant::now();
-        while copied() == 0 {
-            assert!(began.elapsed() < Duration::from_secs(60), "the first process has copied nothing");
-            thread::sleep(Duration::from_millis(10));
-        }
-        thread::sleep(Duration::from_millis(delay));
-        child.kill().unwrap();
-        assert!(!child.wait().unwrap().success());
-    }
-    settings.until = Until::Copied;
-    migrate::run(&settings, &mut |_| {}).unwrap();
-    writers.stop();
-    settings.until = Until::Verified;
-    migrate::run(&settings, &mut |_| {}).unwrap();
     pair.assert_equal();
 }
 

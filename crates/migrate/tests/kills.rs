@@ -1,0 +1,117 @@
+//! Processes of a migration that are killed while clients write to the source: the same call then resumes, and no
+//! acknowledged write is lost.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::{
+    collections::HashSet,
+    process::Child,
+    thread,
+    time::{Duration, Instant},
+};
+
+use harness::Kind;
+use migrate::{Error, Phase, Until};
+use support::{Addresses, Kinds, Pair, writers::Writers};
+
+/// Milliseconds after which the copying process is killed.
+const COPYING: [u64; 3] = [100, 1600, 700];
+
+/// The part of a test that another process does, until it is killed.
+#[test]
+fn run_in_a_child() {
+    let Some(addresses) = Addresses::from_environment() else { return };
+    migrate::run(&addresses.settings(), &mut |_| {}).unwrap();
+}
+
+#[test]
+fn cut_over_in_a_child() {
+    let Some(addresses) = Addresses::from_environment() else { return };
+    migrate::cut_over(&addresses.settings(), &mut |_| {}).unwrap();
+}
+
+fn kill(mut child: Child, after: u64) {
+    thread::sleep(Duration::from_millis(after));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Kills processes that copy, after these times in milliseconds, and then processes that cut over. `cut_over` are times
+/// since the source was fenced.
+fn goes_on(kinds: Kinds, rows: u32, copying: &[u64], cut_over: &[u64]) {
+    let Some(pair) = Pair::of_kinds(kinds, rows) else { return };
+    let mut settings = pair.addresses().settings();
+    migrate::create_tables(&settings).unwrap();
+    let writers = Writers::start(&pair, 4, rows.into());
+    let copied = || {
+        let status = migrate::status(&settings.target);
+        status.map_or(0, |status| status.tables.iter().map(|table| table.rows).sum::<u64>())
+    };
+    for delay in copying {
+        let child = pair.addresses().child("run_in_a_child");
+        wait_for("something is copied", || copied() > 0);
+        kill(child, *delay);
+    }
+    settings.until = Until::Copied;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // Asks the target: an administrator at the source would keep MariaDB's cut-over from beginning.
+    let status = || migrate::status(&settings.target).unwrap();
+    for delay in cut_over {
+        let mut child = pair.addresses().child("cut_over_in_a_child");
+        wait_for("the source is fenced", || status().fenced || child.try_wait().unwrap().is_some());
+        kill(child, *delay);
+    }
+    wait_for("a cut-over", || match migrate::cut_over(&settings, &mut |_| {}) {
+        Ok(_) => true,
+        // Sessions of a killed process may be there for a moment.
+        Err(Error::NotReady { .. } | Error::Locked { .. }) => false,
+        Err(error) => panic!("{error}"),
+    });
+    assert!(status().phase == Phase::Switched && pair.source.value("SELECT @@read_only").unwrap() == "1");
+    let acknowledged = writers.stop();
+    let stored = pair.target.sql("SELECT marker FROM shop.ack").unwrap();
+    let stored: HashSet<u64> = stored.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(acknowledged.len() > 20, "{}", acknowledged.len());
+    assert!(acknowledged.iter().all(|marker| stored.contains(marker)), "an acknowledged row is lost");
+    pair.assert_equal();
+}
+
+#[track_caller]
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}: never");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_killed_migration_goes_on() {
+    goes_on(Kinds::MYSQL_97, 8000, &COPYING, &[]);
+}
+
+#[test]
+fn a_killed_migration_goes_on_without_gtids() {
+    goes_on(Kinds { gtids: false, ..Kinds::MYSQL_97 }, 4000, &COPYING, &[]);
+}
+
+const MARIADB: Kinds = Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb114, gtids: true };
+
+#[test]
+fn a_killed_migration_of_mariadb_goes_on() {
+    goes_on(MARIADB, 1500, &COPYING[..2], &[0]);
+}
+
+#[test]
+#[ignore = "many kills of each pair: make soak"]
+fn migrations_that_are_killed_often_go_on() {
+    let often: Vec<u64> = (0..12).map(|number| number * 173 % 1900).collect();
+    let fenced: Vec<u64> = (0..12).map(|number| number * 40).collect();
+    let mariadb_118 = Kinds { source: Kind::MariaDb114, target: Kind::MariaDb118, gtids: true };
+    let across = Kinds { target: Kind::MySql97, ..MARIADB };
+    for kinds in [Kinds::MYSQL_97, Kinds { gtids: false, ..Kinds::MYSQL_97 }, MARIADB, mariadb_118, across] {
+        goes_on(kinds, 8000, &often, &fenced);
+    }
+}
