@@ -20,7 +20,7 @@ use crate::{
     preflight::{LOGS_REPLICATED, Link, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
     random::random,
-    server_lock::{self, is_one_server},
+    server_lock::{self, LOCK, is_one_server, source_lock},
     settings::Settings,
     shared::Shared,
     state,
@@ -29,8 +29,6 @@ use crate::{
     visibility::{end_read, note_log_file, wait_until_visible},
 };
 
-/// Name of the lock at the target.
-pub(crate) const LOCK: &str = "sealant-migrate";
 /// Time between heartbeats, and between reports of progress.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Pause between checks for progress and for a request to stop.
@@ -132,11 +130,6 @@ pub(crate) fn moved_tables(tables: &[Table]) -> Result<Vec<MovedTable>, Error> {
 /// Locks out other migrations to the target for as long as the connection lasts.
 pub(crate) fn lock_target(target: &mut Connection) -> Result<(), Error> {
     server_lock::take(target, Side::Target, LOCK)
-}
-
-/// Name of the lock that a process of the migration holds at the source.
-pub(crate) fn source_lock(token: &str) -> String {
-    format!("{LOCK}-{token}")
 }
 
 /// How a migration that begins now tells the source's transactions apart.

@@ -7,8 +7,15 @@ use server::{Connection, quote};
 
 use crate::{Error, Side, random::random};
 
+/// Name of the lock at the target.
+pub(crate) const LOCK: &str = "sealant-migrate";
 /// Longest wait for a lock, which a run that has just ended may still hold.
 const SECONDS: u64 = 10;
+
+/// Name of the lock that a process of the migration holds at the source.
+pub(crate) fn source_lock(token: &str) -> String {
+    format!("{LOCK}-{token}")
+}
 
 /// Takes a lock for as long as the connection lasts.
 ///

@@ -15,14 +15,13 @@ use server::Connection;
 
 use crate::{
     Error, Server,
-    active::source_lock,
     barrier::{Barrier, Begun},
     chunk_map::{ChangeDecision, ChunkMap, Copied, State},
     key::Key,
     link::{self, same_server},
     log_file::LogFile,
     position::{self, Position, Tracking},
-    server_lock,
+    server_lock::{self, source_lock},
     state::Run,
 };
 

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use server::{Connection, Rows};
 
-use crate::{Error, Phase, Server, Side, active::LOCK, link, state};
+use crate::{Error, Phase, Server, Side, link, server_lock::LOCK, state};
 
 /// Stored state of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
