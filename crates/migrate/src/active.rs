@@ -20,7 +20,7 @@ use crate::{
     preflight::{LOGS_REPLICATED, Link, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
     random::random,
-    server_lock::{self, LOCK, is_one_server, source_lock},
+    server_lock::{self, LOCK, is_one_server, one_server_lock, source_lock},
     settings::Settings,
     shared::Shared,
     state,
@@ -70,6 +70,8 @@ pub(crate) fn with_stream<T>(
     // Checked before the first row is sent to the target.
     definitions::check_encryption(settings)?;
     let run = match state::run(&mut target)? {
+        // After the switch the target has writes of its own, which the source's changes would overwrite.
+        Some(run) if run.phase == Phase::Switched => return Err(Error::Switched),
         Some(run) => {
             state::require_whole(&mut target)?;
             server_lock::take(&mut source, Side::Source, &source_lock(&run.token))?;
@@ -84,8 +86,9 @@ pub(crate) fn with_stream<T>(
     };
     let phase = run.phase;
     let omits_replicated = omits_replicated(&mut source)?;
-    if omits_replicated {
-        nothing_is_replicated(&mut source, &mut target)?;
+    if omits_replicated && let Err(error) = nothing_is_replicated(&mut source) {
+        state::unverify(&mut target)?;
+        return Err(error);
     }
     journal::note(&mut target, "opened", &opened(settings, &source))?;
     let shared = read_state(&run, &mut source, &mut target, &tables)?;
@@ -108,13 +111,20 @@ pub(crate) fn with_stream<T>(
         shared.end();
         (active.phase == Phase::Switched, result)
     });
-    match (shared.failure().filter(|_| !is_switched), result) {
+    let ended = match (shared.failure().filter(|_| !is_switched), result) {
         (Some(failure), Ok(_)) => Err(failure),
         // When a thread fails, `body` ends with `Stopped`; the thread's error says why. It can also be more than the
         // lost connection of `body`.
         (Some(failure), Err(error)) if matches!(error, Error::Stopped) || error.is_transient() => Err(failure),
         (_, result) => result,
+    };
+    // Only now: a thread that writes could make this a deadlock.
+    match &ended {
+        Err(Error::UnloggedReplication) => state::unverify(&mut active.target)?,
+        Err(Error::TargetLog(_) | Error::TargetLogReset { .. }) => target_log::forget(&mut active.target, &shared)?,
+        _ => {}
     }
+    ended
 }
 
 /// The tables in the order of their names. The state numbers them in this order.
@@ -185,10 +195,6 @@ fn resumed(
     tables: &[MovedTable],
     source_uuid: &str,
 ) -> Result<state::Run, Error> {
-    // After the switch the target has writes of its own, which the source's changes would overwrite.
-    if run.phase == Phase::Switched {
-        return Err(Error::Switched);
-    }
     if run.paused {
         return Err(Error::Paused);
     }
@@ -199,7 +205,8 @@ fn resumed(
     }
     state::compare_tables(target, tables)?;
     if let Some(known) = state::log_file(target)? {
-        known.check(&settings.source, &source_lock(&run.token), &replica_settings(server_id()))?;
+        let lock = one_server_lock(run.tracking, &run.token);
+        known.check(&settings.source, lock.as_deref(), &replica_settings(server_id()))?;
     }
     let applied = state::position(target, tables)?;
     if !position::end(source, run.tracking)?.covers(&applied, run.tracking) {
@@ -218,18 +225,13 @@ fn omits_replicated(source: &mut Connection) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Checks that the source applies nothing of other servers. If it does, changes may be lost already, so every row has to
-/// be compared again.
+/// Checks that the source applies nothing of other servers.
 ///
 /// # Errors
-/// [`Error::UnloggedReplication`].
-fn nothing_is_replicated(source: &mut Connection, target: &mut Connection) -> Result<(), Error> {
+/// [`Error::UnloggedReplication`]: changes may be lost already, so every row has to be compared again.
+fn nothing_is_replicated(source: &mut Connection) -> Result<(), Error> {
     let threads = source.query(replication_threads(link::flavor(source))).map_err(Error::at(Side::Source))?;
-    if threads.scalar() == Some("0") {
-        return Ok(());
-    }
-    state::unverify(target)?;
-    Err(Error::UnloggedReplication)
+    if threads.scalar() == Some("0") { Ok(()) } else { Err(Error::UnloggedReplication) }
 }
 
 fn read_state(
@@ -307,7 +309,7 @@ impl Active<'_> {
         self.beaten = Instant::now();
         state::heartbeat(&mut self.target)?;
         if self.omits_replicated {
-            nothing_is_replicated(&mut self.source, &mut self.target)?;
+            nothing_is_replicated(&mut self.source)?;
         }
         let lag = self.lag()?;
         self.report_tables(events);
@@ -393,27 +395,33 @@ impl Active<'_> {
         self.shared.check_log(&self.settings.source, &replica_settings(server_id()))
     }
 
-    /// Waits until the target's log was read up to its end: nothing else than this migration has written up to now.
+    /// Checks that nothing else than this migration has written to the target up to now.
     pub(crate) fn only_we_write(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+        // First, because the end of another log may never be reached.
+        self.check_target_log()?;
+        self.read_target_log(events)?;
+        self.check_target_log()
+    }
+
+    /// Waits until the target's log was read up to its present end.
+    pub(crate) fn read_target_log(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
         if self.shared.lock().target_log.is_none() {
             return Ok(());
         }
-        self.check_target_log()?;
         let end = position::log_end_at(&mut self.target, Side::Target)?;
         while self.shared.lock().target_log.as_ref().is_some_and(|read| *read < end) {
             self.heartbeat(events)?;
             self.shared.sleep(POLL)?;
         }
-        self.check_target_log()
+        Ok(())
     }
 
     /// Checks that the target's log is still the one that is read: after a reset the stream waits, without an error.
-    fn check_target_log(&mut self) -> Result<(), Error> {
+    pub(crate) fn check_target_log(&mut self) -> Result<(), Error> {
         let Some(read) = self.shared.lock().target_file.clone() else { return Ok(()) };
         if target_log::is_kept(&read, &mut self.target, &self.settings.target, server_id())? {
             return Ok(());
         }
-        target_log::forget(&mut self.target, self.shared)?;
         Err(Error::TargetLogReset { file: read.file })
     }
 

@@ -199,7 +199,9 @@ fn fenced(
     step(active, "fenced", "", events)?;
     let end = drain(active, source, events)?;
     set_counters(active, source)?;
-    active.only_we_write(events)?;
+    active.read_target_log(events)?;
+    // Only here: it opens a connection, while writes are blocked.
+    active.check_target_log()?;
     switch(active, fence, source, &end)?;
     let detail = format!("{:.3} s without writes at the source", fence.age().as_secs_f64());
     // The switch is done, even if the journal cannot record it.
@@ -235,7 +237,7 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
     if !active.unverified().is_empty() {
         return Err(Error::NotReady { what: "rows still change at the source".to_owned() });
     }
-    active.only_we_write(events)?;
+    active.read_target_log(events)?;
     state::set_step(&mut active.target, "verified", &[])?;
     step(active, "verified", "", events)?;
     Ok(end)
@@ -249,7 +251,10 @@ fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, e
     active.others_may_write()?;
     match state::set_switched(&mut active.target, &target_end) {
         Ok(()) => {}
-        Err(error @ Error::Server { error: server::Error::Server { .. }, .. }) => return Err(error),
+        // Nothing is stored.
+        Err(error @ (Error::Server { error: server::Error::Server { .. }, .. } | Error::State { .. })) => {
+            return Err(error);
+        }
         // The phase may be stored although the answer was lost. The two servers must never be writable at the same
         // time.
         Err(error) => {

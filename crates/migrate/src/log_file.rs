@@ -29,18 +29,19 @@ impl LogFile {
     }
 
     /// Checks that the source's log still has this file, or has purged it. Another server has other files. `lock` is the
-    /// name of the lock that this process holds at the source.
+    /// name of the lock that this process holds at the source, unless several servers may answer there.
     ///
     /// # Errors
     /// [`Error::LogReset`], [`Error::SeveralServers`].
-    pub(crate) fn check(&self, server: &Server, lock: &str, settings: &Settings) -> Result<(), Error> {
+    pub(crate) fn check(&self, server: &Server, lock: Option<&str>, settings: &Settings) -> Result<(), Error> {
         let mut source = link::source(server)?;
-        if link::identity(&mut source, Side::Source)? != self.server_uuid {
-            return Ok(());
-        }
         let mut stream = link::stream(server).map_err(Error::Stream)?;
-        server_lock::require(&mut source, lock)?;
-        server_lock::require(&mut stream, lock)?;
+        for connection in [&mut source, &mut stream] {
+            if link::identity(connection, Side::Source)? != self.server_uuid {
+                return Ok(());
+            }
+            lock.map_or(Ok(()), |lock| server_lock::require(connection, lock))?;
+        }
         let is_kept = self.is_kept(&mut source, stream, settings).map_err(Error::Stream)?;
         if is_kept { Ok(()) } else { Err(Error::LogReset { file: self.file.clone() }) }
     }

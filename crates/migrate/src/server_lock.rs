@@ -5,7 +5,7 @@
 
 use server::{Connection, quote};
 
-use crate::{Error, Side, random::random};
+use crate::{Error, Side, position::Tracking, random::random};
 
 /// Name of the lock at the target.
 pub(crate) const LOCK: &str = "sealant-migrate";
@@ -15,6 +15,12 @@ const SECONDS: u64 = 10;
 /// Name of the lock that a process of the migration holds at the source.
 pub(crate) fn source_lock(token: &str) -> String {
     format!("{LOCK}-{token}")
+}
+
+/// Name of the lock that every session at the source has to find; `None` with GTIDs, when any server that has the
+/// transactions may answer.
+pub(crate) fn one_server_lock(tracking: Tracking, token: &str) -> Option<String> {
+    (tracking != Tracking::Gtids).then(|| source_lock(token))
 }
 
 /// Takes a lock for as long as the connection lasts.

@@ -21,7 +21,7 @@ use crate::{
     link::{self, same_server},
     log_file::LogFile,
     position::{self, Position, Tracking},
-    server_lock::{self, source_lock},
+    server_lock::{self, one_server_lock, source_lock},
     state::Run,
 };
 
@@ -272,7 +272,8 @@ impl Shared {
     /// [`Error::LogReset`].
     pub(crate) fn check_log(&self, source: &Server, settings: &Settings) -> Result<(), Error> {
         let known = self.lock().log_file.clone();
-        known.map_or(Ok(()), |known| known.check(source, &source_lock(&self.token), settings))
+        let lock = one_server_lock(self.tracking, &self.token);
+        known.map_or(Ok(()), |known| known.check(source, lock.as_deref(), settings))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, RunState> {

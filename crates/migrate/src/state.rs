@@ -195,15 +195,15 @@ pub(crate) fn begin(
     let encryption = if encrypted { format!(" {option}") } else { String::new() };
     let identity = identity_expression(target);
     let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
-    statements.extend(tables().map(|table| format!("CREATE TABLE IF NOT EXISTS {table} ENGINE = InnoDB{encryption}")));
+    // What is left of a state without its row of `run`, perhaps of another version with other columns.
+    statements.extend(tables().map(|table| format!("DROP TABLE IF EXISTS `{STATE_SCHEMA}`.`{}`", name_of(table))));
+    statements.extend(tables().map(|table| format!("CREATE TABLE {table} ENGINE = InnoDB{encryption}")));
     statements.push("START TRANSACTION".to_owned());
     for table in moved {
         statements.push(journal::keep_encryption(table));
         let (name, shape) = (hex(table.shown.as_bytes()), hex(table.shape().as_bytes()));
         statements.push(format!("REPLACE INTO `_sealant`.`tbl` VALUES ({}, '{name}', '{shape}')", table.number));
     }
-    // Of a state whose table `run` was lost.
-    statements.extend(["chunk", "compared", "log_file"].map(|name| format!("DELETE FROM `_sealant`.`{name}`")));
     statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
     statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {}, 0)", position_values(&start.position)));
     statements.extend(target_log.iter().map(|start| begin_target_log(start, identity)));
@@ -378,30 +378,22 @@ pub(crate) fn target_log(target: &mut Connection) -> Result<Option<(LogFile, Log
 }
 
 /// Stores how far the target's log was read, and when that file was created; 0 if that is not known yet.
-pub(crate) fn store_target_file(target: &mut Connection, upto: &LogPosition, created: u32) -> Result<(), Error> {
-    store_target_log(target, upto)?;
-    target
-        .query(&format!("UPDATE `_sealant`.`target_log` SET created = {created} WHERE id = 1"))
-        .map(drop)
-        .map_err(failed)
-}
-
-/// Stores how far the target's log was read in the same file.
-pub(crate) fn store_target_log(target: &mut Connection, upto: &LogPosition) -> Result<(), Error> {
+pub(crate) fn store_target_log(target: &mut Connection, upto: &LogPosition, created: u32) -> Result<(), Error> {
     let (file, offset, identity) = (quote::text(&upto.file), upto.offset, identity_expression(target));
     // The server may have another identity after a restart from a copy.
     let sql = format!(
-        "UPDATE `_sealant`.`target_log` SET server_uuid = {identity}, file = {file}, position = {offset} WHERE id = 1"
+        "UPDATE `_sealant`.`target_log` SET server_uuid = {identity}, file = {file}, position = {offset}, \
+         created = {created} WHERE id = 1"
     );
     target.query(&sql).map(drop).map_err(failed)
 }
 
 /// Stores that somebody else has changed moved tables. No chunk counts as compared any more: a transaction can change
 /// more tables than the log names, through cascades and statements.
-pub(crate) fn foreign_write(target: &mut Connection, end: &LogPosition) -> Result<(), Error> {
+pub(crate) fn foreign_write(target: &mut Connection, end: &LogPosition, created: u32) -> Result<(), Error> {
     target.query("START TRANSACTION").map_err(failed)?;
     unverify(target)?;
-    store_target_log(target, end)?;
+    store_target_log(target, end, created)?;
     target.query("COMMIT").map(drop).map_err(failed)
 }
 
@@ -483,12 +475,17 @@ pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
     set(target, &format!("step = '', fence = '', phase = '{}'", Phase::Copied.text()))
 }
 
-/// Stores in one transaction that the target is ready for writes.
+/// Stores in one statement that the target is ready for writes.
+///
+/// # Errors
+/// [`Error::State`] if the state was removed. After an error of the server or of the state, nothing is stored.
 pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<(), Error> {
-    set_step(target, "switched", &[("target_end", target_end), ("phase", Phase::Switched.text())])?;
-    // Without the row, the statement changes nothing.
-    let stored = run(target)?.is_some_and(|run| run.phase == Phase::Switched);
-    if stored { Ok(()) } else { Err(Error::State { what: "run" }) }
+    let (phase, end) = (Phase::Switched.text(), quote::text(target_end));
+    let sql = update(&format!("step = 'switched', target_end = {end}, phase = '{phase}'"));
+    // One statement: an error of the server after it would not tell that the switch is stored. It changes the row, if
+    // there is one, because the step is another.
+    let stored = target.execute(sql.as_bytes()).map_err(failed)?;
+    if stored.affected_rows == 0 { Err(Error::State { what: "run" }) } else { Ok(()) }
 }
 
 /// Stores whether the migration is paused; it never is after the cut-over.
@@ -512,7 +509,11 @@ pub(crate) fn heartbeat(target: &mut Connection) -> Result<(), Error> {
 }
 
 fn set(target: &mut Connection, assignments: &str) -> Result<(), Error> {
-    target.query(&format!("UPDATE `_sealant`.`run` SET {assignments} WHERE id = 1")).map(drop).map_err(failed)
+    target.query(&update(assignments)).map(drop).map_err(failed)
+}
+
+fn update(assignments: &str) -> String {
+    format!("UPDATE `_sealant`.`run` SET {assignments} WHERE id = 1")
 }
 
 /// Removes the state.

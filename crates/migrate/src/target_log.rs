@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use binlog::{
-    Body, Decoder, Error as StreamError, Event,
+    Body, Decoder, Error as StreamError, Event, Fault,
     event::{Payload, Query, Rows},
     replica::{Replica, Start},
 };
@@ -35,7 +35,7 @@ pub(crate) fn forget(target: &mut Connection, shared: &Shared) -> Result<(), Err
     let end = log_end_at(target, Side::Target)?;
     state::unverify(target)?;
     shared.update(|state| state.watched.clear());
-    state::store_target_file(target, &end, 0)?;
+    state::store_target_log(target, &end, 0)?;
     journal::note(target, "target-log-gone", "every row is compared again")
 }
 
@@ -136,11 +136,7 @@ impl<'m> TargetLog<'m> {
                 Ok(None) => {
                     return Err(Error::at(Side::Target)(server::Error::Lost { phase: server::Phase::BinaryLog }));
                 }
-                Err(error @ StreamError::Server(_)) => return Err(Error::at_target(error)),
-                Err(error) => {
-                    forget(&mut self.target, self.shared)?;
-                    return Err(Error::at_target(error));
-                }
+                Err(error) => return Err(Error::at_target(error)),
             };
             let idle = match &event.body {
                 Body::Heartbeat(heartbeat) => {
@@ -150,8 +146,12 @@ impl<'m> TargetLog<'m> {
                 _ => None,
             };
             let created = matches!(event.body, Body::FormatDescription(_)).then_some(event.header.timestamp);
-            transaction.note(&event, tables, prepared)?;
+            let noted = transaction.note(&event, tables, prepared);
             let progress = replica.progress();
+            noted.map_err(|fault| {
+                let LogPosition { file, offset } = progress.position.clone();
+                Error::TargetLog(StreamError::Stream { file, position: offset, fault })
+            })?;
             if let Some(created) = created {
                 let file = progress.position.file.clone();
                 self.begin_file(file, created)?;
@@ -167,7 +167,7 @@ impl<'m> TargetLog<'m> {
     fn begin_file(&mut self, file: String, created: u32) -> Result<(), Error> {
         let Some(read) = self.shared.lock().target_log.clone() else { return Ok(()) };
         let from = if read.file == file { read } else { start_of(&file) };
-        state::store_target_file(&mut self.target, &from, created)?;
+        state::store_target_log(&mut self.target, &from, created)?;
         let server_uuid = link::identity(&mut self.target, Side::Target)?;
         self.shared.update(|state| state.target_file = Some(LogFile { server_uuid, file, created }));
         Ok(())
@@ -176,9 +176,11 @@ impl<'m> TargetLog<'m> {
     /// Judges a whole transaction. Unless it is ours, every row has to be compared again.
     fn judge(&mut self, end: LogPosition) -> Result<(), Error> {
         let found = std::mem::take(&mut self.transaction);
+        // Not known yet at the start of a file.
+        let created = self.shared.lock().target_file.as_ref().filter(|it| it.file == end.file).map(|it| it.created);
         if !found.is_foreign() {
-            if self.stored.elapsed() > STORE_POSITION {
-                state::store_target_log(&mut self.target, &end)?;
+            if let Some(created) = created.filter(|_| self.stored.elapsed() > STORE_POSITION) {
+                state::store_target_log(&mut self.target, &end, created)?;
                 self.stored = Instant::now();
             }
             self.shared.update(|state| {
@@ -191,7 +193,7 @@ impl<'m> TargetLog<'m> {
         if !self.shared.update(RunState::end_for_foreign_write) {
             return Ok(());
         }
-        state::foreign_write(&mut self.target, &end)?;
+        state::foreign_write(&mut self.target, &end, created.unwrap_or(0))?;
         let names: Vec<_> = found.tables.iter().filter_map(|number| self.tables.get(*number)).collect();
         let mut names: Vec<_> = names.iter().map(|moved| moved.shown.as_str()).collect();
         if found.any {
@@ -213,7 +215,7 @@ impl Transaction {
         self.any || !self.tables.is_empty()
     }
 
-    fn note(&mut self, event: &Event<'_>, tables: &[MovedTable], prepared: &mut Prepared) -> Result<(), Error> {
+    fn note(&mut self, event: &Event<'_>, tables: &[MovedTable], prepared: &mut Prepared) -> Result<(), Fault> {
         self.any |= obstacle(event).is_some();
         match &event.body {
             Body::Rows(rows) => self.rows(rows, tables),
@@ -267,12 +269,11 @@ impl Transaction {
         payload: &Payload<'_>,
         tables: &[MovedTable],
         prepared: &mut Prepared,
-    ) -> Result<(), Error> {
-        let damaged = |_| Error::State { what: "the target's log" };
+    ) -> Result<(), Fault> {
         let mut decoder = Decoder::new(LIMITS);
-        let mut events = payload.events(&LIMITS).map_err(damaged)?;
-        while let Some(bytes) = events.next_event().map_err(damaged)? {
-            let event = decoder.decode_inside(bytes).map_err(damaged)?;
+        let mut events = payload.events(&LIMITS)?;
+        while let Some(bytes) = events.next_event()? {
+            let event = decoder.decode_inside(bytes)?;
             self.note(&event, tables, prepared)?;
         }
         Ok(())

@@ -10,8 +10,9 @@ use crate::{Error, STATE_SCHEMA, Side};
 pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
 
 /// What is left if something has removed a part of the state.
-const STATE_LOST: &str = "something else has changed the migration's state, and it cannot go on: at the target drop its copies of the \
-                          tables, DROP DATABASE _sealant, and begin again";
+const STATE_LOST: &str = "something else has changed the migration's state, and it cannot go on; see whether the source is still \
+                          read-only; after the cut-over keep the tables, and only DROP DATABASE _sealant at the target; before it, \
+                          drop the copies of the tables there, too, and begin again";
 
 /// Prefixes of options that other commands have once. A migration has them for each side, as in `--source-user`.
 const OPTIONS: [&str; 4] = ["--tls-", "--password-", "--user", "--socket"];
@@ -38,13 +39,15 @@ impl Error {
                                              there (FLUSH BINARY LOGS), abort, and begin again"
                 .into(),
             Self::OneServer => "give the addresses of two servers".into(),
-            Self::FollowsTarget { .. } => "stop that replication (STOP REPLICA at the source), and see whether it has replaced newer rows of \
-                                           the source by older ones; the same command then resumes"
+            Self::FollowsTarget { .. } => "stop that replication (STOP REPLICA at the source), see whether it has replaced newer rows of \
+                                           the source by older ones, and begin again after sealant migrate abort --drop-tables"
                 .into(),
             Self::UnloggedReplication => "stop that replication (STOP REPLICA at the source); the same command then compares every row \
                                            again; copy rows that differ anew, after sealant migrate abort --drop-tables"
                 .into(),
-            Self::SeveralServers => "give the source's own address, not that of a load balancer or of several servers".into(),
+            Self::SeveralServers => "give the source's own address, not that of a load balancer or of several servers; after a restart \
+                                      of the source, give the same command again"
+                .into(),
             Self::OtherServer { .. } => "without GTIDs a migration can resume only with the server that it was begun with: \
                                          bring that one back, or abort and begin again"
                 .into(),
