@@ -47,8 +47,12 @@ fn is_not_lost(kinds: Kinds, statement: &'static str, rows: &str) {
     }
     assert_eq!(pair.source.value(rows).unwrap(), seen, "it is visible already");
     migrate::run(&settings, &mut |_| {}).unwrap();
-    assert!(began.elapsed() >= WAIT, "the copy did not wait");
+    // With GTIDs, the stream may deliver the change only after the last chunk was read. It is applied then.
+    assert!(kinds.gtids || began.elapsed() >= WAIT, "the copy did not wait");
     assert_eq!(writing.join().unwrap().unwrap(), 1);
+    if kinds.gtids {
+        migrate::run(&settings, &mut |_| {}).unwrap();
+    }
     let changed = pair.source.value(rows).unwrap();
     assert_ne!(changed, seen);
     assert_eq!(pair.target.value(rows).unwrap(), changed);

@@ -56,6 +56,7 @@ fn a_reset_log_with_gtids_ends_a_migration() {
 }
 
 #[test]
+#[ignore = "another server: make soak"]
 fn a_reset_log_of_mariadb_ends_a_migration() {
     is_not_followed_after_a_reset(MARIADB);
 }
@@ -121,12 +122,14 @@ fn a_reset_log_of_a_mysql_target_is_seen() {
 }
 
 #[test]
+#[ignore = "another server: make soak"]
 fn a_reset_log_of_a_mariadb_target_is_seen() {
     is_compared_after_a_reset_at_the_target(MARIADB);
 }
 
 /// Nothing goes on with half a state, and nothing takes it for a new one.
 #[test]
+#[ignore = "each table: make soak"]
 fn a_removed_part_of_the_state_is_one_error() {
     let Some(pair) = Pair::start(100) else { return };
     let settings = pair.addresses().settings();
@@ -144,6 +147,26 @@ fn a_removed_part_of_the_state_is_one_error() {
         }
         pair.target.sql(&format!("RENAME TABLE aside.{table} TO _sealant.{table}")).unwrap();
     }
+    // A switch that cannot be stored is none.
+    let ended = migrate::cut_over(&settings, &mut |event| {
+        if matches!(event, Event::Step { name: "verified" }) {
+            let remove = "CREATE TABLE aside.kept SELECT * FROM _sealant.run; DELETE FROM _sealant.run";
+            pair.target.sql(remove).unwrap();
+        }
+    });
+    let error = ended.unwrap_err();
+    assert!(matches!(error, Error::State { what: "run" }), "{error}");
+    assert_eq!(pair.source.value("SELECT @@read_only").unwrap(), "0");
+    pair.target.sql("INSERT INTO _sealant.run SELECT * FROM aside.kept").unwrap();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    // Nothing tells to drop tables that have newer rows than the source.
+    pair.target.sql("RENAME TABLE _sealant.rest TO aside.rest").unwrap();
+    for ended in [migrate::run(&settings, &mut |_| {}), migrate::verify(&settings, &mut |_| {})] {
+        let error = ended.unwrap_err();
+        assert!(matches!(error, Error::Switched), "{error}");
+    }
+    let error = migrate::proof(&settings.target).unwrap_err();
+    assert!(error.hint().unwrap().contains("after the cut-over keep the tables"), "{error}");
 }
 
 /// In the middle of a run.
@@ -166,7 +189,13 @@ fn a_state_that_is_removed_ends_a_run() {
         assert!(error.hint().unwrap().contains("something else has changed"), "{statement}: {error}");
         let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
         assert!(error.hint().is_some() && !error.is_transient(), "{statement}: {error}");
-        pair.target.sql("DROP DATABASE IF EXISTS _sealant; SET foreign_key_checks = 0").unwrap();
+        // After the first, tables of the state are left, as another version has made them.
+        pair.target
+            .sql(match marker {
+                0 => "ALTER TABLE _sealant.target_log DROP COLUMN created",
+                _ => "DROP DATABASE IF EXISTS _sealant",
+            })
+            .unwrap();
         for table in ["item", "pair", "wide", "ack"] {
             pair.target.sql(&format!("TRUNCATE TABLE shop.{table}")).unwrap();
         }
