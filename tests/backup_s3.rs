@@ -300,12 +300,44 @@ fn a_store_that_replaces_objects_is_refused() {
     let careful = backups.command(&init).output().expect("it starts");
     let said = String::from_utf8_lossy(&careful.stderr).into_owned();
     assert!(said.contains("refuses wrong checksums: yes, keeps versions: yes, locks objects: not known"), "{said}");
+    without_a_list_of_versions_a_check_names_what_is_wrong(&backups, &s3);
     let fault = |seen: &Seen| if seen.method == "PUT" { Fault::Answer(200, "taken") } else { Fault::None };
     let proxy = FaultyStore::start(s3.port(), fault).expect("a proxy");
     backups.configure(&s3.endpoint(), &proxy.endpoint());
     let careless = backups.command(&init).output().expect("it starts");
     let said = String::from_utf8_lossy(&careless.stderr).into_owned();
     assert!(careless.status.code() == Some(1) && said.contains("the store replaces an object"), "{said}");
+}
+
+/// Stores without versions refuse the list of versions, or answer with a list of objects. One with versions may need
+/// several pages for an object.
+fn without_a_list_of_versions_a_check_names_what_is_wrong(backups: &Backups, s3: &S3Server) {
+    const OBJECT: &str = "mysql/hosts/db1/manifests/000001.age";
+    const FIRST_PAGE: &str = "<ListVersionsResult><IsTruncated>true</IsTruncated>\
+        <NextKeyMarker>mysql/hosts/db1/manifests/000001.age</NextKeyMarker>\
+        <NextVersionIdMarker>1</NextVersionIdMarker></ListVersionsResult>";
+    backups.backup(&["run"]).is(0);
+    s3.put_object(&format!("backups/{OBJECT}"), "replaced").expect("a newer version");
+    let checked = |of_versions: Fault, depth: &[&str]| {
+        let is_first_page = |seen: &Seen| seen.target.contains("versions=") && !seen.target.contains("key-marker=");
+        let fault = move |seen: &Seen| if is_first_page(seen) { of_versions } else { Fault::None };
+        let proxy = FaultyStore::start(s3.port(), fault).expect("a proxy");
+        backups.configure(&s3.endpoint(), &proxy.endpoint());
+        let check = backups.backup(&[&["check", "all"], depth].concat()).is(3);
+        backups.configure(&proxy.endpoint(), &s3.endpoint());
+        assert_eq!(proxy.faults(), usize::from(of_versions != Fault::None), "{}", check.json);
+        let bad = check.json["objects"]["bad"].as_array().expect("a list");
+        assert!(bad.len() == 1 && OBJECT.ends_with(bad[0]["object"].as_str().expect("a name")), "{}", check.json);
+        bad[0]["what"].as_str().expect("a text").to_owned()
+    };
+    for fault in [Fault::Answer(501, "NotImplemented"), Fault::Says("<ListBucketResult></ListBucketResult>")] {
+        let what = checked(fault, &["--objects"]);
+        assert!(what.contains("it has 8 bytes") && !what.contains("version"), "{what}");
+    }
+    assert!(checked(Fault::None, &[]).contains("has this length; --objects compares it"));
+    assert!(checked(Fault::None, &["--objects"]).contains(" is intact, and a restore uses it"));
+    // versitygw ignores a marker that it does not know, and begins with the newest.
+    assert!(checked(Fault::Says(FIRST_PAGE), &["--objects"]).contains(" is intact, and a restore uses it"));
 }
 
 /// Every first request of a run fails in one way or another, and then the store does not answer at all: a run asks

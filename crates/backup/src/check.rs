@@ -27,6 +27,9 @@ use self::named::Named;
 pub(crate) use self::report::SCHEMA;
 pub use self::{report::CheckReport, request::CheckRequest, state::CheckState};
 
+/// Maximum number of wrong objects of which older versions are looked for: each costs at least one request.
+const MOST_ASKED: usize = 100;
+
 /// How much a check reads.
 #[derive(Debug)]
 pub enum Depth<'i> {
@@ -72,6 +75,8 @@ pub struct Checked {
     pub read_until: Option<String>,
     /// Objects that no receipt names.
     pub unnamed: Vec<String>,
+    /// Number of wrong objects of which no older versions were looked for.
+    pub unasked: u64,
 }
 
 /// An object that is missing or wrong.
@@ -143,7 +148,6 @@ pub fn check(
     if only.is_none() {
         checked.unnamed = named.unnamed(host, others);
     }
-    checked.add_older_versions(repository, &named.objects)?;
     if checked.bad.is_empty() && named.is_sound() {
         return Ok((checked, named.links));
     }
@@ -151,6 +155,7 @@ pub fn check(
     // removes a receipt before the objects that it names. So a missing object counts only if its receipt still exists.
     let now = Named::read(repository, host, only, signers, &checked.bad)?;
     checked.keep_what_is_named(&now);
+    checked.add_older_versions(repository, &named.objects, depth);
     checked.incomplete = now.incomplete;
     checked.breaks = now.breaks;
     checked.bad.splice(..0, now.bad);
@@ -219,15 +224,27 @@ impl Checked {
         Ok(())
     }
 
-    /// Adds to each wrong object the older version that a restore uses instead, if there is one.
-    fn add_older_versions(&mut self, repository: &Repository, named: &BTreeMap<String, Object>) -> Result<(), Error> {
-        for bad in &mut self.bad {
-            let Some(expected) = named.get(&bad.object) else { continue };
-            if let Some(older) = repository.older_version(&bad.object, *expected)? {
-                bad.what.push_str(&format!("; its older version {} is intact, and a restore uses it", older.id));
-            }
+    /// Adds to wrong objects the older version that a restore uses instead, if there is one. Stops at the first failure
+    /// of the store. A check of names reads no bytes, so it compares lengths only.
+    fn add_older_versions(&mut self, repository: &Repository, named: &BTreeMap<String, Object>, depth: &Depth<'_>) {
+        let mut bad = self.bad.iter_mut().filter_map(|bad| named.get(&bad.object).map(|expected| (bad, *expected)));
+        for (bad, expected) in bad.by_ref().take(MOST_ASKED) {
+            let found = match depth {
+                Depth::Names => repository.older_of_length(&bad.object, expected.bytes).map(|found| {
+                    let older = found.into_iter().next()?;
+                    Some(format!("an older version, {}, has this length; --objects compares it", older.id))
+                }),
+                Depth::Objects | Depth::Data { .. } => repository
+                    .older_version(&bad.object, expected)
+                    .map(|found| Some(format!("its older version {} is intact, and a restore uses it", found?.id))),
+            };
+            let Ok(found) = found else {
+                self.unasked = 1;
+                break;
+            };
+            found.iter().for_each(|text| bad.what.push_str(&format!("; {text}")));
         }
-        Ok(())
+        self.unasked += bad.count() as u64;
     }
 
     /// Drops findings about objects that no receipt names any more.

@@ -18,9 +18,12 @@ use archive::{
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 use jiff::Timestamp;
-use store::{Error as StoreError, Name, Put, Store, Version};
+use store::{Error as StoreError, Name, Put, Store, Version, s3::S3Fault};
 
 use crate::{Error, receipt_cache::CachedStore};
+
+/// Maximum number of older versions of an object that are read. The first version is Sealant's own.
+const MOST_VERSIONS_READ: usize = 8;
 
 /// A receipt in a repository.
 #[derive(Debug)]
@@ -313,25 +316,24 @@ impl Repository {
     /// The older version to use instead of an object that could not be used. Warns of it.
     ///
     /// # Errors
-    /// `error` if there is none.
+    /// `error` if there is none, or it cannot be found.
     fn older_instead(&self, object: &str, expected: Object, error: Error) -> Result<Version, Error> {
         if !matches!(error, Error::Object { .. } | Error::Store(StoreError::Missing { .. })) {
             return Err(error);
         }
-        let Some(version) = self.older_version(object, expected)? else { return Err(error) };
+        let Ok(Some(version)) = self.older_version(object, expected) else { return Err(error) };
         let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
         replaced.insert(object.to_owned(), version.id.clone());
         Ok(version)
     }
 
-    /// An older version of an object that has the hash of its receipt. `None` if there is none, the store keeps none, or
-    /// this user may not read them.
+    /// An older version of an object that has the hash of its receipt. `None` if there is none, the store keeps or
+    /// lists none, or this user may not read them.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
     pub(crate) fn older_version(&self, object: &str, expected: Object) -> Result<Option<Version>, Error> {
-        let versions = match self.store.older_versions(&name(object)?) {
-            Err(error) if error.is_denied() => return Ok(None),
-            versions => versions?,
-        };
-        for version in versions.into_iter().filter(|version| version.bytes == expected.bytes) {
+        for version in self.older_of_length(object, expected.bytes)?.into_iter().take(MOST_VERSIONS_READ) {
             match self.version(object, Some(&version)).and_then(|read| check_sum(object, read, expected)) {
                 Ok(()) => return Ok(Some(version)),
                 Err(Error::Object { .. } | Error::Store(StoreError::Missing { .. })) => {}
@@ -341,6 +343,26 @@ impl Repository {
         }
         Ok(None)
     }
+
+    /// Older versions of an object with this length, oldest first. Empty if the store lists none, or this user may not
+    /// list them.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) fn older_of_length(&self, object: &str, bytes: u64) -> Result<Vec<Version>, Error> {
+        let mut versions = match self.store.older_versions(&name(object)?) {
+            Err(StoreError::S3 { fault, .. }) if lists_no_versions(&fault) => return Ok(Vec::new()),
+            versions => versions?,
+        };
+        versions.retain(|version| version.bytes == bytes);
+        Ok(versions)
+    }
+}
+
+/// Whether a store answers so if it has no list of versions: some refuse the request, others answer with a list of
+/// objects.
+const fn lists_no_versions(fault: &S3Fault) -> bool {
+    matches!(fault, S3Fault::Denied { .. } | S3Fault::Refused { .. } | S3Fault::Answer(_))
 }
 
 /// Puts the description of an existing repository again. A store that accepts it would also replace backups.

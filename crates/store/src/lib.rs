@@ -90,8 +90,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         self.get(&listed.name, None)
     }
 
-    /// Versions of an object that are not the newest, the newest of them first: those that were replaced, or deleted
-    /// by somebody who may not delete versions. Empty in a store without versions.
+    /// Versions of an object that are not the newest, the oldest first: those that were replaced, or deleted by
+    /// somebody who may not delete versions. Empty in a store without versions.
     ///
     /// # Errors
     /// [`Error`].

@@ -99,6 +99,12 @@ pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
     if !checked.signed {
         messages.push(Message::warning("signatures were not verified: give --allowed-signers"));
     }
+    if checked.unasked > 0 {
+        messages.push(Message::info(format!(
+            "older versions of {} bad objects were not looked for; a restore looks for those that it needs",
+            checked.unasked
+        )));
+    }
     if !checked.unnamed.is_empty() {
         messages.push(Message::hint(format!(
             "no receipt names {} objects: they are from interrupted runs or of removed receipts",

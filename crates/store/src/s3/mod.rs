@@ -17,7 +17,7 @@ mod observe;
 mod xml;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     io::{self, Cursor, Read, SeekFrom},
     ops::Range,
     path::PathBuf,
@@ -47,7 +47,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 pub const GIVE_UP: Duration = Duration::from_secs(600);
 /// Maximum length of a page of a listing, which has up to a thousand names.
 const MAX_PAGE_BYTES: u64 = 8 << 20;
-/// Maximum number of versions of an object to delete. Sealant puts each name once, so there are few.
+/// Maximum number of versions of an object to delete, or to return. Sealant puts each name once, so there are few.
 const MAX_VERSIONS: u32 = 1000;
 
 /// Settings of a bucket.
@@ -207,6 +207,22 @@ impl S3 {
     }
 }
 
+impl S3 {
+    /// One page of the versions of an object, and of objects whose names begin alike. `after`: key and version id at
+    /// which the page before ended.
+    fn page_of_versions(&self, key: &str, after: Option<&(String, String)>) -> Result<xml::Versions, S3Fault> {
+        let mut query = vec![("prefix", key), ("versions", "")];
+        if let Some((key, version)) = after {
+            query.extend([("key-marker", key.as_str()), ("version-id-marker", version.as_str())]);
+        }
+        let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: action::LIST_BUCKET_VERSIONS };
+        let text = self.client.text(&call, MAX_PAGE_BYTES)?;
+        let page = xml::versions(&text);
+        page.filter(|page| page.next.is_none() || page.next.as_ref() != after)
+            .ok_or_else(|| S3Fault::Answer("it is not a list of versions".to_owned()))
+    }
+}
+
 impl LockMode {
     const fn name(self) -> &'static str {
         match self {
@@ -261,15 +277,18 @@ impl Store for S3 {
 
     fn older_versions(&self, name: &Name) -> Result<Vec<Version>, Error> {
         let key = self.client.address.key(name);
-        let query = vec![("prefix", key.as_str()), ("versions", "")];
-        let action = action::LIST_BUCKET_VERSIONS;
-        let call = Call { method: "GET", key: None, query, headers: Vec::new(), action };
-        // Sealant puts each name once, so one page has all versions.
-        let found = self.client.text(&call, MAX_PAGE_BYTES).and_then(|text| {
-            xml::versions(&text).ok_or_else(|| S3Fault::Answer("it is not a list of versions".to_owned()))
-        });
-        let found = found.map_err(|fault| self.failed(fault))?.into_iter();
-        Ok(found.filter(|(of, is_newest, _)| *of == key && !is_newest).map(|(_, _, version)| version).collect())
+        let (mut older, mut next) = (VecDeque::new(), None);
+        loop {
+            let page = self.page_of_versions(&key, next.as_ref()).map_err(|fault| self.failed(fault))?;
+            older.extend(page.found.into_iter().filter(|(of, is_newest, _)| *of == key && !is_newest));
+            older.drain(..older.len().saturating_sub(MAX_VERSIONS as usize));
+            // Keys are sorted, so behind another key there are no more versions of this one.
+            next = page.next.filter(|(at, _)| *at == key);
+            if next.is_none() {
+                // A store lists the newest first.
+                return Ok(older.into_iter().rev().map(|(_, _, version)| version).collect());
+            }
+        }
     }
 
     fn get_version(&self, name: &Name, version: &Version) -> Result<Box<dyn Read + Send>, Error> {

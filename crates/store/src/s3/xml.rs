@@ -30,6 +30,15 @@ pub(super) struct Found {
     pub(super) etag: Option<Box<str>>,
 }
 
+/// One page of a list of versions. Markers of deletions are left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Versions {
+    /// For each version its key, whether it is the newest, and itself.
+    pub(super) found: Vec<(String, bool, Version)>,
+    /// Key and version id after which the next page begins; `None` if this is the last.
+    pub(super) next: Option<(String, String)>,
+}
+
 /// An error document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -63,11 +72,11 @@ pub(super) fn page(bytes: &[u8]) -> Option<Page> {
     is_listing.then_some(page)
 }
 
-/// Parses a list of versions: for each its key, whether it is the newest, and itself; `None` if the document is not one.
-/// Markers of deletions are left out.
-pub(super) fn versions(bytes: &[u8]) -> Option<Vec<(String, bool, Version)>> {
-    let (mut found, mut has_all) = (Vec::new(), true);
+/// Parses one page of a list of versions; `None` if the document is not one.
+pub(super) fn versions(bytes: &[u8]) -> Option<Versions> {
+    let (mut page, mut more, mut has_all) = (Versions::default(), false, true);
     let (mut key, mut id, mut length, mut is_newest) = (None, None, None, None);
+    let (mut next_key, mut next_id) = (None, None);
     let root = walk(bytes, |path, text| match (path, text) {
         (["ListVersionsResult", "Version", "Key"], Some(text)) => key = Some(text.to_owned()),
         (["ListVersionsResult", "Version", "VersionId"], Some(text)) => id = Some(text.to_owned()),
@@ -76,11 +85,15 @@ pub(super) fn versions(bytes: &[u8]) -> Option<Vec<(String, bool, Version)>> {
         (["ListVersionsResult", "Version"], None) => {
             let version = key.take().zip(is_newest.take()).zip(id.take().zip(length.take()));
             has_all &= version.is_some();
-            found.extend(version.map(|((key, is_newest), (id, bytes))| (key, is_newest, Version { id, bytes })));
+            page.found.extend(version.map(|((key, is_newest), (id, bytes))| (key, is_newest, Version { id, bytes })));
         }
+        (["ListVersionsResult", "IsTruncated"], Some(text)) => more = text == "true",
+        (["ListVersionsResult", "NextKeyMarker"], Some(text)) => next_key = Some(text.to_owned()),
+        (["ListVersionsResult", "NextVersionIdMarker"], Some(text)) => next_id = Some(text.to_owned()),
         _ => {}
     });
-    (root? == "ListVersionsResult" && has_all).then_some(found)
+    page.next = next_key.zip(next_id).filter(|_| more);
+    (root? == "ListVersionsResult" && has_all && page.next.is_some() == more).then_some(page)
 }
 
 /// Parses an error document; the code is empty if it is not one.
@@ -193,8 +206,14 @@ mod tests {
         let both = list(&format!("{}{marker}{}", version("true", "v2"), version("false", "v1")));
         let expected =
             |is_newest, id: &str| ("a/one.age".to_owned(), is_newest, Version { id: id.to_owned(), bytes: 5 });
-        assert_eq!(versions(both.as_bytes()).unwrap(), [expected(true, "v2"), expected(false, "v1")]);
-        assert_eq!(versions(list("").as_bytes()), Some(Vec::new()));
+        let found = versions(both.as_bytes()).unwrap();
+        assert_eq!((found.found, found.next), (vec![expected(true, "v2"), expected(false, "v1")], None));
+        assert_eq!(versions(list("").as_bytes()), Some(Versions::default()));
+        let first = both.replace("<IsTruncated>false", "<IsTruncated>true");
+        assert_eq!(versions(first.as_bytes()), None, "the rest would be missing");
+        let next = "<NextKeyMarker>a/one.age</NextKeyMarker><NextVersionIdMarker>v1</NextVersionIdMarker>";
+        let first = first.replace("<IsTruncated>", &format!("{next}<IsTruncated>"));
+        assert_eq!(versions(first.as_bytes()).unwrap().next, Some(("a/one.age".to_owned(), "v1".to_owned())));
         assert_eq!(versions(both.replace("<Size>5</Size>", "").as_bytes()), None);
         assert_eq!(versions(LISTING.as_bytes()), None);
     }
