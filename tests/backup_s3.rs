@@ -334,7 +334,7 @@ fn without_a_list_of_versions_a_check_names_what_is_wrong(backups: &Backups, s3:
         let what = checked(fault, &["--objects"]);
         assert!(what.contains("it has 8 bytes") && !what.contains("version"), "{what}");
     }
-    assert!(checked(Fault::None, &[]).contains("has this length; --objects compares it"));
+    assert!(checked(Fault::None, &[]).contains("has the right length; --objects compares it"));
     assert!(checked(Fault::None, &["--objects"]).contains(" is intact, and a restore uses it"));
     // versitygw ignores a marker that it does not know, and begins with the newest.
     assert!(checked(Fault::Says(FIRST_PAGE), &["--objects"]).contains(" is intact, and a restore uses it"));

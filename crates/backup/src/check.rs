@@ -232,7 +232,7 @@ impl Checked {
             let found = match depth {
                 Depth::Names => repository.older_of_length(&bad.object, expected.bytes).map(|found| {
                     let older = found.into_iter().next()?;
-                    Some(format!("an older version, {}, has this length; --objects compares it", older.id))
+                    Some(format!("an older version, {}, has the right length; --objects compares it", older.id))
                 }),
                 Depth::Objects | Depth::Data { .. } => repository
                     .older_version(&bad.object, expected)

@@ -126,10 +126,14 @@ pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
     }
 }
 
-/// Progress of the copy of a running server after `elapsed`, with its rate and the remaining time. A copy that needs no
-/// time for bytes, such as a snapshot of the file system, has none.
+/// Progress of the copy of a running server, with its rate and the remaining time. A copy that needs no time for bytes,
+/// such as a snapshot of the file system, has none.
 #[must_use]
-pub fn backup_copy_progress(progress: &CopyProgress, elapsed: Duration) -> String {
+pub fn backup_copy_progress(progress: &CopyProgress) -> String {
+    copy_progress(progress, progress.elapsed())
+}
+
+fn copy_progress(progress: &CopyProgress, elapsed: Duration) -> String {
     let [done, total] = [&progress.bytes, &progress.total_bytes].map(|bytes| bytes.load(Ordering::Relaxed));
     if total == 0 {
         return "taking a copy of the data directory".to_owned();
@@ -224,6 +228,16 @@ mod tests {
         assert_eq!(waited_text("btrfs", &of(None)).as_deref(), Some("the longest wait of a write was 12 ms"));
         let both = "the longest wait of a write was 12 ms, that of DDL 3100 ms";
         assert_eq!(waited_text("follow", &of(ddl)).as_deref(), Some(both));
+    }
+
+    #[test]
+    fn a_copy_says_how_much_how_fast_and_how_long() {
+        let progress = CopyProgress::default();
+        assert_eq!(backup_copy_progress(&progress), "taking a copy of the data directory");
+        progress.total_bytes.store(4 << 20, Ordering::Relaxed);
+        progress.bytes.store(1 << 20, Ordering::Relaxed);
+        let line = copy_progress(&progress, Duration::from_secs(2));
+        assert_eq!(line, "copying 1.0 MiB of 4.0 MiB (25 %), 512.0 KiB/s  ETA 00:06");
     }
 
     #[test]

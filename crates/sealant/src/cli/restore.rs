@@ -222,8 +222,10 @@ impl Restore {
                 restore_status(&event).iter().for_each(|text| status.show(text));
                 status.say(&restore_messages(opened, &event));
             },
-        })?;
+        });
+        // Also if it failed: which older versions of objects were used.
         say(&store_messages(found.repository()));
+        let ended = ended?;
         self.reporting.script.write(&ended.report)?;
         Ok(exit_code(ended.outcome))
     }

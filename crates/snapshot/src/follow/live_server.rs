@@ -85,6 +85,8 @@ impl<'a> LiveServer<'a> {
             .filter(|item| is_tablespace(&item.to) || self.is_other(item))
             .cloned()
             .partition(|item| is_tablespace(&item.to));
+        let bytes = |item: &Item| fs::metadata(&item.from).map_or(0, |metadata| metadata.len());
+        copier.progress.begin(tablespaces.iter().chain(&others).map(bytes).sum());
         for (items, pages) in [(tablespaces, true), (others, false)] {
             let versions = copier.copy_all(&items, pages, THREADS)?;
             let paths = items.into_iter().map(|item| item.to);

@@ -39,7 +39,6 @@ impl Driver for Follow {
         let pending = PendingCopy::begin(&prepared.location, from, Path::new("data"), Provider::Follow, options)?;
         let to = pending.root().to_owned();
         fs::create_dir(&to).map_err(Error::copying(&to))?;
-        options.progress.begin(bytes_of(&prepared.source));
         let followed = follow::copy(&follow::Job {
             datadir: from,
             external: &prepared.source.external,

@@ -75,7 +75,7 @@ impl Run {
             return Ok(Exit::Clean);
         }
         let (began, stop, copied) = (Instant::now(), ended_by_signals()?, Arc::default());
-        let copying = || backup_copy_progress(&copied, began.elapsed());
+        let copying = || backup_copy_progress(&copied);
         let source_copy = self.reporting.status().watch(copying, || take(&config, &copied))?;
         source_copy.key_warnings.iter().for_each(|problem| warning(&problem.to_string()));
         info(&backup_copy_message(&source_copy.copy));
