@@ -40,7 +40,17 @@ impl KeyCheckRecord {
     pub fn parse_all(text: &str) -> Result<Vec<Self>, Error> {
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         let lines = whole.lines().filter(|line| !line.trim().is_empty());
-        lines.map(|line| serde_json::from_str(line).map_err(|error| Error::KeyCheckRecord(error.to_string()))).collect()
+        lines.map(Self::parse).collect()
+    }
+}
+
+impl KeyCheckRecord {
+    fn parse(line: &str) -> Result<Self, Error> {
+        let record: Self = serde_json::from_str(line).map_err(|error| Error::KeyCheckRecord(error.to_string()))?;
+        if record.schema == SCHEMA {
+            return Ok(record);
+        }
+        Err(Error::Version { found: record.schema, known: SCHEMA })
     }
 }
 
@@ -54,6 +64,8 @@ mod tests {
         let line = serde_json::to_string(&record).unwrap();
         assert!(line.starts_with(&format!("{{\"schema\":\"{SCHEMA}\"")), "{line}");
         assert_eq!(KeyCheckRecord::parse_all(&format!("{line}\n{line}\n{{\"sch")).unwrap(), [record.clone(), record]);
+        let newer = line.replace(SCHEMA, "sealant.key-check/2") + "\n";
+        assert!(matches!(KeyCheckRecord::parse_all(&newer), Err(Error::Version { .. })));
         assert!(KeyCheckRecord::parse_all("{}\n").unwrap_err().to_string().contains("not a record"));
     }
 }

@@ -1,5 +1,5 @@
-//! The description of a repository: the object [`names::REPOSITORY`](crate::names::REPOSITORY), which never changes; and
-//! what a host records about a repository in a bucket.
+//! The description of a repository: the object [`names::REPOSITORY`](crate::names::REPOSITORY), which never changes;
+//! and what a host records about a repository in a bucket.
 
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
@@ -45,7 +45,7 @@ pub struct RepositoryRecord<O> {
     #[serde(default)]
     pub asks_for_locks: bool,
     /// What `init` observed of the store.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", default = "Option::default")]
     pub observed: Option<O>,
 }
 
@@ -53,9 +53,14 @@ impl<O: for<'de> Deserialize<'de>> RepositoryRecord<O> {
     /// Parses a record.
     ///
     /// # Errors
-    /// [`Error::Repository`].
+    /// [`Error::Repository`], [`Error::Version`].
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
-        serde_json::from_slice(bytes).map_err(|_| Error::Repository("its record on the host is malformed"))
+        let record: Self =
+            serde_json::from_slice(bytes).map_err(|_| Error::Repository("its record on the host is malformed"))?;
+        if record.schema.is_empty() || record.schema == RECORD_SCHEMA {
+            return Ok(record);
+        }
+        Err(Error::Version { found: record.schema, known: RECORD_SCHEMA })
     }
 }
 

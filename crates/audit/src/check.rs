@@ -141,6 +141,12 @@ impl CheckResults {
 }
 
 impl CheckResult {
+    /// Whether it is a failure.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.status == Status::Fail
+    }
+
     fn new(
         status: Status,
         artefact: impl Into<String>,

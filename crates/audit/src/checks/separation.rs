@@ -36,6 +36,10 @@ pub(super) fn separation(key: &PathOnDisk, data: &PathOnDisk) -> Observed<Separa
     if let Some(shared) = key.chain.iter().find(|device| data.chain.contains(device)) {
         return Ok(Separation::SameDisk(shared.clone()));
     }
+    let is_remote_and_local = |one: &PathOnDisk, other: &PathOnDisk| is_remote(one) && !other.chain.is_empty();
+    if is_remote_and_local(key, data) || is_remote_and_local(data, key) {
+        return Ok(Separation::OtherDisk);
+    }
     if key.chain.is_empty() || data.chain.is_empty() {
         let unknown = if key.chain.is_empty() { key } else { data };
         return Err(Unavailable {
@@ -47,11 +51,18 @@ pub(super) fn separation(key: &PathOnDisk, data: &PathOnDisk) -> Observed<Separa
     Ok(Separation::OtherDisk)
 }
 
-/// The disk below `path`.
+/// Whether another host has the disk. Not all file systems without a block device here: FUSE and those of virtual
+/// machines may lie on a disk of this host.
+fn is_remote(path: &PathOnDisk) -> bool {
+    path.chain.is_empty() && ["nfs", "cifs", "smb", "ceph"].iter().any(|kind| path.fs_type.starts_with(kind))
+}
+
+/// The disk below `path`: that of the innermost known directory.
 pub(super) fn path_on_disk<'a>(host: &'a HostFacts, path: &str, role: Role) -> Option<&'a PathOnDisk> {
     let same =
         |path_on_disk: &PathOnDisk| Path::new(path).starts_with(&path_on_disk.path) || path_on_disk.resolved == path;
-    host.paths.iter().find(|path_on_disk| path_on_disk.role == role && same(path_on_disk))
+    let found = host.paths.iter().filter(|path_on_disk| path_on_disk.role == role && same(path_on_disk));
+    found.max_by_key(|path_on_disk| Path::new(&path_on_disk.path).components().count())
 }
 
 /// What is known of the disk below a path.

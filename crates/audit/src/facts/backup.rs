@@ -65,6 +65,10 @@ pub struct RecordedRestore {
 pub struct RecordedKeyCheck {
     /// SHA-256 of the receipt of the backup.
     pub receipt: Digest,
+    /// Name of the host.
+    pub host: String,
+    /// Number of the backup.
+    pub number: Number,
     /// When it was tested.
     pub tested: Timestamp,
     /// Number of files and keys that need a key.
@@ -75,7 +79,8 @@ pub struct RecordedKeyCheck {
 
 impl From<&KeyCheckRecord> for RecordedKeyCheck {
     fn from(record: &KeyCheckRecord) -> Self {
-        Self { receipt: record.receipt, tested: record.tested, needed: record.needed, missing: record.missing }
+        let KeyCheckRecord { receipt, number, tested, needed, missing, .. } = *record;
+        Self { receipt, host: record.host.clone(), number, tested, needed, missing }
     }
 }
 
@@ -105,7 +110,11 @@ impl BackupReceipt {
 
 impl From<RepositoryRecord<StoreBehaviour>> for BucketRecord {
     fn from(record: RepositoryRecord<StoreBehaviour>) -> Self {
-        let RepositoryRecord { id, url, asks_for_locks, observed, .. } = record;
+        let RepositoryRecord { schema, location, id, url, asks_for_locks, observed, .. } = record;
+        if schema.is_empty() {
+            // A record of an older release does not say whether locks were asked for.
+            return Self { id, url: location, asks_for_locks, store: StoreBehaviour::default() };
+        }
         Self { id, url, asks_for_locks, store: observed.unwrap_or_default() }
     }
 }

@@ -128,8 +128,15 @@ pub fn write_key_check_table(check: &KeyCheck, out: &mut dyn Write) -> Result<()
 /// Message about how many of the needed keys are available.
 #[must_use]
 pub fn key_check_message(judged: &JudgedReceipt, check: &KeyCheck) -> Message {
+    let number = judged.receipt.number;
+    if check.needed == 0 {
+        return Message::warning(format!(
+            "backup {number}: its manifest names nothing that needs a key, so the copy was not tested; with pages = \
+             \"as-is\", only a restore tests the keys of MySQL"
+        ));
+    }
     let opens = check.needed.saturating_sub(check.missing.len() as u64);
-    Message::info(format!("backup {}: the keys open {opens} of {}", judged.receipt.number, check.needed))
+    Message::info(format!("backup {number}: the keys open {opens} of {}", check.needed))
 }
 
 #[cfg(test)]

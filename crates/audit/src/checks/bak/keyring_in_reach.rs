@@ -20,8 +20,8 @@ pub(crate) const CHECK: Check = Check {
     explanation: "A thief of that disk, or whoever else may read it, has the encrypted tables of the backups and what \
         opens them; and if the disk is lost, the backups and the keys are lost together. Backups that are encrypted to \
         an age identity, as those of `sealant backup`, need that identity, too: there the severity is medium. The key \
-        file of the server, and copies of it in other given directories, are compared with the directories of backups \
-        by the block devices below them. Keys inside a directory of backups are found by key-in-backup.",
+        file of the server, and copies of it in other given directories, are compared with the data in directories of \
+        backups by the block devices below them. Keys inside a directory of backups are found by key-in-backup.",
     applies: "servers with a key file, and directories of backups",
     fix: "keep the backups on another machine or in a bucket, and the copy of the keyring apart from both; then check \
         that the copy opens them: `sealant backup keyring check latest --identity FILE --keyring COPY`",
@@ -40,9 +40,9 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
         return Ok(CheckResults::not_applicable("no directory with backups was given; name it with --backup DIR"));
     }
     let servers = key_paths(cx);
-    let copies: Vec<(&FileFact, &Root)> = roots(files)
+    let copies: Vec<&FileFact> = roots(files)
         .filter(|root| !sets.iter().any(|set| set.path == root.path))
-        .flat_map(|root| below(files, root).filter(|file| is_readable_store(file)).map(move |file| (file, root)))
+        .flat_map(|root| below(files, root).filter(|file| is_readable_store(file)))
         .collect();
     if servers.is_empty() && copies.is_empty() {
         return no_file(cx);
@@ -50,21 +50,53 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let host = cx.facts.host()?;
     let mut results = CheckResults::new();
     for set in sets {
-        let backups = path_on_disk(host, &set.path, Role::Backup);
+        let disks = disks_of(host, files, set);
         let of_servers = servers.iter().map(|path| (path.as_str(), path_on_disk(host, path, Role::Key)));
-        let of_copies = copies.iter().map(|(file, root)| (file.path.as_str(), copy_on_disk(host, root)));
+        let of_copies =
+            copies.iter().map(|file| (file.path.as_str(), path_on_disk(host, &file.path, Role::Backup)));
         for (path, key) in of_servers.chain(of_copies) {
-            match key
-                .zip(backups)
-                .ok_or_else(|| unseen(path))
-                .and_then(|(key, disk)| compare(files, path, key, set, disk))
-            {
+            match compare_all(files, (path, key), set, &disks) {
                 Ok(result) => results.push(result),
                 Err(unseen) => results.push_unknown(path, unseen),
             }
         }
     }
     Ok(results)
+}
+
+/// The disks below the data in a directory of backups, in which others may be mounted. `None`: not known.
+fn disks_of<'a>(host: &'a HostFacts, files: &FileFacts, set: &Root) -> Vec<Option<&'a PathOnDisk>> {
+    let mut disks = Vec::new();
+    for file in data_below(files, set) {
+        let disk = path_on_disk(host, &file.path, Role::Backup);
+        if !disks.contains(&disk) {
+            disks.push(disk);
+        }
+    }
+    disks
+}
+
+/// Compares a key with all disks of the backups: one that has both is enough to fail, and one that is not known keeps
+/// it from passing.
+fn compare_all(
+    files: &FileFacts,
+    (path, key): (&str, Option<&PathOnDisk>),
+    set: &Root,
+    disks: &[Option<&PathOnDisk>],
+) -> Observed<CheckResult> {
+    let compared: Vec<Observed<CheckResult>> = disks
+        .iter()
+        .map(|disk| match key.zip(*disk) {
+            Some((key, disk)) => compare(files, path, key, set, disk),
+            None => Err(unseen(path)),
+        })
+        .collect();
+    let rank = |result: &Observed<CheckResult>| match result {
+        Ok(result) if result.has_failed() => 0,
+        Err(_) => 1,
+        Ok(_) => 2,
+    };
+    compared.into_iter().min_by_key(rank).unwrap_or_else(|| Err(unseen(path)))
 }
 
 /// Directories of backups that were read.
@@ -74,11 +106,6 @@ fn roots(files: &FileFacts) -> impl Iterator<Item = &Root> {
 
 fn is_readable_store(file: &FileFact) -> bool {
     matches!(&file.content, Content::KeyStore { summary } if opens_data(summary))
-}
-
-/// The disk of a copy is that of its directory.
-fn copy_on_disk<'a>(host: &'a HostFacts, root: &Root) -> Option<&'a PathOnDisk> {
-    path_on_disk(host, &root.path, Role::Backup)
 }
 
 fn unseen(path: &str) -> Unavailable {
@@ -192,6 +219,33 @@ mod tests {
             found.iter().filter(|one| one.status == Fail).map(|one| one.artefact.as_str()).collect();
         assert_eq!(failed, ["/safe/copy"]);
         assert_eq!(with_copy("8:33", "sdc").statuses(&CHECK), [Pass, Pass]);
+    }
+
+    #[test]
+    fn a_disk_mounted_inside_counts_for_what_lies_there() {
+        let mounted = |device: &str, disk: &str| {
+            let inside = on("/backup/hosts", Role::Backup, device, disk);
+            with_backups(sealed(), "8:17", "sdb").host(|host| host.paths.push(inside))
+        };
+        assert_eq!(mounted("8:1", "sda").statuses(&CHECK), [Fail]);
+        assert_eq!(mounted("8:33", "sdc").statuses(&CHECK), [Pass]);
+        let root = on("/backup", Role::Backup, "8:1", "sda");
+        let moved = mounted("8:33", "sdc").host(|host| host.paths[0] = root);
+        assert_eq!(moved.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn backups_on_a_file_server_are_not_on_a_local_disk() {
+        let remote = |fs_type: &str| {
+            let backups = PathOnDisk {
+                fs_type: fs_type.to_owned(),
+                chain: Vec::new(),
+                ..on("/backup", Role::Backup, "0:50", "")
+            };
+            with_backups(sealed(), "8:17", "sdb").host(|host| host.paths[0] = backups)
+        };
+        assert_eq!(remote("nfs4").statuses(&CHECK), [Pass]);
+        assert_eq!(remote("zfs").statuses(&CHECK), [Unknown]);
     }
 
     #[test]

@@ -22,8 +22,9 @@ pub(crate) const CHECK: Check = Check {
     explanation: "Who takes over a host, or the store of its backups, deletes the backups first. Object lock prevents \
         that until the lock ends; versions keep what a put or a simple delete replaces, until somebody with permission \
         deletes the version itself. A directory has neither. `sealant backup init` observes what a bucket really does \
-        and records it in `repositories` in the host's state directory. Judged from these records and from \
-        the receipts in given directories.",
+        with the first object of a repository, and records it in `repositories` in the host's state directory. \
+        Judged from these records, which do not know of later changes of a bucket, and from the receipts in given \
+        directories.",
     applies: "repositories of `sealant backup`",
     fix: "create the bucket with object lock, set lock_days under [repository], and run `sealant backup init`; keep a \
         copy of a repository in a directory in such a bucket",
@@ -87,7 +88,7 @@ fn judge_bucket((file, record): Recorded<'_>) -> Observed<CheckResult> {
         (_, _, Some(true)) => pass("keeps old versions; only who may delete versions can remove a backup"),
         (false, _, Some(false)) => fail(
             "neither locks objects nor keeps versions",
-            "switch on versions or object lock of the bucket, and set lock_days under [repository] for locks",
+            "create a bucket with object lock, and put the repository there, with url and lock_days under [repository]",
         ),
         (true, None, _) | (false, _, None) => return Err(unobserved(url)),
     };
@@ -104,9 +105,11 @@ fn judge_bucket((file, record): Recorded<'_>) -> Observed<CheckResult> {
 fn unobserved(url: &str) -> Unavailable {
     Unavailable {
         what: format!("whether {url} locks objects or keeps versions"),
-        why: "`sealant backup init` could not observe it when it put its first object".to_owned(),
-        remedy: "run `sealant backup init` with credentials that may read the bucket (s3:GetObject, \
-            s3:GetObjectRetention), and a new prefix"
+        why: "`sealant backup init` could not observe it when it put its first object, or its record is of an older \
+            release"
+            .to_owned(),
+        remedy: "run `sealant backup init` again, with credentials that may read the bucket (s3:GetObject, \
+            s3:GetObjectRetention); whether it locks objects shows only with a new prefix"
             .to_owned(),
     }
 }

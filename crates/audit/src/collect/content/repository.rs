@@ -13,7 +13,7 @@ use archive::{
 use files::quantity::size;
 
 use super::Candidate;
-use crate::facts::backup::{BackupReceipt, BucketRecord, RecordedKeyCheck, RecordedRestore};
+use crate::facts::backup::{BackupReceipt, RecordedKeyCheck, RecordedRestore};
 use crate::facts::files::Content;
 
 /// Maximum length of a file that is read: the receipt of a backup of 100 TB, or records of a century of daily restores.
@@ -45,9 +45,12 @@ pub(super) fn key_checks(file: &Candidate<'_>) -> Option<Content> {
 
 /// What a host has recorded about a bucket with its backups.
 pub(super) fn bucket(file: &Candidate<'_>) -> Option<Content> {
-    read_as(file, repository::RECORD_SCHEMA, |bytes| {
-        Ok(Content::BucketRecord { record: BucketRecord::from(RepositoryRecord::parse(bytes)?) })
-    })
+    let parse = |bytes: &[u8]| Ok(Content::BucketRecord { record: RepositoryRecord::parse(bytes)?.into() });
+    // Older releases wrote no schema.
+    if file.head.starts_with(b"{\"location\":") {
+        return parse(&file.whole(repository::MAX_BYTES)?).ok();
+    }
+    read_as(file, repository::RECORD_SCHEMA, parse)
 }
 
 /// The signature of a receipt or a prune, the declaration of a prune, or the description of a repository.
@@ -87,7 +90,7 @@ fn read_as(
 mod tests {
     use super::super::testing::recognised;
     use super::*;
-    use crate::facts::backup::StoreBehaviour;
+    use crate::facts::backup::{BucketRecord, StoreBehaviour};
     use crate::facts::host::Role;
 
     const DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -153,6 +156,16 @@ mod tests {
         };
         let store = StoreBehaviour { versions: Some(true), locks: None };
         assert_eq!(record, BucketRecord { id: "07".into(), url: "s3://b/p".into(), asks_for_locks: true, store });
+        let older = concat!(
+            r#"{"location":"Address","id":"07","may_read":true,"#,
+            r#""observed":{"checksums":true,"versions":true,"locks":null,"clock_ahead_seconds":0}}"#
+        );
+        let Content::BucketRecord { record } = recognised("00ff.json", Role::Backup, older.as_bytes()) else {
+            panic!("not recognised")
+        };
+        assert_eq!(record.store, StoreBehaviour::default());
+        let rows = older.replace("}}", "}}\n1,Ada,4711\n");
+        assert!(!matches!(recognised("00ff.json", Role::Backup, rows.as_bytes()), Content::BucketRecord { .. }));
     }
 
     #[test]

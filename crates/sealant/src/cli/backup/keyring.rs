@@ -53,6 +53,7 @@ const EXITS: exit::Codes = &[
     (Exit::Clean, "it opens everything that is encrypted in the backup"),
     (Exit::Failed, "the manifest or the copy cannot be read"),
     (Exit::Findings, "something does not open; the report lists it"),
+    (Exit::Incomplete, "nothing in the manifest needs a key, so nothing was proven"),
 ];
 
 impl Keyring {
@@ -76,6 +77,10 @@ impl Check {
         say(&[key_check_message(&judged, &check)]);
         self.record.as_deref().map(|path| check.record(&judged, path)).transpose()?;
         say(&store_messages(&repository));
-        Ok(if check.missing.is_empty() { Exit::Clean } else { Exit::Findings })
+        Ok(match (check.needed, check.missing.len()) {
+            (0, _) => Exit::Incomplete,
+            (_, 0) => Exit::Clean,
+            _ => Exit::Findings,
+        })
     }
 }
