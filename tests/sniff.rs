@@ -19,12 +19,16 @@ use crate::support::{Audit, run, sealant};
 
 /// A pcap file of raw IP packets, each from a port to a port with a sequence number and a payload.
 fn capture(path: &Path, segments: &[(u16, u16, u32, &[u8])]) {
+    capture_to([10, 0, 0, 2], path, segments);
+}
+
+fn capture_to(address: [u8; 4], path: &Path, segments: &[(u16, u16, u32, &[u8])]) {
     let mut file: Vec<u8> = Vec::new();
     [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, 101_u32].iter().for_each(|word| file.extend(word.to_le_bytes()));
     for (from, to, sequence, payload) in segments {
         let length = u16::try_from(40 + payload.len()).expect("short");
         let mut packet = [&[0x45, 0][..], &length.to_be_bytes(), &[0, 0, 0x40, 0, 64, 6, 0, 0]].concat();
-        packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        packet.extend([[10, 0, 0, 1], address].concat());
         packet.extend([&from.to_be_bytes()[..], &to.to_be_bytes(), &sequence.to_be_bytes()].concat());
         packet.extend([&[0; 4][..], &[0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0], payload].concat());
         [1_700_000_000, 0, u32::from(length), u32::from(length)]
@@ -234,20 +238,41 @@ fn an_audit_judges_the_packets_of_its_server() {
     assert_eq!(audit.statuses("wire-plaintext"), ["UNKNOWN"], "{:#}", audit.json);
 }
 
+/// Audits with packets of 2023 that were captured on the way to this server.
+fn a_capture_is_judged(server: &Server) {
+    let path = server.dir().join("capture.pcap");
+    capture_to([127, 0, 0, 1], &path, &[(40001, server.port(), 1, QUERY), (40002, server.port() - 1, 1, QUERY)]);
+    let audit = Audit::live_with(server, &["--no-files", "--no-host", "--pcap", path.to_str().expect("a short path")]);
+    let found = audit.findings("wire-plaintext");
+    let [finding] = &found[..] else { panic!("{found:#?} {}", audit.stderr) };
+    let message = finding["message"].as_str().expect("a message");
+    assert_eq!((&finding["status"], &finding["grade"]), (&"FAIL".into(), &"wire".into()), "{finding:#}");
+    let when = "captured from 2023-11-14T22:13:20Z to 2023-11-14T22:13:20Z, not now";
+    assert!(message.contains(when), "{message}");
+    let switch = audit.failure("tls-not-required", "")["message"].to_string();
+    assert!(switch.contains(when) && switch.ends_with(": 1 in clear\""), "{switch}");
+}
+
 #[test]
-fn an_audit_that_cannot_watch_says_why() {
+fn an_audit_judges_a_capture_and_says_why_it_cannot() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = Server::builder(Kind::MySql97).start().expect("it starts");
     let socket = server.socket().to_str().expect("a short path");
     let fixed = ["audit", "--socket", socket, "--user", "root", "--no-files", "--no-host", "--no-wire"];
-    for (more, says) in [
-        (vec!["--sniff", "1s", "--interface", "nosuch0"], "there is no such network interface"),
-        (vec!["--sniff", "0s"], "--sniff"),
-        (vec!["--interface", "lo"], "--sniff"),
+    let option_file = server.option_file();
+    let no_capture = option_file.to_str().expect("a short path");
+    for (more, code, says) in [
+        (vec!["--sniff", "1s", "--interface", "nosuch0"], 2, "there is no such network interface"),
+        (vec!["--sniff", "0s"], 2, "--sniff"),
+        (vec!["--interface", "lo"], 2, "--sniff"),
+        (vec!["--pcap", "c.pcap", "--sniff", "1s"], 2, "cannot be used with"),
+        (vec!["--pcap", "/nonexistent.pcap"], 1, "/nonexistent.pcap: "),
+        (vec!["--pcap", no_capture], 1, "is neither a pcap nor a pcapng file"),
     ] {
         let output = run(fixed.iter().chain(&more));
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && said.contains(says), "{more:?}: {said}");
-        assert!(output.stdout.is_empty());
+        assert!(output.status.code() == Some(code) && said.contains(says), "{more:?}: {said}");
+        assert_eq!((said.matches("error:").count(), output.stdout.is_empty()), (1, true), "{said}");
     }
+    a_capture_is_judged(&server);
 }

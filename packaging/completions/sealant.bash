@@ -1042,7 +1042,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__audit)
-            opts="-S -h -P -u -p -o -v -q --socket --host --port --offline --facts --fleet --deep --datadir --backup --keyring-copy --key-file-copy --key-file-copy-password-file --state-dir --client-name --option-file --sniff --interface --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --write-waivers --write-fixes --save --verbose --summary --only --color --quiet --help diff help"
+            opts="-S -h -P -u -p -o -v -q --socket --host --port --offline --facts --fleet --deep --datadir --backup --keyring-copy --key-file-copy --key-file-copy-password-file --state-dir --client-name --option-file --sniff --pcap --interface --no-files --no-wire --no-host --user --defaults-file --password-file --password-fd --ask-password --tls --tls-ca --tls-fingerprint --tls-cert --tls-key --insecure-plaintext-tcp --insecure-password-to-unverified-server --timeout --fail-on --require-complete --waivers --policy --baseline --check --format --output --html --json --sarif --junit --csv --markdown --prometheus --write-waivers --write-fixes --save --verbose --summary --only --color --quiet --help diff help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1117,6 +1117,10 @@ _sealant() {
                     return 0
                     ;;
                 --sniff)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pcap)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

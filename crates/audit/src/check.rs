@@ -2,9 +2,11 @@
 
 use findings::{Remedy, Severity};
 use jiff::Timestamp;
+use sniff::Service;
 
 use crate::access;
 use crate::artefact::Artefacts;
+use crate::channel::packets;
 use crate::exposure::{ClosedBy, Exposes, LockedOut};
 use crate::facts::{Facts, Observed, Unavailable};
 use crate::finding::{Evidence, EvidenceGrade, Finding, Status};
@@ -189,6 +191,15 @@ impl CheckResult {
     #[must_use]
     pub const fn severity(mut self, severity: Severity) -> Self {
         self.severity = Some(severity);
+        self
+    }
+
+    /// Adds what packets showed of these services, if any were seen.
+    #[must_use]
+    pub(crate) fn with_packets(mut self, cx: &Context<'_>, services: &[Service]) -> Self {
+        if let Some(seen) = packets::seen_of(cx.facts, services) {
+            self.message = format!("{}; {seen}", self.message);
+        }
         self
     }
 

@@ -6,7 +6,7 @@ use server::login::{Login, Prompt};
 use server::option_file::Warning;
 
 use crate::Error;
-use crate::collect::{self, KeyCopies, LiveOptions, OfflineOptions, Progress, Watch};
+use crate::collect::{self, KeyCopies, LiveOptions, OfflineOptions, Packets, Progress};
 use crate::facts::Facts;
 
 /// What to audit, and how thoroughly.
@@ -40,8 +40,8 @@ pub struct Source {
     pub no_wire: bool,
     /// Do not collect host facts.
     pub no_host: bool,
-    /// Watch the packets of the server's ports.
-    pub watch: Option<Watch>,
+    /// Judge the packets of the server's ports.
+    pub packets: Option<Packets>,
 }
 
 /// Events while facts are collected.
@@ -103,7 +103,7 @@ impl Source {
             wire: !self.no_wire,
             plaintext_probe: !self.no_wire,
             host: !self.no_host,
-            watch: self.watch.clone(),
+            packets: self.packets.clone(),
             ..options
         }
     }

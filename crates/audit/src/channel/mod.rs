@@ -5,6 +5,7 @@
 pub mod client;
 pub mod galera;
 pub mod group;
+pub(crate) mod packets;
 pub mod replica;
 pub mod transfer;
 

@@ -28,8 +28,8 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
     let answers = sql::query_server(options)?;
     facts.scope = Scope { sql: true, deep: options.deep, ..Scope::default() };
     // Before the probes, whose login in clear would be seen.
-    facts.traffic = match &options.watch {
-        Some(watch) => Some(traffic::watch(watch, options, &answers.sql)?),
+    facts.traffic = match &options.packets {
+        Some(packets) => Some(traffic::collect(packets, options, &answers.sql)?),
         None => None,
     };
     let host = Host::this();

@@ -39,4 +39,4 @@ pub use live::live;
 pub use offline::offline;
 pub use request::{Limits, LiveOptions, OfflineOptions, Progress};
 pub use stores::KeyCopies;
-pub use traffic::Watch;
+pub use traffic::Packets;

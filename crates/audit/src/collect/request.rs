@@ -9,7 +9,7 @@ use server::Target;
 use server::probe::ProbeLimits;
 
 use super::stores::KeyCopies;
-use super::traffic::Watch;
+use super::traffic::Packets;
 
 /// Progress, for a status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +89,8 @@ pub struct LiveOptions<'a> {
     pub wire: bool,
     /// Try to log in without TLS, only on this host.
     pub plaintext_probe: bool,
-    /// Watch the packets of its ports.
-    pub watch: Option<Watch>,
+    /// Judge the packets of its ports.
+    pub packets: Option<Packets>,
     /// Limits.
     pub limits: Limits,
     /// Receives progress, on the calling thread.
@@ -115,7 +115,7 @@ impl LiveOptions<'_> {
             host: true,
             wire: true,
             plaintext_probe: false,
-            watch: None,
+            packets: None,
             limits: Limits::default(),
             progress: None,
         }

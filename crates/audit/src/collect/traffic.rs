@@ -1,6 +1,7 @@
-//! Watches the packets of the server's ports.
+//! Watches the packets of the server's ports, or reads those that another program captured.
 
 use std::net::{IpAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use files::accounts;
@@ -19,33 +20,56 @@ use crate::channel::replica::channels;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Observed, Unavailable};
 
-/// How to watch packets.
+/// Where packets are taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watch {
-    /// For how long.
-    pub time: Duration,
-    /// Only on this interface.
-    pub interface: Option<String>,
+pub enum Packets {
+    /// The network, now.
+    Live {
+        /// For how long.
+        time: Duration,
+        /// Only from this interface.
+        interface: Option<String>,
+    },
+    /// A file that another program captured.
+    File(PathBuf),
 }
 
-/// Watches the ports of a server, and those of its sources.
+/// Looks at the packets of a server's ports, and those of its sources.
 ///
 /// # Errors
-/// [`Error::Sniff`] if the interface does not exist. What the system does not permit is [`Unavailable`].
-pub(super) fn watch(watch: &Watch, options: &LiveOptions<'_>, sql: &SqlFacts) -> Result<Observed<Outcome>, Error> {
+/// [`Error::Sniff`] if the interface does not exist or the file cannot be read. What the system does not permit is
+/// [`Unavailable`].
+pub(super) fn collect(
+    packets: &Packets,
+    options: &LiveOptions<'_>,
+    sql: &SqlFacts,
+) -> Result<Observed<Outcome>, Error> {
     let peers = Peers::new(&options.target.endpoint, sql);
     let ports = peers.ports();
+    if ports.is_empty() {
+        return Ok(Ok(Outcome::of_no_port()));
+    }
+    let seen = match packets {
+        Packets::Live { time, interface } => watch(ports, *time, interface.as_deref(), options)?,
+        Packets::File(path) => Ok(sniff::read_file(path, &Ports::new(ports))?),
+    };
+    Ok(seen.map(|seen| seen.only(|row| peers.has(row, &is_local))))
+}
+
+fn watch(
+    ports: Vec<(u16, Service)>,
+    time: Duration,
+    interface: Option<&str>,
+    options: &LiveOptions<'_>,
+) -> Result<Observed<Outcome>, Error> {
     if ports.len() > MAX_PORTS {
         let why = format!("its {} ports, with those of its sources, are too many to watch at once", ports.len());
         return Ok(Err(unavailable(why, "watch some of them with `sealant sniff --port`".to_owned())));
     }
-    if ports.is_empty() {
-        return Ok(Ok(Outcome::of_no_port()));
-    }
     report(options.progress, "watching the server's ports", 0, 0);
     let never = AtomicBool::new(false);
-    match sniff::watch(&Ports::new(ports), watch.interface.as_deref(), watch.time, &never, || ()) {
-        Ok(seen) => Ok(Ok(seen.only(|row| peers.has(row, &is_local)))),
+    match sniff::watch(&Ports::new(ports), interface, time, &never, || ()) {
+        Ok(seen) => Ok(Ok(seen)),
         Err(error) if error.is_misuse() => Err(error.into()),
         Err(error) => Ok(Err(unavailable(error.to_string(), error.hint().unwrap_or_default()))),
     }

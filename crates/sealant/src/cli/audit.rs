@@ -61,7 +61,7 @@ fn description() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  sealant audit --socket /run/mysqld/mysqld.sock
+  sealant audit --socket /run/mysqld/mysqld.sock --user root
   sealant audit --socket /run/mysqld/mysqld.sock --user audit --html report.html
   sealant audit --offline /backup/datadir --deep --keyring-copy /safe/keyring
   sealant audit mysql://audit@db1:3306 --tls-ca ca.pem --save today.json --fail-on medium

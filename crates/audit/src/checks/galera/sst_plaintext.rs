@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use server::dialect::variable;
+use sniff::Service;
 
 use super::{no_node, node, quote, verify_transfers};
 use crate::channel::galera::Galera;
@@ -44,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     } else {
         CheckResult::pass(&artefact, EvidenceGrade::Declared, format!("the {artefact} is encrypted: {}", transfer.why))
     };
-    Ok(CheckResults::one(quote(sql, &transfer, result)))
+    Ok(CheckResults::one(quote(sql, &transfer, result.with_packets(cx, &[Service::StateTransfer]))))
 }
 
 pub(super) fn fix(facts: &Facts, sql: &SqlFacts, node: &Galera<'_>) -> Remedy {

@@ -3,6 +3,7 @@
 use findings::{Remedy, Severity};
 use server::dialect::statement::show_variable;
 use server::dialect::variable;
+use sniff::Service;
 
 use super::{certificates, no_node, node, set_provider_options};
 use crate::channel::galera::Galera;
@@ -56,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     } else {
         CheckResult::pass(ARTEFACT, EvidenceGrade::Declared, "write-sets cross the network over TLS")
     };
-    let result = result.evidence(quote(&node));
+    let result = result.with_packets(cx, &[Service::Galera, Service::IncrementalTransfer]).evidence(quote(&node));
     Ok(CheckResults::one(match node.pxc_encrypt {
         Some(_) => result.evidence(sql.variable_evidence(variable::PXC_ENCRYPT_CLUSTER_TRAFFIC)),
         None => result,

@@ -3,6 +3,7 @@
 use findings::{Remedy, Severity};
 use server::SslMode;
 use server::dialect::variable;
+use sniff::Service;
 
 use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, CheckResult, CheckResults, Context};
@@ -33,23 +34,25 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
     let mut results = CheckResults::new();
     let fix = |name| while_all_are_out(sql, advice::set_variable(sql, name, SslMode::Required.name()));
-    switch(sql, &mut results, "group communication", variable::GROUP_REPLICATION_SSL_MODE, group.messages_clear(), fix);
+    let (name, clear) = (variable::GROUP_REPLICATION_SSL_MODE, group.messages_clear());
+    let messages = switch(sql, "group communication", name, clear, fix);
+    results.push(messages.with_packets(cx, &[Service::GroupCommunication]));
     let fix = |name| set_recovery(sql, advice::set_variable(sql, name, "ON"));
     let recovery_clear = group.recovery_tls.map(|on| !on);
-    switch(sql, &mut results, "group recovery", variable::GROUP_REPLICATION_RECOVERY_USE_SSL, recovery_clear, fix);
+    let name = variable::GROUP_REPLICATION_RECOVERY_USE_SSL;
+    results.push(switch(sql, "group recovery", name, recovery_clear, fix));
     Ok(results)
 }
 
 fn switch(
     sql: &SqlFacts,
-    results: &mut CheckResults,
     artefact: &str,
     name: &'static str,
     clear: Option<bool>,
     fix: impl FnOnce(&'static str) -> Remedy,
-) {
+) -> CheckResult {
     let result = match clear {
-        None => return results.push_unknown(artefact, unseen(sql, name)),
+        None => return CheckResult::unknown(artefact, unseen(sql, name)),
         Some(true) => {
             CheckResult::fail(artefact, EvidenceGrade::Declared, format!("{artefact} is in clear")).fix(fix(name))
         }
@@ -57,11 +60,7 @@ fn switch(
     };
     let stack = variable::GROUP_REPLICATION_COMMUNICATION_STACK;
     let result = result.evidence(sql.variable_evidence(name));
-    results.push(if sql.variable_or_none(stack).is_some() {
-        result.evidence(sql.variable_evidence(stack))
-    } else {
-        result
-    });
+    if sql.variable_or_none(stack).is_some() { result.evidence(sql.variable_evidence(stack)) } else { result }
 }
 
 pub(super) fn unseen(sql: &SqlFacts, name: &str) -> Unavailable {

@@ -2,6 +2,7 @@
 
 use findings::{Remedy, Severity};
 use server::dialect::variable;
+use sniff::Service;
 
 use crate::channel::client::{networking_off, takes_plain_text};
 use crate::check::{Check, CheckResult, CheckResults, Context};
@@ -42,6 +43,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     } else {
         CheckResult::pass(MAIN_PORT, said.grade, "connections in clear are refused")
     };
+    let result = result.with_packets(cx, &[Service::Classic]);
     Ok(CheckResults::one(said.evidence.into_iter().fold(result, CheckResult::evidence)))
 }
 
@@ -72,9 +74,11 @@ fn fix(sql: Option<&SqlFacts>) -> Remedy {
 #[cfg(test)]
 mod tests {
     use server::probe::PlainLogin;
+    use sniff::{Protocol, State};
 
     use super::super::made::{good_tls, probed};
     use super::*;
+    use crate::channel::packets::made::{row, seen};
     use crate::finding::EvidenceGrade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{FactsBuilder, mariadb, mysql};
@@ -92,6 +96,27 @@ mod tests {
         let off = mysql().variable("require_secure_transport", "OFF").judge(&CHECK);
         assert_eq!(off[0].status, Fail);
         assert_eq!(off[0].remediation.as_deref(), Some("SET PERSIST require_secure_transport = ON"));
+    }
+
+    #[test]
+    fn packets_confirm_or_contradict_the_switch() {
+        let message = |switch: &str, rows| {
+            let found = seen(rows).variable("require_secure_transport", switch).judge(&CHECK);
+            found[0].message.clone()
+        };
+        let clear =
+            || vec![row("10.0.0.2", Protocol::Mysql, State::Clear), row("127.0.0.1", Protocol::Mysql, State::Clear)];
+        for (switch, rows, says) in [
+            (
+                "OFF",
+                clear(),
+                "connections in clear are accepted; connections between hosts that were seen within 0 s: 2 in clear",
+            ),
+            ("ON", clear(), "are refused; connections between hosts that were seen within 0 s: 2 in clear"),
+            ("OFF", vec![], "that were seen within 0 s: none"),
+        ] {
+            assert!(message(switch, rows).ends_with(says), "{}", message(switch, clear()));
+        }
     }
 
     #[test]

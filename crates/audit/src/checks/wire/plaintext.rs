@@ -3,6 +3,7 @@
 use findings::Severity;
 use sniff::{Outcome, Service, State, Traffic};
 
+use crate::channel::packets::{is_within_host, when};
 use crate::channel::replica::channels;
 use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{Attacker, ClosedBy, Exposes};
@@ -13,11 +14,11 @@ pub(crate) const CHECK: Check = Check {
     id: "wire-plaintext",
     title: "Traffic of the server was seen in clear",
     severity: Severity::High,
-    explanation: "Judged from the packets of the server's ports, with --sniff: each connection is followed from its first \
+    explanation: "Judged from the packets of the server's ports, with --sniff or --pcap: each connection is followed from its first \
         bytes, and the headers of its protocol are the evidence. Settings say what should be encrypted, packets what is: a \
         MariaDB replica with MASTER_SSL=1, for example, reads in clear from a source without TLS. Only what this host \
-        sent or received while the audit watched is seen. Connections within this host are info only.",
-    applies: "servers whose packets this host sends or receives, with --sniff",
+        sent or received while the audit watched is seen, or what a file captured, which shows another time. Connections within this host are info only.",
+    applies: "servers whose packets this host sends or receives, with --sniff, or with a file of them, with --pcap",
     fix: "enable TLS for what the finding names: a client and its account, a channel, the cluster, its state transfer",
     cost: "as for the channel",
     standards: &["PCI DSS 4.0.1 4.2.1"],
@@ -32,7 +33,9 @@ const QUOTED: usize = 10;
 
 fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let Some(traffic) = &cx.facts.traffic else {
-        return Ok(CheckResults::not_applicable("packets were not watched: --sniff does it"));
+        return Ok(CheckResults::not_applicable(
+            "packets were not watched: --sniff does it, and --pcap reads a file with them",
+        ));
     };
     let seen = traffic.as_ref().map_err(Clone::clone)?;
     if seen.ports.is_empty() {
@@ -41,7 +44,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let mut results = CheckResults::new();
     for row in &seen.traffic {
         match row.state {
-            State::Clear => results.push(in_clear(row)),
+            State::Clear => results.push(in_clear(row, seen)),
             State::Unknown => results.push_unknown(artefact(row), unrecognised(row)),
             State::Opening | State::Encrypted => {}
         }
@@ -61,13 +64,14 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     Ok(results)
 }
 
-fn in_clear(row: &Traffic) -> CheckResult {
+fn in_clear(row: &Traffic, seen: &Outcome) -> CheckResult {
     let message = format!(
-        "{} from {} to {} was in clear, on the port for {}: {}",
+        "{} from {} to {} was in clear, on the port for {}, seen {}: {}",
         row.protocol.name(),
         row.client,
         row.server,
         row.service.name(),
+        when(seen),
         amount(row)
     );
     let result = CheckResult::fail(artefact(row), EvidenceGrade::Wire, message).fix(advice(row.service));
@@ -86,11 +90,6 @@ fn amount(row: &Traffic) -> String {
         "{} {connections}, {} bytes to the server, {} to the client",
         row.connections, row.bytes_to_server, row.bytes_to_client
     )
-}
-
-/// Nobody on the network sees packets that a host sends to itself.
-fn is_within_host(row: &Traffic) -> bool {
-    row.client.is_loopback() || row.client == row.server.ip()
 }
 
 /// Headers of protocols, never what is behind them.
@@ -123,14 +122,9 @@ fn advice(service: Service) -> &'static str {
 }
 
 fn all_encrypted(seen: &Outcome) -> CheckResult {
-    let message =
-        format!("{} connections were seen within {}, all encrypted", seen.connections.encrypted, duration(seen));
+    let message = format!("{} connections were seen {}, all encrypted", seen.connections.encrypted, when(seen));
     let encrypted = seen.traffic.iter().filter(|row| row.state == State::Encrypted).take(QUOTED);
     encrypted.flat_map(headers).fold(CheckResult::pass("server", EvidenceGrade::Wire, message), CheckResult::evidence)
-}
-
-fn duration(seen: &Outcome) -> String {
-    format!("{} s", seen.to.duration_since(seen.from).as_secs())
 }
 
 fn unrecognised(row: &Traffic) -> Unavailable {
@@ -157,66 +151,19 @@ fn unread(seen: &Outcome) -> Option<Unavailable> {
 fn nothing_seen(seen: &Outcome) -> Unavailable {
     Unavailable {
         what: "the server's traffic".to_owned(),
-        why: format!("no connection with data was seen within {}", duration(seen)),
-        remedy: "watch for longer, on a host and an interface through which it passes".to_owned(),
+        why: format!("no connection with data was seen {}", when(seen)),
+        remedy: "watch or capture for longer, on a host and an interface through which it passes".to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sniff::{Counts, Direction, Origin, Protocol, Verdict};
+    use sniff::{Origin, Protocol};
 
     use super::*;
+    use crate::channel::packets::made::{row, seen};
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{FactsBuilder, NOW, mysql};
-
-    fn row(client: &str, protocol: Protocol, state: State) -> Traffic {
-        let evidence = sniff::Evidence {
-            direction: Direction::ToServer,
-            offset: 0,
-            bytes: "0c00000003".to_owned(),
-            meaning: "COM_QUERY".to_owned(),
-        };
-        Traffic {
-            client: client.parse().unwrap(),
-            server: "10.0.0.1:3306".parse().unwrap(),
-            service: Service::Classic,
-            protocol,
-            state,
-            tls: None,
-            connections: 2,
-            bytes_to_server: 30,
-            bytes_to_client: 400,
-            first_seen: NOW.parse().unwrap(),
-            last_seen: NOW.parse().unwrap(),
-            evidence: vec![evidence],
-            entropy: None,
-        }
-    }
-
-    fn seen(traffic: Vec<Traffic>) -> FactsBuilder {
-        let count = |state| traffic.iter().filter(|row| row.state == state).count() as u64;
-        let connections =
-            Counts { clear: count(State::Clear), encrypted: count(State::Encrypted), ..Counts::default() };
-        let columns = ["channel", "host", "port"];
-        let mut made = mysql().variable("performance_schema", "ON").answer("replica_channels", &columns, &[]);
-        made.0.traffic = Some(Ok(Outcome {
-            schema: sniff::SCHEMA.to_owned(),
-            sealant: "0".to_owned(),
-            origin: Origin::AllInterfaces,
-            ports: vec![3306],
-            from: NOW.parse().unwrap(),
-            to: NOW.parse().unwrap(),
-            packets: 10,
-            skipped: 0,
-            is_cut: false,
-            verdict: Verdict::Nothing,
-            connections,
-            left_out: 0,
-            traffic,
-        }));
-        made
-    }
+    use crate::testing::mysql;
 
     #[test]
     fn what_is_in_clear_fails_with_the_header_as_evidence() {
@@ -265,6 +212,28 @@ mod tests {
         let mut refused = mysql();
         refused.0.traffic = Some(Err(nothing_seen(&sample())));
         assert_eq!(refused.statuses(&CHECK), [Unknown]);
+    }
+
+    #[test]
+    fn a_capture_is_said_to_show_another_time() {
+        for (row, status) in [
+            (row("10.0.0.2", Protocol::Mysql, State::Clear), Fail),
+            (row("10.0.0.3", Protocol::Mysql, State::Encrypted), Pass),
+        ] {
+            let mut made = seen(vec![row]);
+            if let Some(Ok(outcome)) = &mut made.0.traffic {
+                outcome.origin = Origin::File("old.pcap".into());
+            }
+            let found = made.judge(&CHECK);
+            assert_eq!(found[0].status, status);
+            assert!(found[0].message.contains("seen in old.pcap, captured from 2026-"), "{}", found[0].message);
+            assert!(found[0].message.contains("Z, not now"), "{}", found[0].message);
+        }
+        let mut empty = seen(vec![]);
+        if let Some(Ok(outcome)) = &mut empty.0.traffic {
+            (outcome.origin, outcome.packets) = (Origin::File("old.pcap".into()), 0);
+        }
+        assert!(empty.judge(&CHECK)[0].message.contains("has no packet of the server's ports"));
     }
 
     fn sample() -> Outcome {

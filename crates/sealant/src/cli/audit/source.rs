@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::audit::collect::{KeyCopies, Watch};
+use ::audit::collect::{KeyCopies, Packets};
 use ::audit::source as audit;
 use clap::Args;
 
@@ -57,6 +57,10 @@ pub(crate) struct Source {
     /// root or the capability CAP_NET_RAW (see docs/sniff.md)
     #[arg(long, value_name = "TIME", value_parser = value::time, conflicts_with_all = ["offline", "facts"])]
     sniff: Option<Duration>,
+    /// Judge the packets of the server's ports in this file, pcap or pcapng, instead of watching the network; they show
+    /// when they were captured, not now (see docs/sniff.md)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sniff", "offline", "facts"])]
+    pcap: Option<PathBuf>,
     /// Watch this network interface only [default: all]
     #[arg(long, value_name = "NAME", requires = "sniff")]
     interface: Option<String>,
@@ -82,6 +86,11 @@ impl Source {
         self.fleet.as_deref()
     }
 
+    fn packets(&self) -> Option<Packets> {
+        let live = |time| Packets::Live { time, interface: self.interface.clone() };
+        self.sniff.map(live).or_else(|| self.pcap.clone().map(Packets::File))
+    }
+
     /// Converts to the library's type.
     pub(super) fn to_source(&self) -> audit::Source {
         audit::Source {
@@ -103,7 +112,7 @@ impl Source {
             no_files: self.no_files,
             no_wire: self.no_wire,
             no_host: self.no_host,
-            watch: self.sniff.map(|time| Watch { time, interface: self.interface.clone() }),
+            packets: self.packets(),
         }
     }
 }
