@@ -205,33 +205,43 @@ fn without_a_terminal_and_without_yes_it_is_wrong_usage() {
     assert_eq!(gone.status.code(), Some(1));
 }
 
-#[test]
-fn a_missing_privilege_is_reported() {
-    let Some(_) = require(Kind::MySql97) else { return };
-    let server = mysql_with_tables();
-    let grants = "CREATE USER weak; GRANT SELECT, PROCESS, ALTER, INSERT, CREATE, REPLICATION CLIENT, SYSTEM_VARIABLES_ADMIN ON *.* TO weak";
-    server.sql(grants).expect("made");
-    let socket = server.socket().to_str().expect("ASCII");
-    let log = log(&server);
-    let all = ["encrypt", "run", "--socket", socket, "--user", "weak", "--format", "json", "--yes", "--log"];
-    let output = run(all.into_iter().chain([log.to_str().expect("ASCII")]));
-    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
-    assert_eq!(output.status.code(), Some(3));
-    let step = |id: &str| {
-        let steps = report["steps"].as_array().expect("steps");
-        steps.iter().find(|step| step["step"] == id).cloned().unwrap_or_default()
-    };
-    assert!(
-        step("binary log")["reason"].as_str().expect("why").contains("BINLOG_ENCRYPTION_ADMIN"),
-        "{}",
-        step("binary log")
-    );
-    assert_eq!(step("table shop.t")["state"], "done", "{}", step("table shop.t"));
+/// An account with one privilege is refused, and what the refusal names is enough.
+fn missing_privileges_are_listed(server: &Server, sums: &str, more: &[&str]) -> Ended {
+    server.sql("CREATE USER weak@localhost; GRANT PROCESS ON *.* TO weak@localhost").expect("made");
+    let before = server.sql(sums).expect("sums");
+    let run = |verb: &str| Ended::run_as("weak", server, verb, more);
+    let refused = run("run");
+    refused.refuses(1, "lacks");
+    assert!(!log(server).exists(), "something was changed");
+    let hint = refused.stderr.lines().find_map(|line| line.strip_prefix("sealant: hint: ")).expect("a hint");
+    assert!(hint.starts_with("GRANT ") && hint.contains("; GRANT "), "{hint}");
+    run("plan").refuses(1, "lacks");
+    server.sql(hint).expect("the hint runs as it stands");
+    let ended = run("run");
+    assert_eq!(ended.failures(), "");
+    assert_eq!(server.sql(sums).expect("sums"), before);
+    ended
+}
 
-    // Tables can be encrypted without the right to list binary logs.
-    server.sql("REVOKE REPLICATION CLIENT ON *.* FROM weak").expect("revoked");
-    let output = run(["encrypt", "plan", "--socket", socket, "--user", "weak", "--policy", "tables"]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+#[test]
+fn privileges_that_are_missing_are_listed_and_enough() {
+    if require(Kind::MySql97).is_some() {
+        let server = mysql_with_tables();
+        missing_privileges_are_listed(&server, SUMS, &["--purge-binlogs"]).is_done();
+        // An account of one schema needs no more than that.
+        server.sql("CREATE USER shop@localhost; GRANT ALL ON shop.* TO shop@localhost").expect("made");
+        let refused = Ended::run_as("shop", &server, "run", &["--policy", "tables", "--schema", "shop"]);
+        refused.refuses(1, "lacks");
+        assert!(!refused.stderr.contains(" ON shop.*"), "{}", refused.stderr);
+    }
+    if require(Kind::MariaDb1011).is_some() {
+        let server = mariadb_with_tables(Kind::MariaDb1011);
+        let option_file = server.option_file();
+        let more = ["--purge-binlogs", "--option-file", option_file.to_str().expect("ASCII")];
+        let ended = missing_privileges_are_listed(&server, MARIADB_SUMS, &more);
+        // Logs are encrypted after a restart.
+        assert_eq!(ended.code, 3, "{}", ended.stderr);
+    }
 }
 
 #[test]

@@ -83,10 +83,20 @@ impl Ended {
         Self::with_state_in(server.dir(), server, verb, more)
     }
 
+    /// Runs as another user than root.
+    pub(crate) fn run_as(user: &str, server: &Server, verb: &str, more: &[&str]) -> Self {
+        let as_user = |word| if word == "root" { user } else { word };
+        Self::with(arguments(server, verb).into_iter().map(as_user).collect(), server.dir(), verb, more)
+    }
+
     /// Runs with state and log in `location` instead of beside the server.
     pub(crate) fn with_state_in(location: &Path, server: &Server, verb: &str, more: &[&str]) -> Self {
+        Self::with(arguments(server, verb), location, verb, more)
+    }
+
+    fn with(all: Vec<&str>, location: &Path, verb: &str, more: &[&str]) -> Self {
         let log = location.join(LOG);
-        let mut all = arguments(server, verb);
+        let mut all = all;
         if verb == "run" {
             let state = location.to_str().expect("ASCII");
             all.extend(["--yes", "--log", log.to_str().expect("ASCII"), "--state-dir", state]);

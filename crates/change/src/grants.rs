@@ -1,16 +1,87 @@
 //! Privileges of a session's account.
 
-use server::{Account, Grants};
+use server::{Account, Flavor, Grants, ServerVersion, quote};
 
 use crate::{Error, Session};
 
-/// The grants of the account and its active roles.
-pub(crate) fn query(session: &mut Session<'_>) -> Result<Grants, Error> {
-    Ok(Grants::of_session(session.connection())?)
+/// Privilege to set `sql_log_bin`.
+pub(crate) const SESSION_VARIABLES: &str = "SESSION_VARIABLES_ADMIN ON *.*";
+/// Privilege to set global variables; includes [`SESSION_VARIABLES`].
+pub(crate) const SYSTEM_VARIABLES: &str = "SYSTEM_VARIABLES_ADMIN ON *.*";
+const SUPER: &str = "SUPER ON *.*";
+
+/// Refuses a run whose account lacks a privilege, and names all that are missing. Needs are written
+/// `PRIVILEGE ON OBJECT`.
+pub(crate) fn require<N: AsRef<str>>(session: &mut Session<'_>, needs: &[N]) -> Result<(), Error> {
+    let grants = Grants::of_session(session.connection())?;
+    match missing(&grants, &session.identity().version, needs) {
+        missing if missing.is_empty() => Ok(()),
+        missing => Err(Error::Privileges { account: account(session)?, missing }),
+    }
+}
+
+/// What the grants do not cover, as `GRANT` expects it.
+///
+/// The privileges that end in `_ADMIN` exist since MySQL 8.0, where `SUPER` still includes them; before, there is only
+/// `SUPER` (MySQL manual, "Static Versus Dynamic Privileges"). MariaDB's `SUPER` includes those that end in `ADMIN`
+/// before 11.0.1 (`suite/binlog/t/binlog_grant.test` of 10.5; seen that it does not on 11.8).
+fn missing<N: AsRef<str>>(grants: &Grants, version: &ServerVersion, needs: &[N]) -> Vec<String> {
+    let is_admin = |need: &str| need.contains("_ADMIN ") || need.contains(" ADMIN ");
+    let (super_is_wide, only_super) = match version.flavor {
+        Flavor::MariaDb => (!version.at_least(11, 0, 1), false),
+        Flavor::MySql | Flavor::Percona => (true, !version.at_least(8, 0, 0)),
+    };
+    let is_granted = |need: &str| {
+        let wider = need == SESSION_VARIABLES && grants.cover(SYSTEM_VARIABLES);
+        wider || grants.cover(need) || super_is_wide && is_admin(need) && grants.cover(SUPER)
+    };
+    let mut missing: Vec<String> = Vec::new();
+    for need in needs.iter().map(AsRef::as_ref).filter(|need| !is_granted(need)) {
+        let named = if only_super && is_admin(need) { SUPER.to_owned() } else { quoted(need) };
+        if !missing.contains(&named) {
+            missing.push(named);
+        }
+    }
+    missing
+}
+
+/// A need as `GRANT` expects it: names that are not plain words are quoted.
+fn quoted(need: &str) -> String {
+    match need.split_once(" ON ").and_then(|(privilege, object)| Some((privilege, object.split_once('.')?))) {
+        Some((privilege, (schema, rest))) if !schema.chars().all(|c| c.is_ascii_alphanumeric() || "_*".contains(c)) => {
+            format!("{privilege} ON {}.{rest}", quote::identifier(schema))
+        }
+        _ => need.to_owned(),
+    }
 }
 
 /// The account, as `GRANT` expects it.
 pub(crate) fn account(session: &mut Session<'_>) -> Result<String, Error> {
     let Ok(account) = session.value("SELECT CURRENT_USER()")?.unwrap_or_default().parse::<Account>();
     Ok(account.quoted())
+}
+
+#[cfg(test)]
+mod tests {
+    use server::VersionHints;
+
+    use super::*;
+
+    #[test]
+    fn privileges_are_named_as_the_version_knows_them() {
+        let lacks = |version: &str, grants: &[&str]| {
+            let version = ServerVersion::parse(version, VersionHints::default()).unwrap();
+            let needs = ["PROCESS ON *.*", SYSTEM_VARIABLES, SESSION_VARIABLES, "BINLOG ADMIN ON *.*", "DROP ON a-b.*"];
+            missing(&Grants::parse(grants.iter().copied()), &version, &needs).join("; ")
+        };
+        let process = "GRANT PROCESS, BINLOG ADMIN, DROP ON *.* TO `a`@`%`";
+        let all_super = "GRANT PROCESS, SUPER, DROP ON *.* TO `a`@`%`";
+        assert_eq!(lacks("9.7.0", &[process]), [SYSTEM_VARIABLES, SESSION_VARIABLES].join("; "));
+        assert_eq!(lacks("9.7.0", &[process, "GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO `a`@`%`"]), "");
+        assert_eq!(lacks("5.7.44", &[process]), SUPER);
+        assert_eq!(lacks("5.7.44", &[all_super]), "");
+        assert_eq!(lacks("10.11.6-MariaDB", &[all_super]), "");
+        assert!(lacks("11.8.2-MariaDB", &[all_super]).ends_with("; BINLOG ADMIN ON *.*"));
+        assert!(lacks("9.7.0", &["GRANT PROCESS ON *.* TO `a`@`%`"]).ends_with("; DROP ON `a-b`.*"));
+    }
 }

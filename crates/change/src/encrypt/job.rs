@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, atomic::AtomicBool};
 
-use super::{EncryptReport, Options, Progress, ServerAccess, key_proof::prove_keyrings, plan::plan};
+use super::{EncryptReport, Options, Progress, ServerAccess, key_proof::prove_keyrings, plan::plan, privileges};
 use crate::{Confirm, Control, Error, Runs, Session, StatementLog};
 
 /// Callbacks to the user before and during a run. Their errors are of type `E`.
@@ -34,8 +34,12 @@ pub fn preview(
     progress: &Progress<'_>,
 ) -> Result<(EncryptReport, Result<(), Error>), Error> {
     let log = StatementLog::none(&access.target)?;
-    let report = plan(access, options, &log, progress)?.report();
-    Ok((report, may_begin(access, options, &log)))
+    let allowed = may_begin(access, options, &log);
+    match plan(access, options, &log, progress) {
+        Ok(plan) => Ok((plan.report(), allowed)),
+        // A missing privilege can be the reason why there is no plan.
+        Err(error) => Err(allowed.err().unwrap_or(error)),
+    }
 }
 
 /// Plans, asks the user, and carries out the plan.
@@ -49,7 +53,11 @@ pub fn carry_out<E: From<Error>>(
     user: &User<'_, E>,
     progress: &Progress<'_>,
 ) -> Result<EncryptReport, E> {
-    let plan = plan(access, options, &StatementLog::none(&access.target)?, progress)?;
+    let silent = StatementLog::none(&access.target)?;
+    let mut session = Session::open(&access.target, &access.connect, &silent, options.lock_wait)?;
+    privileges::check(&mut session, options)?;
+    drop(session);
+    let plan = plan(access, options, &silent, progress)?;
     (user.confirm)(&plan.report())?;
     let log = StatementLog::of_target(records.log, &access.target)?;
     let runs = Runs::below(records.state_directory);
@@ -58,11 +66,12 @@ pub fn carry_out<E: From<Error>>(
     Ok(plan.run(access, options, &log, &control, progress)?)
 }
 
-/// Checks the preconditions of a run: keys must exist in a file. Changes nothing.
+/// Checks the preconditions of a run: the account's privileges, and keys that exist in a file. Changes nothing.
 ///
 /// # Errors
 /// As [`super::EncryptPlan::run`].
 fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
+    privileges::check(&mut session, options)?;
     prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
 }

@@ -15,6 +15,7 @@ mod mysql;
 mod options;
 mod pages;
 mod plan;
+mod privileges;
 mod read_only;
 mod redo;
 mod report;

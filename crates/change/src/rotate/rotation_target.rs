@@ -12,11 +12,9 @@ use server::{Capability, Flavor, dialect::key_store::ActiveKeyStore};
 use super::{Error, RotateRequest, copy::KeyringCopy, data_files};
 use crate::{
     KeyStore, Session,
+    grants::{self, SESSION_VARIABLES},
     keyring::{has_room, in_memory, lacking},
 };
-
-/// Privilege to set `sql_log_bin`.
-const SESSION_VARIABLES: &str = "SESSION_VARIABLES_ADMIN ON *.*";
 
 /// A server whose keys may be rotated.
 #[derive(Clone, Debug)]
@@ -108,7 +106,6 @@ fn supported(session: &Session<'_>, server: &str, request: &RotateRequest) -> Re
 
 /// Checks all privileges of the run before it starts.
 fn privileges(session: &mut Session<'_>, request: &RotateRequest) -> Result<(), Error> {
-    let grants = crate::grants::query(session)?;
     let mut needed = vec!["PROCESS ON *.*"];
     let mariadb = session.identity().flavor() == Flavor::MariaDb;
     if mariadb || request.data_keys {
@@ -132,16 +129,7 @@ fn privileges(session: &mut Session<'_>, request: &RotateRequest) -> Result<(), 
     if request.binlog_key {
         needed.push("BINLOG_ENCRYPTION_ADMIN ON *.*");
     }
-    let wider = |need: &str| match need {
-        SESSION_VARIABLES if grants.cover("SYSTEM_VARIABLES_ADMIN ON *.*") => true,
-        _ => (need.contains("_ADMIN ") || need.contains(" ADMIN ")) && grants.cover("SUPER ON *.*"),
-    };
-    let missing = needed.into_iter().filter(|need| !grants.cover(need) && !wider(need));
-    let missing: Vec<String> = missing.map(str::to_owned).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(Error::Privileges { account: crate::grants::account(session)?, missing })
+    grants::require(session, &needed)
 }
 
 fn keyring_file(status: &ActiveKeyStore, request: &RotateRequest) -> Result<PathBuf, Error> {

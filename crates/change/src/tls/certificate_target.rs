@@ -92,12 +92,10 @@ fn check_distinct(certificate: &Path, key: &Path, ca: Option<&Path>) -> Result<(
 
 /// Checks the privilege to reload before any file is replaced.
 fn privilege(session: &mut Session<'_>, reload: &str) -> Result<(), Error> {
-    let missing = if reload.starts_with("ALTER") { "CONNECTION_ADMIN ON *.*" } else { "RELOAD ON *.*" };
-    let grants = crate::grants::query(session)?;
-    if grants.cover(missing) || grants.cover("SUPER ON *.*") {
-        return Ok(());
-    }
-    Err(Error::Privileges { account: crate::grants::account(session)?, missing: vec![missing.to_owned()] })
+    crate::grants::require(
+        session,
+        &[if reload.starts_with("ALTER") { "CONNECTION_ADMIN ON *.*" } else { "RELOAD ON *.*" }],
+    )
 }
 
 /// User and group of the data directory, which are those of the server.
