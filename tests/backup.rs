@@ -9,6 +9,7 @@ use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::readme::scripts;
 use crate::support::backup::{Backups, Ran, files, is_same, status_lines, stopped_mysql, with_keyring};
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
@@ -634,17 +635,11 @@ fn a_private_server_proves_a_restored_mariadb_or_says_why_it_does_not_start() {
     assert!(backups.path("wrong").join("sealant-manifest").exists(), "it is restored all the same");
 }
 
-/// The commands on a page, in order.
-fn commands(page: &str) -> String {
-    let blocks = page.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
-    blocks.collect()
-}
-
 #[test]
 fn the_commands_of_the_page_on_first_backups_work() {
     let Some((server, keyring)) = stopped_mysql() else { return };
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let script = format!("set -eu -o pipefail\n{}", commands(include_str!("../docs/backup.md")));
+    let script = format!("set -eu -o pipefail\n{}", scripts(include_str!("../docs/backup.md")));
     let programs = Path::new(env!("CARGO_BIN_EXE_sealant")).parent().expect("a directory").display().to_string();
     let path = format!("{programs}:{}", std::env::var("PATH").expect("a path"));
     let output = Command::new("bash")

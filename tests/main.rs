@@ -58,6 +58,7 @@ mod peer;
 mod percona;
 mod planted_files;
 mod provision;
+mod readme;
 mod rekey;
 mod rotate;
 mod rotate_data;

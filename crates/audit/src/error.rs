@@ -115,6 +115,9 @@ impl Error {
             Self::Server(error) | Self::AtServer { source: error, .. } => error.hint(),
             Self::KeyStore(error) => error.hint().map(Cow::Borrowed),
             Self::Sniff(error) => error.hint().map(Cow::Owned),
+            Self::NotFacts { .. } => {
+                Some("`sealant audit --save FILE` writes one; reports (--json) are other files".into())
+            }
             Self::FactsFromTheFuture { .. } => Some("use the release of sealant that wrote it, or a newer one".into()),
             Self::NothingNamed => Some(
                 "give mysql://USER@HOST:PORT, --socket PATH, --host HOST, --offline DIR, --facts FILE or --fleet FILE"

@@ -154,7 +154,7 @@ fn state_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  sealant encrypt plan --socket /run/mysqld/mysqld.sock
+  sealant encrypt plan --socket /run/mysqld/mysqld.sock --user root
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root --purge-binlogs --yes --format json
   sealant encrypt run --socket /run/mysqld/mysqld.sock --user root --html evidence.html

@@ -104,7 +104,7 @@ impl Error {
         Some(match self {
             Self::AccessDenied { .. } => {
                 "check user, password (--password-file, --defaults-file, or -p to be asked) and the host the account \
-                 is for; MariaDB gives this error also when it requires TLS"
+                 is for; an account that requires TLS is denied without it, on a socket too: --tls required"
             }
             Self::PluginUnsupported { .. } => "use an account with a password plug-in",
             Self::LocalInfileRefused => "an honest server never asks this of an audit; check whom you connect to",
