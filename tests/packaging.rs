@@ -106,20 +106,29 @@ fn systemd_accepts_the_units_and_rates_them_as_hardened() {
     let services = ["sealant-tunnel-far.service", "sealant-tunnel-near.service"];
     // These units run as root, because copies of file systems and files of other servers' users need it; so they are
     // less restricted than the others.
-    let of_backups = ["sealant-backup.service", "sealant-binlogs.service", "sealant-restore-test.service"];
+    let as_root = ["sealant-backup.service", "sealant-binlogs.service"];
+    let with_settings = [
+        "sealant-audit.service",
+        "sealant-cert-check.service",
+        "sealant-keyring-check.service",
+        "sealant-restore-test.service",
+    ];
     let others = [
         "sealant-tunnel-far.socket",
         "sealant-tunnel-near.socket",
+        "sealant-audit.timer",
         "sealant-backup.timer",
+        "sealant-cert-check.timer",
+        "sealant-keyring-check.timer",
         "sealant-restore-test.timer",
     ];
-    let all = [&services[..], &of_backups, &others].concat();
+    let all = [&services[..], &as_root, &with_settings, &others].concat();
     let said = analyze(&["verify", "--man=no"], &all).stderr;
     let said = String::from_utf8_lossy(&said).into_owned();
     // systemd also reads the machine's own units, which may have errors.
     assert!(!said.contains("sealant"), "{said}");
-    analyze(&["security", "--offline=true", "--threshold=65"], &of_backups[..2]);
-    for service in services.into_iter().chain(["sealant-restore-test.service"]) {
+    analyze(&["security", "--offline=true", "--threshold=65"], &as_root);
+    for service in services.into_iter().chain(with_settings) {
         let threshold = if service.contains("tunnel") { "--threshold=25" } else { "--threshold=65" };
         analyze(&["security", "--offline=true", threshold], &[service]);
         let (end, _) = service.rsplit_once('.').expect("an ending");
@@ -149,7 +158,7 @@ fn units() -> Vec<(String, Vec<(String, String)>)> {
 #[test]
 fn units_have_private_directories_and_sockets_for_a_group() {
     let units = units();
-    assert_eq!(units.len(), 10);
+    assert_eq!(units.len(), 16);
     for (unit, settings) in &units {
         for (name, value) in settings {
             match name.as_str() {
