@@ -1,5 +1,7 @@
 //! `sealant generate`: writes man pages, completions and reference documents, for packagers and the gate.
 
+mod man;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -33,7 +35,7 @@ impl Generate {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let dir = &self.directory;
         let written = std::fs::create_dir_all(dir).and_then(|()| match self.what {
-            What::Man => clap_mangen::generate_to(command(), dir),
+            What::Man => man::write(command(), dir),
             What::Completions => completions(dir),
             What::Checks => std::fs::write(dir.join("checks.md"), report::render_checks_reference()),
             What::Compatibility => std::fs::write(dir.join("compatibility.md"), report::render_compatibility()),
