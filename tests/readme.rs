@@ -361,6 +361,14 @@ fn rows_that_are_not_run_here_are_run_by_the_test_that_is_named() {
         let source = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(source.contains(&format!("#[test]\nfn {name}(")), "there is no test {test}");
     }
+    // Those tests give other options; the program at least takes those of the page.
+    let here = tempfile::tempdir().expect("a directory");
+    for row in rows.iter().filter(|row| is_run_elsewhere(row)) {
+        let command = row.split(" && ").next().unwrap_or(row).replace("run …", "run").replace("restore …", "restore");
+        let command = command.replace("ca.pem …", "ca.pem").replace("age1…", &recipient()).replace('…', "file");
+        let output = shell(here.path(), &format!("{command} --help"));
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
     for (begin, _) in ADDED {
         assert!(rows.iter().any(|row| row.starts_with(begin) && !is_run_elsewhere(row)), "no row begins with {begin}");
     }

@@ -205,7 +205,7 @@ fn missing_privileges_are_reported() {
     };
     let ended = run();
     ended.refused(1, "ENCRYPTION_KEY_ADMIN ON *.*", "GRANT SESSION_VARIABLES_ADMIN ON *.* TO `few`@`localhost`");
-    ended.refused(1, "BINLOG_ENCRYPTION_ADMIN", "SELECT ON performance_schema.keyring_component_status");
+    ended.refused(1, "BINLOG_ENCRYPTION_ADMIN", "SELECT ON `performance_schema`.keyring_component_status");
     // The privileges in the hint suffice, also through a role.
     let hint = ended.stderr.lines().find_map(|line| line.strip_prefix("sealant: hint: ")).expect("a hint");
     at.server

@@ -16,6 +16,8 @@ pub struct Grants {
     granted: Vec<Grant>,
     /// Schemas that MySQL's `partial_revokes` excludes from global grants.
     revoked: Vec<Grant>,
+    /// Whether a line grants a role, or a schema by a pattern, or was not understood.
+    is_incomplete: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ struct Grant {
     privileges: Vec<String>,
     /// As in `mysql.user`, without quotes; `*.*` for everything.
     object: String,
+    /// Whether the schema is a pattern with `_` or `%`.
+    is_pattern: bool,
 }
 
 impl Grants {
@@ -46,7 +50,9 @@ impl Grants {
         let mut grants = Self::default();
         for line in lines {
             if let Some(rest) = line.strip_prefix("GRANT ") {
-                grants.granted.extend(parse_line(rest, "TO"));
+                let grant = parse_line(rest, "TO");
+                grants.is_incomplete |= grant.as_ref().is_none_or(|grant| grant.is_pattern);
+                grants.granted.extend(grant);
             } else if let Some(rest) = line.strip_prefix("REVOKE ") {
                 grants.revoked.push(parse_line(rest, "FROM").unwrap_or_else(Grant::of_everything));
             }
@@ -65,6 +71,19 @@ impl Grants {
         self.granted.iter().any(|grant| covers_object(&grant.object, object) && names(grant))
     }
 
+    /// Whether what [`Self::cover`] denies is surely not granted: there are no roles, patterns of schema names, partial
+    /// revokes, and lines that were not understood.
+    #[must_use]
+    pub fn are_complete(&self) -> bool {
+        !self.is_incomplete && self.revoked.is_empty()
+    }
+
+    /// Whether any grant names a privilege, on whatever object.
+    #[must_use]
+    pub fn name(&self, privilege: &str) -> bool {
+        self.granted.iter().any(|grant| covering(grant, privilege).next().is_some())
+    }
+
     /// Whether no partial revoke excludes a part of `object` from the grant of `name`. Only global grants have partial
     /// revokes.
     fn leaves(&self, grant: &Grant, name: &str, needed: &str, object: &str) -> bool {
@@ -81,7 +100,7 @@ const EVERYTHING: &str = "*.*";
 
 impl Grant {
     fn of_everything() -> Self {
-        Self { privileges: vec!["ALL".to_owned()], object: EVERYTHING.to_owned() }
+        Self { privileges: vec!["ALL".to_owned()], object: EVERYTHING.to_owned(), is_pattern: false }
     }
 }
 
@@ -109,7 +128,9 @@ fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
         }
     };
     let privileges = until("ON")?;
-    let object = object_name(&until(preposition)?)?;
+    let object = until(preposition)?;
+    let is_pattern = matches!(&object[..], [schema, _, table] if table.is_symbol("*") && has_wildcard(schema.text));
+    let object = object_name(&object)?;
     let mut depth = 0_usize;
     let each = privileges.split(|token| {
         match token.text {
@@ -119,7 +140,7 @@ fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
         }
         depth == 0 && token.is_symbol(",")
     });
-    Some(Grant { privileges: each.filter_map(privilege_name).collect(), object })
+    Some(Grant { privileges: each.filter_map(privilege_name).collect(), object, is_pattern })
 }
 
 /// Name of a privilege, such as `REPLICATION CLIENT`. `None` for a privilege with a list of columns, because it covers
@@ -140,6 +161,11 @@ fn object_name(tokens: &[Token<'_>]) -> Option<String> {
         (true, false, false) => Some(format!("{}.{}", plain_name(schema)?, plain_name(table)?)),
         _ => None,
     }
+}
+
+/// Whether a schema's name in a grant has a wildcard that is not escaped.
+fn has_wildcard(schema: &str) -> bool {
+    schema.replace("\\_", "").replace("\\%", "").contains(['_', '%'])
 }
 
 fn plain_name(token: &Token<'_>) -> Option<String> {
@@ -238,6 +264,26 @@ mod tests {
         ];
         assert!(!Grants::parse(all).cover("SELECT ON *.*"));
         assert!(Grants::parse(all).cover("SELECT ON mysql.user"));
+    }
+
+    #[test]
+    fn a_list_is_complete_without_roles_patterns_and_revokes() {
+        let plain = "GRANT PROCESS ON *.* TO `a`@`%`";
+        let complete = |line: &str| Grants::parse([plain, line]).are_complete();
+        for line in ["GRANT SELECT ON `my\\_shop`.* TO `a`@`%`", "GRANT SELECT ON `my_shop`.`t` TO `a`@`%`"] {
+            assert!(complete(line), "{line}");
+        }
+        for line in [
+            "GRANT `r`@`%` TO `a`@`%`",
+            "GRANT SELECT ON `shop%`.* TO `a`@`%`",
+            "GRANT SELECT ON `my_shop`.* TO `a`@`%`",
+            "GRANT SELECT ON `a``b`.* TO `a`@`%`",
+            "REVOKE SELECT ON `mysql`.* FROM `a`@`%`",
+        ] {
+            assert!(!complete(line), "{line}");
+        }
+        let one = Grants::parse(["GRANT ALTER ON `shop`.`t` TO `a`@`%`"]);
+        assert!(one.name("ALTER") && !one.name("DROP"));
     }
 
     #[test]

@@ -68,8 +68,9 @@ impl Error {
             Self::NotPermitted => {
                 let ports: Vec<String> = Ports::usual().numbers().iter().map(u16::to_string).collect();
                 Some(format!(
-                    "run it as root or give the program the capability (setcap cap_net_raw+ep PROGRAM), or let tcpdump write a file (tcpdump -i any -s \
-                     2048 -w FILE tcp port {}) and read that with sealant sniff --pcap FILE",
+                    "run it as root or give the program the capability (setcap cap_net_raw+ep PROGRAM), or let \
+                     tcpdump write a file (tcpdump -i any -s 2048 -w FILE tcp port {}) and read that with sealant \
+                     sniff --pcap FILE",
                     ports.join(" or ")
                 ))
             }

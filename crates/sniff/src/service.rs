@@ -25,6 +25,8 @@ pub enum Service {
     StateTransfer,
     /// Group Replication between members of a group.
     GroupCommunication,
+    /// Another server, from which the audited one replicates. No port number tells this.
+    Source,
     /// A port whose service is not known.
     Other,
 }
@@ -41,6 +43,7 @@ impl Service {
             Self::IncrementalTransfer => "state transfer (IST)",
             Self::StateTransfer => "state transfer (SST)",
             Self::GroupCommunication => "Group Replication",
+            Self::Source => "a replication source",
             Self::Other => "other",
         }
     }

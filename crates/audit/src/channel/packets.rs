@@ -36,7 +36,9 @@ pub(crate) fn seen_of(facts: &Facts, services: &[Service]) -> Option<String> {
     let shown: Vec<String> =
         numbers.iter().filter(|(number, _)| *number > 0).map(|(number, name)| format!("{number} {name}")).collect();
     let shown = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
-    Some(format!("connections between hosts that were seen {}: {shown}", when(seen)))
+    let is_partial = seen.skipped > 0 || seen.left_out > 0 || seen.is_cut;
+    let partial = if is_partial { "; some packets could not be judged" } else { "" };
+    Some(format!("connections between hosts that were seen {}: {shown}{partial}", when(seen)))
 }
 
 /// Rows of packets for tests.

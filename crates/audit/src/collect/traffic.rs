@@ -46,29 +46,44 @@ pub(super) fn collect(
 ) -> Result<Observed<Outcome>, Error> {
     let peers = Peers::new(&options.target.endpoint, sql);
     let ports = peers.ports();
-    if ports.is_empty() {
+    if ports.numbers().is_empty() {
         return Ok(Ok(Outcome::of_no_port()));
     }
-    let seen = match packets {
-        Packets::Live { time, interface } => watch(ports, *time, interface.as_deref(), options)?,
-        Packets::File(path) => Ok(sniff::read_file(path, &Ports::new(ports))?),
+    let (seen, is_file) = match packets {
+        Packets::Live { time, interface } => (watch(&ports, *time, interface.as_deref(), options)?, false),
+        Packets::File(path) => (Ok(sniff::read_file(path, &ports)?), true),
     };
-    Ok(seen.map(|seen| seen.only(|row| peers.has(row, &is_local))))
+    let tells = |row: &Traffic| !is_file || !is_of_any_host(row.server.ip()) && !is_of_any_host(row.client);
+    Ok(seen.map(|seen| {
+        let mut seen = seen.only(|row| tells(row) && peers.has(row, &is_local));
+        peers.name_sources(&mut seen.traffic, &is_local);
+        seen
+    }))
+}
+
+/// Whether every host has such addresses: in a file, which may be of another host, they tell nothing.
+fn is_of_any_host(address: IpAddr) -> bool {
+    address.is_loopback() || is_link_local(address)
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
 fn watch(
-    ports: Vec<(u16, Service)>,
+    ports: &Ports,
     time: Duration,
     interface: Option<&str>,
     options: &LiveOptions<'_>,
 ) -> Result<Observed<Outcome>, Error> {
-    if ports.len() > MAX_PORTS {
-        let why = format!("its {} ports, with those of its sources, are too many to watch at once", ports.len());
+    let count = ports.numbers().len();
+    if count > MAX_PORTS {
+        let why = format!("its {count} ports, with those of its sources, are too many to watch at once");
         return Ok(Err(unavailable(why, "watch some of them with `sealant sniff --port`".to_owned())));
     }
     report(options.progress, "watching the server's ports", 0, 0);
     let never = AtomicBool::new(false);
-    match sniff::watch(&Ports::new(ports), interface, time, &never, || ()) {
+    match sniff::watch(ports, interface, time, &never, || ()) {
         Ok(seen) => Ok(Ok(seen)),
         Err(error) if error.is_misuse() => Err(error.into()),
         Err(error) => Ok(Err(unavailable(error.to_string(), error.hint().unwrap_or_default()))),
@@ -82,8 +97,7 @@ fn unavailable(why: impl Into<String>, remedy: String) -> Unavailable {
 /// Whether an address is one of this host. Of a link-local address that cannot be told without its interface; one of the
 /// two ends of a packet that was seen is this host.
 fn is_local(address: IpAddr) -> bool {
-    let is_link_local = matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local());
-    is_link_local || local_address(&address.to_string(), 0).is_some()
+    is_link_local(address) || local_address(&address.to_string(), 0).is_some()
 }
 
 /// What tells traffic of the audited server from that of others with the same ports.
@@ -125,31 +139,45 @@ impl Peers {
     }
 
     /// All ports to watch.
-    fn ports(&self) -> Vec<(u16, Service)> {
-        let sources = self.sources.iter().map(|(port, _)| (*port, Service::Classic));
-        let mut ports: Vec<(u16, Service)> = Vec::new();
-        for (port, service) in self.listening.iter().chain(&self.cluster).copied().chain(sources) {
-            if !ports.iter().any(|(known, _)| *known == port) {
-                ports.push((port, service));
-            }
+    fn ports(&self) -> Ports {
+        let sources = self.sources.iter().map(|(port, _)| (*port, Service::Source));
+        Ports::new(self.listening.iter().chain(&self.cluster).copied().chain(sources))
+    }
+
+    /// Distinguishes connections to sources from those of clients: both may use the same port.
+    fn name_sources(&self, rows: &mut [Traffic], is_local: &dyn Fn(IpAddr) -> bool) {
+        for row in rows.iter_mut().filter(|row| row.service == Service::Classic && !self.listens(row, is_local)) {
+            row.service = Service::Source;
         }
-        ports
+    }
+
+    fn is_server(&self, address: IpAddr, is_local: &dyn Fn(IpAddr) -> bool) -> bool {
+        self.server.contains(&address) || self.is_here && is_local(address)
+    }
+
+    /// Whether this is a connection to a port on which the server listens.
+    fn listens(&self, row: &Traffic, is_local: &dyn Fn(IpAddr) -> bool) -> bool {
+        let address = row.server.ip();
+        let is_bound = row.service != Service::Classic || self.bound.is_empty() || self.bound.contains(&address);
+        is_among(&self.listening, row.server.port()) && self.is_server(address, is_local) && is_bound
     }
 
     /// Whether the server, or one of its peers, has sent or received this.
     fn has(&self, row: &Traffic, is_local: &dyn Fn(IpAddr) -> bool) -> bool {
-        let is_server = |address: IpAddr| self.server.contains(&address) || self.is_here && is_local(address);
+        let is_server = |address: IpAddr| self.is_server(address, is_local);
         let (address, port) = (row.server.ip(), row.server.port());
-        let is_on = |ports: &[(u16, Service)]| ports.iter().any(|(known, _)| *known == port);
-        let is_bound = row.service != Service::Classic || self.bound.is_empty() || self.bound.contains(&address);
         let is_source =
             self.sources.iter().any(|(known, at)| *known == port && (at.is_empty() || at.contains(&address)));
         // Another program of this host may be a client of the source.
         let is_channel = is_source && (row.state != State::Clear || row.protocol == Protocol::Replication);
-        is_on(&self.listening) && is_server(address) && is_bound
-            || is_on(&self.cluster) && (is_server(address) || is_server(row.client))
+        self.listens(row, is_local)
+            || is_among(&self.cluster, port) && (is_server(address) || is_server(row.client))
             || is_channel && is_server(row.client)
     }
+}
+
+fn is_among(ports: &[(u16, Service)], port: u16) -> bool {
+    ports.iter().any(|(known, _)| *known == port)
 }
 
 fn number(text: &str) -> Option<u16> {
@@ -224,7 +252,7 @@ mod tests {
         Endpoint::Socket("/run/mysqld.sock".into())
     }
 
-    fn ports_of(made: &FactsBuilder) -> Vec<(u16, Service)> {
+    fn ports_of(made: &FactsBuilder) -> Ports {
         peers(made, &socket()).ports()
     }
 
@@ -236,16 +264,22 @@ mod tests {
     #[test]
     fn every_port_of_the_server_and_of_its_sources_is_watched() {
         let plain = mysql().variable("mysqlx_port", "33060").variable("admin_port", "33062");
-        assert_eq!(ports_of(&plain), [(3306, Service::Classic), (33060, Service::X)]);
+        assert_eq!(ports_of(&plain), Ports::new([(3306, Service::Classic), (33060, Service::X)]));
         let admin = plain.variable("admin_address", "127.0.0.1");
-        assert!(ports_of(&admin).contains(&(33062, Service::Admin)));
+        assert!(ports_of(&admin).numbers().contains(&33062));
         let node = mariadb()
             .variable("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")
             .variable("wsrep_provider_options", "gmcast.listen_addr = tcp://0.0.0.0:5567; ist.recv_addr = 10.0.0.1");
-        let galera = [(5567, Service::Galera), (4568, Service::IncrementalTransfer), (4444, Service::StateTransfer)];
-        assert_eq!(ports_of(&node)[1..], galera);
-        assert_eq!(ports_of(&mysql().variable("skip_networking", "ON")), []);
-        assert_eq!(ports_of(&replica().variable("skip_networking", "ON")), [(3307, Service::Classic)]);
+        let galera = [
+            (3306, Service::Classic),
+            (5567, Service::Galera),
+            (4568, Service::IncrementalTransfer),
+            (4444, Service::StateTransfer),
+        ];
+        assert_eq!(ports_of(&node), Ports::new(galera));
+        assert_eq!(ports_of(&mysql().variable("skip_networking", "ON")), Ports::new([]));
+        let alone = ports_of(&replica().variable("skip_networking", "ON"));
+        assert_eq!(alone, Ports::new([(3307, Service::Source)]));
     }
 
     #[test]
@@ -267,6 +301,13 @@ mod tests {
         };
         let is_local = |address: IpAddr| address.to_string() == "10.0.0.1";
         let here = peers(&replica(), &socket());
+        let same_port =
+            Peers { sources: vec![(3306, vec!["10.0.0.2".parse().unwrap()])], ..peers(&replica(), &socket()) };
+        let to_source = Traffic { state: State::Encrypted, ..row("10.0.0.1", "10.0.0.2:3306") };
+        let mut rows = [row("10.0.0.9", "10.0.0.1:3306"), to_source];
+        assert!(rows.iter().all(|row| same_port.has(row, &is_local)));
+        same_port.name_sources(&mut rows, &is_local);
+        assert_eq!(rows.map(|row| row.service), [Service::Classic, Service::Source]);
         assert!(here.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "a client");
         let from_source = Traffic { protocol: Protocol::Replication, ..row("10.0.0.1", "10.0.0.2:3307") };
         assert!(here.has(&from_source, &is_local), "its source");
@@ -276,7 +317,7 @@ mod tests {
         let bound = peers(&mysql().variable("bind_address", "10.0.0.8,127.0.0.1"), &socket());
         assert!(!bound.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "a server on another address");
         let forwarded = peers(&mysql(), &Endpoint::tcp("10.0.0.1", 3307));
-        assert_eq!(forwarded.ports(), [(3307, Service::Classic)]);
+        assert_eq!(forwarded.ports(), Ports::new([(3307, Service::Classic)]));
         assert!(forwarded.has(&row("10.0.0.9", "10.0.0.1:3307"), &is_local));
         let elsewhere = Peers::new(&socket(), mysql().0.sql.as_ref().unwrap());
         assert!(!elsewhere.has(&row("10.0.0.9", "10.0.0.1:3306"), &is_local), "its host has another name");

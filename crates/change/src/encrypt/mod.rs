@@ -29,7 +29,7 @@ use std::{path::PathBuf, time::Duration};
 use crate::KeyStore;
 
 pub use self::action::{EncryptAction, TableChange};
-pub use self::job::{Records, User, carry_out, preview};
+pub use self::job::{Preview, Records, User, carry_out, preview};
 pub use self::leftovers::Leftover;
 pub use self::method::{ASSUMED_RATE, Method, Room, TableMethod};
 pub use self::options::{Options, Policy, ServerAccess};

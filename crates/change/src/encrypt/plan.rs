@@ -41,6 +41,7 @@ impl EncryptPlan {
             room: self.room,
             keyring: None,
             keyring_after: None,
+            denied: None,
             canceled: false,
             done: false,
         }

@@ -30,6 +30,9 @@ pub struct EncryptReport {
     /// Numbers of files that the keyring opened afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring_after: Option<KeyringProof>,
+    /// The first error of a statement that the server denied to the account.
+    #[serde(skip)]
+    pub denied: Option<String>,
     /// Whether the run was canceled.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub canceled: bool,

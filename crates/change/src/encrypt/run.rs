@@ -63,7 +63,16 @@ impl EncryptPlan {
             progress(text);
             control.set_progress(text);
         };
-        let mut run = Run { session, access, options, control, progress: &within, steps: Vec::new(), keyring: None };
+        let mut run = Run {
+            session,
+            access,
+            options,
+            control,
+            progress: &within,
+            steps: Vec::new(),
+            keyring: None,
+            denied: None,
+        };
         let total = self.steps.iter().map(|step| step.bytes).sum();
         control.update(|state| (state.steps, state.bytes_total) = (self.steps.len(), total))?;
         let mut pace = Pace::new(total);
@@ -102,7 +111,15 @@ impl EncryptPlan {
         leftovers::add(&mut leftovers, more);
         let keyring_after = run.prove_again(&mut leftovers)?;
         let done = scan.complete() && leftovers.iter().all(|leftover| !leftover.closable);
-        Ok(EncryptReport { steps: run.steps, leftovers, keyring: run.keyring, keyring_after, done, ..self.report() })
+        Ok(EncryptReport {
+            steps: run.steps,
+            leftovers,
+            keyring: run.keyring,
+            keyring_after,
+            denied: run.denied,
+            done,
+            ..self.report()
+        })
     }
 }
 
@@ -115,6 +132,7 @@ pub(super) struct Run<'r> {
     pub(super) progress: &'r Progress<'r>,
     steps: Vec<StepReport>,
     keyring: Option<KeyringProof>,
+    denied: Option<String>,
 }
 
 impl Run<'_> {
@@ -153,7 +171,14 @@ impl Run<'_> {
             self.step(&Step::quiet("tidy up", tidy, EncryptAction::CleanUp))?;
         }
         let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
-        Ok(EncryptReport { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
+        Ok(EncryptReport {
+            steps: self.steps,
+            leftovers,
+            keyring: self.keyring,
+            denied: self.denied,
+            canceled: true,
+            ..plan.report()
+        })
     }
 
     fn step(&mut self, step: &Step<EncryptAction>) -> Result<(), Error> {
@@ -162,7 +187,13 @@ impl Run<'_> {
         let result = self.perform(&step.action, &mut statements);
         let outcome = match result {
             Ok(outcome) => outcome,
-            Err(error @ Error::Statement { .. }) if !error.is_fatal() => Outcome::Failed { reason: error.to_string() },
+            Err(error @ Error::Statement { .. }) if !error.is_fatal() => {
+                let reason = error.to_string();
+                if error.is_privilege() {
+                    self.denied.get_or_insert_with(|| reason.clone());
+                }
+                Outcome::Failed { reason }
+            }
             Err(error) => return Err(error),
         };
         self.steps.push(step.report(statements, outcome, began.elapsed().as_secs_f64()));

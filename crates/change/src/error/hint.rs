@@ -33,7 +33,7 @@ impl Error {
                 let last = format!("the last on {server} {activity}");
                 format!("{last}; `sealant encrypt run` continues where it stopped").into()
             }
-            Self::Privileges { account, missing } => {
+            Self::Privileges { account, missing } | Self::Denied { account, missing, .. } => {
                 let grants = missing.iter().map(|need| format!("GRANT {need} TO {account}"));
                 grants.collect::<Vec<_>>().join("; ").into()
             }

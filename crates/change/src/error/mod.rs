@@ -178,6 +178,16 @@ pub enum Error {
         /// Missing privileges, each as `PRIVILEGE ON OBJECT`.
         missing: Vec<String>,
     },
+    /// The server denied something, perhaps because the account lacks one of these privileges.
+    #[error("{error}")]
+    Denied {
+        /// The server's error, with the statement.
+        error: String,
+        /// The account, in the server's notation.
+        account: String,
+        /// Privileges that its grants do not cover, each as `PRIVILEGE ON OBJECT`.
+        missing: Vec<String>,
+    },
     /// The data directory belongs to another server, or to none.
     #[error("{}: {reason}", datadir.display())]
     OtherDatadir {

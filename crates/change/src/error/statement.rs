@@ -49,6 +49,11 @@ impl Error {
         self.has_code(&[error_code::UNKNOWN_SYSTEM_VARIABLE])
     }
 
+    /// Whether the server denied a statement or a query for lack of a privilege.
+    pub(crate) fn is_privilege(&self) -> bool {
+        matches!(self, Self::Server(source) | Self::Statement { source, .. } if source.is_privilege())
+    }
+
     /// Whether the object of the statement no longer exists.
     pub(crate) fn is_no_such_table(&self) -> bool {
         self.has_code(&[error_code::NO_SUCH_TABLE, error_code::UNKNOWN_TABLE, error_code::UNKNOWN_DATABASE])

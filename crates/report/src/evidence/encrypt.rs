@@ -72,6 +72,7 @@ mod tests {
             room: None,
             keyring: None,
             keyring_after: None,
+            denied: None,
             canceled: false,
             done: true,
         };

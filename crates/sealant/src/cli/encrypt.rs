@@ -13,7 +13,7 @@ use crate::cli::change::{
 };
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, say};
+use crate::output::message::{Failure, hint, say, warning};
 use crate::output::render::Writer;
 use crate::process::{ended_by_signals, forbid_dumps};
 
@@ -187,9 +187,12 @@ impl Common {
         let status = self.output.quiet.status_line();
         let planned = preview(&self.access()?, &self.options()?, &|text| status.show(text));
         status.clear();
-        let (plan, allowed) = planned?;
-        self.write(&plan, write_encrypt_plan)?;
-        allowed?;
+        let planned = planned?;
+        self.write(&planned.report, write_encrypt_plan)?;
+        if let Some(lacking) = &planned.lacking {
+            warn(lacking);
+        }
+        planned.keys?;
         Ok(Exit::Clean)
     }
 
@@ -227,6 +230,13 @@ impl ThrottleArgs {
     }
 }
 
+fn warn(error: &::change::Error) {
+    warning(&error.to_string());
+    if let Some(next) = error.hint() {
+        hint(&next);
+    }
+}
+
 impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         self.evidence.check()?;
@@ -240,7 +250,14 @@ impl Run {
             confirm("encrypt plan", &|out| write_encrypt_plan(plan, out).map_err(std::io::Error::from))
         };
         let agreed = |plan: &EncryptReport| if self.consent.yes { Ok(()) } else { ask(plan) };
-        let user = User { confirm: &agreed, stop: &ended_by_signals };
+        let user = User {
+            confirm: &agreed,
+            stop: &ended_by_signals,
+            warn: &|error| {
+                status.clear();
+                warn(error);
+            },
+        };
         let report = carry_out(&access, &options, records, &user, &|text| status.show(text));
         status.clear();
         let report = report?;

@@ -36,7 +36,10 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let fix = |name| while_all_are_out(sql, advice::set_variable(sql, name, SslMode::Required.name()));
     let (name, clear) = (variable::GROUP_REPLICATION_SSL_MODE, group.messages_clear());
     let messages = switch(sql, "group communication", name, clear, fix);
-    results.push(messages.with_packets(cx, &[Service::GroupCommunication]));
+    // With the stack MYSQL, messages use the port for clients, whose packets do not tell them from others.
+    let stack = sql.variable_or_none(variable::GROUP_REPLICATION_COMMUNICATION_STACK);
+    let is_own = !stack.is_some_and(|stack| stack.eq_ignore_ascii_case("MYSQL"));
+    results.push(if is_own { messages.with_packets(cx, &[Service::GroupCommunication]) } else { messages });
     let fix = |name| set_recovery(sql, advice::set_variable(sql, name, "ON"));
     let recovery_clear = group.recovery_tls.map(|on| !on);
     let name = variable::GROUP_REPLICATION_RECOVERY_USE_SSL;
@@ -90,6 +93,17 @@ mod tests {
         assert_eq!(with("DISABLED", "ON").statuses(&CHECK), [Fail, Pass]);
         let found = with("VERIFY_IDENTITY", "OFF").judge(&CHECK);
         assert_eq!((found[1].status, found[1].artefact.as_str()), (Fail, "group recovery"));
+    }
+
+    #[test]
+    fn packets_are_counted_only_where_messages_have_a_port() {
+        let message = |stack: &str| {
+            let mut made = with("REQUIRED", "ON").variable("group_replication_communication_stack", stack);
+            made.0.traffic = crate::channel::packets::made::seen(Vec::new()).0.traffic;
+            made.judge(&CHECK)[0].message.clone()
+        };
+        assert!(message("XCOM").ends_with(": none"));
+        assert!(!message("MYSQL").contains("seen"), "{}", message("MYSQL"));
     }
 
     #[test]

@@ -120,6 +120,17 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_to_a_source_is_no_client_and_unread_packets_are_named() {
+        let to_source = sniff::Traffic { service: Service::Source, ..row("10.0.0.2", Protocol::Mysql, State::Clear) };
+        let mut made = seen(vec![to_source]).variable("require_secure_transport", "ON");
+        assert!(made.judge(&CHECK)[0].message.ends_with(": none"));
+        if let Some(Ok(outcome)) = &mut made.0.traffic {
+            outcome.is_cut = true;
+        }
+        assert!(made.judge(&CHECK)[0].message.ends_with(": none; some packets could not be judged"));
+    }
+
+    #[test]
     fn a_login_in_clear_outranks_the_switch() {
         let made = tried(mysql().variable("require_secure_transport", "ON"), PlainLogin::Accepted);
         assert_eq!((made.judge(&CHECK)[0].status, made.judge(&CHECK)[0].grade), (Fail, Some(EvidenceGrade::Wire)));

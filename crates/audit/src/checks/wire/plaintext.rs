@@ -1,5 +1,6 @@
 //! `wire-plaintext`.
 
+use files::quantity::size;
 use findings::Severity;
 use sniff::{Outcome, Service, State, Traffic};
 
@@ -14,10 +15,11 @@ pub(crate) const CHECK: Check = Check {
     id: "wire-plaintext",
     title: "Traffic of the server was seen in clear",
     severity: Severity::High,
-    explanation: "Judged from the packets of the server's ports, with --sniff or --pcap: each connection is followed from its first \
-        bytes, and the headers of its protocol are the evidence. Settings say what should be encrypted, packets what is: a \
-        MariaDB replica with MASTER_SSL=1, for example, reads in clear from a source without TLS. Only what this host \
-        sent or received while the audit watched is seen, or what a file captured, which shows another time. Connections within this host are info only.",
+    explanation: "Judged from the packets of the server's ports, with --sniff or --pcap: each connection is followed \
+        from its first bytes, and the headers of its protocol are the evidence. Settings say what should be encrypted, \
+        packets what is: a MariaDB replica with MASTER_SSL=1, for example, reads in clear from a source without TLS. \
+        Only what this host sent or received while the audit watched is seen, or what a file captured, which shows \
+        another time. Connections within this host are info only.",
     applies: "servers whose packets this host sends or receives, with --sniff, or with a file of them, with --pcap",
     fix: "enable TLS for what the finding names: a client and its account, a channel, the cluster, its state transfer",
     cost: "as for the channel",
@@ -86,10 +88,8 @@ fn artefact(row: &Traffic) -> String {
 
 fn amount(row: &Traffic) -> String {
     let connections = if row.connections == 1 { "connection" } else { "connections" };
-    format!(
-        "{} {connections}, {} bytes to the server, {} to the client",
-        row.connections, row.bytes_to_server, row.bytes_to_client
-    )
+    let (to_server, to_client) = (size(row.bytes_to_server), size(row.bytes_to_client));
+    format!("{} {connections}, {to_server} to the server, {to_client} to the client", row.connections)
 }
 
 /// Headers of protocols, never what is behind them.
@@ -112,8 +112,11 @@ fn headers(row: &Traffic) -> Vec<Evidence> {
 fn advice(service: Service) -> &'static str {
     match service {
         Service::Classic | Service::Admin | Service::X | Service::Other => {
-            "let this peer use TLS, and refuse it otherwise: REQUIRE SSL for its account, or require_secure_transport = ON \
-             for all; for a replica, TLS in its channel, with verification"
+            "let this peer use TLS, and refuse it otherwise: REQUIRE SSL for its account, or \
+             require_secure_transport = ON for all; for a replica, TLS in its channel, with verification"
+        }
+        Service::Source => {
+            "TLS in this server's channel, with verification; on the source, REQUIRE SSL for the account of replication"
         }
         Service::Galera | Service::IncrementalTransfer => "socket.ssl=yes in wsrep_provider_options of every node",
         Service::StateTransfer => "wsrep_sst_method=sealant, or TLS in [sst], on every node",

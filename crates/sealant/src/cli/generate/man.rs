@@ -59,8 +59,9 @@ fn file(argument: &Arg) -> Option<(String, String)> {
     let help = argument.get_help()?.to_string();
     let defaults = argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned());
     let path = defaults.into_iter().find(|value| value.len() > 1 && value.starts_with('/'));
-    let state = || help.contains(DEFAULT_STATE_DIR).then(|| DEFAULT_STATE_DIR.split(',').next().map(str::to_owned));
-    let path = path.or_else(|| state().flatten())?;
+    // The log of statements is a file below the state directory.
+    let is_state = help.contains(&format!("[default: {DEFAULT_STATE_DIR}"));
+    let path = path.or_else(|| DEFAULT_STATE_DIR.split(',').next().filter(|_| is_state).map(str::to_owned))?;
     Some((path, help.split(" [default").next().unwrap_or_default().to_owned()))
 }
 
