@@ -52,8 +52,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     for set in sets {
         let disks = disks_of(host, files, set);
         let of_servers = servers.iter().map(|path| (path.as_str(), path_on_disk(host, path, Role::Key)));
-        let of_copies =
-            copies.iter().map(|file| (file.path.as_str(), path_on_disk(host, &file.path, Role::Backup)));
+        let of_copies = copies.iter().map(|file| (file.path.as_str(), path_on_disk(host, &file.path, Role::Backup)));
         for (path, key) in of_servers.chain(of_copies) {
             match compare_all(files, (path, key), set, &disks) {
                 Ok(result) => results.push(result),

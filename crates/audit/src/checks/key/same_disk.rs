@@ -132,9 +132,7 @@ fn by_disk(cx: &Context<'_>, path: &str) -> Observed<CheckResult> {
 fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Observed<CheckResult> {
     let grade = EvidenceGrade::Bytes;
     Ok(match separation(key, data)? {
-        Separation::InMemory => {
-            CheckResult::pass(path, grade, format!("{path} lies in memory only ({})", key.fs_type))
-        }
+        Separation::InMemory => CheckResult::pass(path, grade, format!("{path} lies in memory only ({})", key.fs_type)),
         Separation::SameFileSystem => {
             let message = format!("{path} lies on the data's file system, device {}", key.device);
             CheckResult::fail(path, grade, message)
