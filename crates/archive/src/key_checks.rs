@@ -42,9 +42,7 @@ impl KeyCheckRecord {
         let lines = whole.lines().filter(|line| !line.trim().is_empty());
         lines.map(Self::parse).collect()
     }
-}
 
-impl KeyCheckRecord {
     fn parse(line: &str) -> Result<Self, Error> {
         let record: Self = serde_json::from_str(line).map_err(|error| Error::KeyCheckRecord(error.to_string()))?;
         if record.schema == SCHEMA {

@@ -179,17 +179,7 @@ impl FactsBuilder {
     /// Adds a path of the host.
     pub(crate) fn path(self, path: &str, role: Role, layer: DiskLayer) -> Self {
         self.host(|host| {
-            host.paths.push(PathOnDisk {
-                path: path.to_owned(),
-                resolved: path.to_owned(),
-                role,
-                via: "datadir".to_owned(),
-                mount_point: "/".to_owned(),
-                fs_type: "ext4".to_owned(),
-                device: "8:1".to_owned(),
-                chain: vec!["sda1".to_owned()],
-                layer,
-            });
+            host.paths.push(PathOnDisk { via: "datadir".to_owned(), layer, ..on_disk(path, role, "8:1", &["sda1"]) });
         })
     }
 
@@ -197,6 +187,21 @@ impl FactsBuilder {
     pub(crate) fn last_file(mut self, change: impl FnOnce(&mut FileFact)) -> Self {
         change(self.0.files.as_mut().unwrap().files.last_mut().unwrap());
         self
+    }
+}
+
+/// A plain path on a device `MAJOR:MINOR`, and the devices below its file system, the disk last.
+pub(crate) fn on_disk(path: &str, role: Role, device: &str, chain: &[&str]) -> PathOnDisk {
+    PathOnDisk {
+        path: path.to_owned(),
+        resolved: path.to_owned(),
+        role,
+        via: String::new(),
+        mount_point: "/".to_owned(),
+        fs_type: "ext4".to_owned(),
+        device: device.to_owned(),
+        chain: chain.iter().map(|device| (*device).to_owned()).collect(),
+        layer: DiskLayer::Plain,
     }
 }
 

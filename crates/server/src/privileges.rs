@@ -78,9 +78,9 @@ impl Grants {
         !self.is_incomplete && self.revoked.is_empty()
     }
 
-    /// Whether any grant names a privilege, on whatever object.
+    /// Whether any grant mentions a privilege, on whatever object.
     #[must_use]
-    pub fn name(&self, privilege: &str) -> bool {
+    pub fn mention(&self, privilege: &str) -> bool {
         self.granted.iter().any(|grant| covering(grant, privilege).next().is_some())
     }
 

@@ -1,6 +1,6 @@
 //! Facts about backups of `sealant backup`, and about restores of them.
 
-use archive::{Digest, KeyCheckRecord, Receipt, RepositoryRecord, RestoreRecord, names::Number};
+use archive::{Digest, Receipt, RepositoryRecord, RestoreRecord, names::Number};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -58,30 +58,6 @@ pub struct RecordedRestore {
     pub ended: Timestamp,
     /// Whether every page was proven, and a server found nothing wrong.
     pub proven: bool,
-}
-
-/// A test of whether a copy of the keys opens a backup, by its record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordedKeyCheck {
-    /// SHA-256 of the receipt of the backup.
-    pub receipt: Digest,
-    /// Name of the host.
-    pub host: String,
-    /// Number of the backup.
-    pub number: Number,
-    /// When it was tested.
-    pub tested: Timestamp,
-    /// Number of files and keys that need a key.
-    pub needed: u64,
-    /// How many of these the copy does not open.
-    pub missing: u64,
-}
-
-impl From<&KeyCheckRecord> for RecordedKeyCheck {
-    fn from(record: &KeyCheckRecord) -> Self {
-        let KeyCheckRecord { receipt, number, tested, needed, missing, .. } = *record;
-        Self { receipt, host: record.host.clone(), number, tested, needed, missing }
-    }
 }
 
 impl BackupReceipt {

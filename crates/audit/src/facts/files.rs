@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use archive::KeyCheckRecord;
 use innodb::aria::{AriaScan, AriaTable};
 use innodb::binlog::BinlogHead;
 use innodb::binlog_scan::EventScan;
@@ -13,7 +14,7 @@ use keyring::StoreSummary;
 use pki::Certificate;
 use serde::{Deserialize, Serialize};
 
-use super::backup::{BackupReceipt, BucketRecord, RecordedKeyCheck, RecordedRestore};
+use super::backup::{BackupReceipt, BucketRecord, RecordedRestore};
 use super::host::Role;
 use super::proof::Proof;
 
@@ -224,7 +225,7 @@ pub enum Content {
     /// Records of tests of keyring copies, as `sealant backup keyring check --record` writes them.
     KeyCheckRecords {
         /// The tests, oldest first.
-        checks: Vec<RecordedKeyCheck>,
+        checks: Vec<KeyCheckRecord>,
     },
     /// Records of restores, as `sealant restore --record` writes them.
     RestoreRecords {

@@ -85,8 +85,8 @@ impl Lacking {
 fn is_needed(grants: &Grants, session: &Session<'_>, plan: Option<&EncryptPlan>) -> bool {
     let is_mariadb = session.identity().flavor() == Flavor::MariaDb;
     let needs = ["PROCESS ON *.*", if is_mariadb { "BINLOG ADMIN ON *.*" } else { SESSION_VARIABLES }];
-    let changes_tables =
-        has_table(plan, |method| matches!(method, TableMethod::Copy | TableMethod::Online(_))) && !grants.name("ALTER");
+    let changes_tables = has_table(plan, |method| matches!(method, TableMethod::Copy | TableMethod::Online(_)))
+        && !grants.mention("ALTER");
     changes_tables || !grants::missing(grants, &session.identity().version, &needs).is_empty()
 }
 

@@ -158,28 +158,13 @@ mod tests {
     use super::super::tests::in_set;
     use super::*;
     use crate::checks::key::tests::{json, with_component, with_plugins};
-    use crate::facts::host::DiskLayer;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{FactsBuilder, mysql, tablespace};
-
-    fn on(path: &str, role: Role, device: &str, disk: &str) -> PathOnDisk {
-        PathOnDisk {
-            path: path.to_owned(),
-            resolved: path.to_owned(),
-            role,
-            via: String::new(),
-            mount_point: "/".to_owned(),
-            fs_type: "ext4".to_owned(),
-            device: device.to_owned(),
-            chain: vec![disk.to_owned()],
-            layer: DiskLayer::Plain,
-        }
-    }
+    use crate::testing::{FactsBuilder, mysql, on_disk, tablespace};
 
     /// A server whose key file lies on the device `8:1`, and backups on another one.
     fn with_backups(made: FactsBuilder, device: &str, disk: &str) -> FactsBuilder {
-        let backups = on("/backup", Role::Backup, device, disk);
-        made.host(|host| host.paths = vec![backups, on("/keys/k", Role::Key, "8:1", "sda")])
+        let backups = on_disk("/backup", Role::Backup, device, &[disk]);
+        made.host(|host| host.paths = vec![backups, on_disk("/keys/k", Role::Key, "8:1", &["sda"])])
     }
 
     fn sealed() -> FactsBuilder {
@@ -211,7 +196,7 @@ mod tests {
             root.path = "/safe".to_owned();
             files.roots.push(root);
             made.last_file(|file| (file.path, file.role) = ("/safe/copy".to_owned(), Role::Backup))
-                .host(|host| host.paths.push(on("/safe", Role::Backup, device, disk)))
+                .host(|host| host.paths.push(on_disk("/safe", Role::Backup, device, &[disk])))
         };
         let found = with_copy("8:17", "sdb").judge(&CHECK);
         let failed: Vec<&str> =
@@ -223,12 +208,12 @@ mod tests {
     #[test]
     fn a_disk_mounted_inside_counts_for_what_lies_there() {
         let mounted = |device: &str, disk: &str| {
-            let inside = on("/backup/hosts", Role::Backup, device, disk);
+            let inside = on_disk("/backup/hosts", Role::Backup, device, &[disk]);
             with_backups(sealed(), "8:17", "sdb").host(|host| host.paths.push(inside))
         };
         assert_eq!(mounted("8:1", "sda").statuses(&CHECK), [Fail]);
         assert_eq!(mounted("8:33", "sdc").statuses(&CHECK), [Pass]);
-        let root = on("/backup", Role::Backup, "8:1", "sda");
+        let root = on_disk("/backup", Role::Backup, "8:1", &["sda"]);
         let moved = mounted("8:33", "sdc").host(|host| host.paths[0] = root);
         assert_eq!(moved.statuses(&CHECK), [Pass]);
     }
@@ -236,11 +221,8 @@ mod tests {
     #[test]
     fn backups_on_a_file_server_are_not_on_a_local_disk() {
         let remote = |fs_type: &str| {
-            let backups = PathOnDisk {
-                fs_type: fs_type.to_owned(),
-                chain: Vec::new(),
-                ..on("/backup", Role::Backup, "0:50", "")
-            };
+            let on_server = on_disk("/backup", Role::Backup, "0:50", &[]);
+            let backups = PathOnDisk { fs_type: fs_type.to_owned(), ..on_server };
             with_backups(sealed(), "8:17", "sdb").host(|host| host.paths[0] = backups)
         };
         assert_eq!(remote("nfs4").statuses(&CHECK), [Pass]);

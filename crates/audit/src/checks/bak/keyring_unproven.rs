@@ -1,12 +1,13 @@
 //! `bak-keyring-unproven`.
 
+use archive::KeyCheckRecord;
 use findings::{Remedy, Severity};
 use innodb::tablespace::Encryption;
 
 use super::history::{HostBackups, for_each_host, hosts, receipt_evidence, restores};
 use crate::check::{Check, CheckResult, CheckResults, Context};
 use crate::exposure::{ClosedBy, Exposes};
-use crate::facts::backup::{RecordedKeyCheck, RecordedRestore};
+use crate::facts::backup::RecordedRestore;
 use crate::facts::files::{Content, FileFact, FileFacts};
 use crate::facts::host::Role;
 use crate::facts::{Observed, Unavailable};
@@ -35,7 +36,7 @@ pub(crate) const CHECK: Check = Check {
 const FIX: &str = "sealant backup keyring check latest --identity FILE --keyring COPY --record FILE";
 
 /// A record of a test, and its file.
-type Tested<'a> = (&'a FileFact, &'a RecordedKeyCheck);
+type Tested<'a> = (&'a FileFact, &'a KeyCheckRecord);
 
 fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
     let files = cx.facts.files()?;
@@ -56,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Observed<CheckResults> {
 
 /// Whether a test was of a backup of this host. The backup may have been pruned since; then its receipt is gone, and
 /// the name of the host counts, unless several repositories have it.
-fn is_of(check: &RecordedKeyCheck, host: &HostBackups<'_>, files: &FileFacts) -> bool {
+fn is_of(check: &KeyCheckRecord, host: &HostBackups<'_>, files: &FileFacts) -> bool {
     let is_there = || host.all.iter().any(|(_, receipt)| receipt.sha256 == check.receipt);
     let has_one_repository = || hosts(files).filter(|other| other.host == host.host).count() == 1;
     check.host == host.host && (is_there() || has_one_repository())
@@ -197,12 +198,12 @@ mod tests {
         with_receipt(made, receipt(1, hours_ago(3000)))
     }
 
-    fn tested(days: i64, missing: u64, number: u64) -> RecordedKeyCheck {
+    fn tested(days: i64, missing: u64, number: u64) -> KeyCheckRecord {
         let receipt = receipt(number, hours_ago(0)).sha256;
-        RecordedKeyCheck { receipt, host: "db1".to_owned(), number, tested: hours_ago(24 * days), needed: 9, missing }
+        KeyCheckRecord::new((receipt, "db1", number), hours_ago(24 * days), 9, missing)
     }
 
-    fn with_checks(made: FactsBuilder, checks: Vec<RecordedKeyCheck>) -> FactsBuilder {
+    fn with_checks(made: FactsBuilder, checks: Vec<KeyCheckRecord>) -> FactsBuilder {
         in_set(made, "keys.jsonl", Content::KeyCheckRecords { checks })
     }
 
@@ -228,13 +229,15 @@ mod tests {
     #[test]
     fn a_test_outlives_its_backup_but_not_that_of_another_host() {
         assert_eq!(with_checks(encrypted(), vec![tested(1, 0, 2)]).statuses(&CHECK), [Pass]);
-        let other = RecordedKeyCheck { host: "db2".to_owned(), ..tested(1, 0, 2) };
+        let mut other = tested(1, 0, 2);
+        other.host = "db2".to_owned();
         assert_eq!(with_checks(encrypted(), vec![other]).statuses(&CHECK), [Fail]);
     }
 
     #[test]
     fn a_test_that_any_key_passes_proves_nothing() {
-        let empty = RecordedKeyCheck { needed: 0, ..tested(1, 0, 1) };
+        let mut empty = tested(1, 0, 1);
+        empty.needed = 0;
         assert_eq!(with_checks(encrypted(), vec![empty.clone()]).statuses(&CHECK), [Unknown]);
         assert_eq!(with_checks(encrypted(), vec![empty, tested(2, 0, 1)]).statuses(&CHECK), [Pass]);
     }

@@ -157,24 +157,10 @@ mod tests {
     use super::*;
     use crate::facts::host::DiskLayer;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{FactsBuilder, mysql};
-
-    fn on(path: &str, role: Role, device: &str, chain: &[&str]) -> PathOnDisk {
-        PathOnDisk {
-            path: path.to_owned(),
-            resolved: path.to_owned(),
-            role,
-            via: String::new(),
-            mount_point: "/".to_owned(),
-            fs_type: "ext4".to_owned(),
-            device: device.to_owned(),
-            chain: chain.iter().map(|c| (*c).to_owned()).collect(),
-            layer: DiskLayer::Plain,
-        }
-    }
+    use crate::testing::{FactsBuilder, mysql, on_disk};
 
     fn located(key: PathOnDisk) -> FactsBuilder {
-        let data = on("/var/lib/mysql", Role::Data, "8:1", &["sda1", "sda"]);
+        let data = on_disk("/var/lib/mysql", Role::Data, "8:1", &["sda1", "sda"]);
         with_component(mysql(), "Active", "/keys/k").host(|host| host.paths = vec![data, key])
     }
 
@@ -187,11 +173,11 @@ mod tests {
 
     #[test]
     fn devices_decide_outside_of_it() {
-        assert_eq!(located(on("/keys/k", Role::Key, "8:1", &["sda1", "sda"])).statuses(&CHECK), [Fail]);
-        assert_eq!(located(on("/keys/k", Role::Key, "8:2", &["sda2", "sda"])).statuses(&CHECK), [Fail]);
-        assert_eq!(located(on("/keys/k", Role::Key, "8:17", &["sdb1", "sdb"])).statuses(&CHECK), [Pass]);
-        assert_eq!(located(on("/keys/k", Role::Key, "0:40", &[])).statuses(&CHECK), [Unknown]);
-        let memory = PathOnDisk { layer: DiskLayer::Memory, ..on("/keys/k", Role::Key, "0:40", &[]) };
+        assert_eq!(located(on_disk("/keys/k", Role::Key, "8:1", &["sda1", "sda"])).statuses(&CHECK), [Fail]);
+        assert_eq!(located(on_disk("/keys/k", Role::Key, "8:2", &["sda2", "sda"])).statuses(&CHECK), [Fail]);
+        assert_eq!(located(on_disk("/keys/k", Role::Key, "8:17", &["sdb1", "sdb"])).statuses(&CHECK), [Pass]);
+        assert_eq!(located(on_disk("/keys/k", Role::Key, "0:40", &[])).statuses(&CHECK), [Unknown]);
+        let memory = PathOnDisk { layer: DiskLayer::Memory, ..on_disk("/keys/k", Role::Key, "0:40", &[]) };
         assert_eq!(located(memory).statuses(&CHECK), [Pass]);
     }
 

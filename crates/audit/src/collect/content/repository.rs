@@ -13,7 +13,7 @@ use archive::{
 use files::quantity::size;
 
 use super::Candidate;
-use crate::facts::backup::{BackupReceipt, RecordedKeyCheck, RecordedRestore};
+use crate::facts::backup::{BackupReceipt, RecordedRestore};
 use crate::facts::files::Content;
 
 /// Maximum length of a file that is read: the receipt of a backup of 100 TB, or records of a century of daily restores.
@@ -38,8 +38,7 @@ pub(super) fn restores(file: &Candidate<'_>) -> Option<Content> {
 /// Records of tests of keyring copies.
 pub(super) fn key_checks(file: &Candidate<'_>) -> Option<Content> {
     read_as(file, key_checks::SCHEMA, |bytes| {
-        let records = KeyCheckRecord::parse_all(&String::from_utf8_lossy(bytes))?;
-        Ok(Content::KeyCheckRecords { checks: records.iter().map(RecordedKeyCheck::from).collect() })
+        Ok(Content::KeyCheckRecords { checks: KeyCheckRecord::parse_all(&String::from_utf8_lossy(bytes))? })
     })
 }
 
