@@ -533,12 +533,23 @@ fn a_deleted_version_is_named_with_its_tables(server: &Server, config: &Path) {
     };
     assert_eq!(run(&["keyring", "check"], "--keyring", &[]), Some(3));
     assert_eq!(run(&["keyring", "check"], "--keyring-copy", &[]), Some(3));
+    a_missing_configuration_is_named(server, &config.with_extension("missing"));
     let recipient = agefile::Identity::generate().expect("an identity").recipient().to_string();
     let backup = ["--mariadb-key-id", "2", "--keyring-backup", "keys.age", "--recipient", &recipient];
     let state = ["--yes", "--log", "statements", "--state-dir", "state"];
     assert_eq!(run(&["rotate", "run"], "--keyring", &[&backup[..], &state].concat()), Some(1));
     assert!(!room.path().join("keys.age").exists());
     assert_eq!(run(&["encrypt", "run"], "--keyring-copy", &state), Some(1));
+}
+
+/// The server's keys are in a service, so there is no keyring to put back.
+fn a_missing_configuration_is_named(server: &Server, config: &Path) {
+    let mut command = sealant();
+    command.args(["keyring", "check", "--user", "root", "--socket"]).arg(server.socket()).arg("--keyring").arg(config);
+    let ended = end(command);
+    assert_eq!(ended.code, Some(3), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("does not exist, and the server's keys are in a service"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("put a good copy"), "{}", ended.stdout);
 }
 
 /// `sealant keys` on this server, with its keys in the service that `config` names.

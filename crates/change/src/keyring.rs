@@ -62,8 +62,12 @@ pub(crate) fn lacking<'m>(in_memory: &'m BTreeSet<String>, held: &BTreeSet<Strin
 /// one.
 ///
 /// # Errors
-/// [`Error::KeyringLost`] if there were keys.
+/// [`Error::KeyringLost`] if there were keys, [`Error::NoServiceFile`] if they are in a service.
 pub(crate) fn awaits_first_key(session: &mut Session<'_>, datadir: &Path, store: &KeyStore) -> Result<bool, Error> {
+    let is_in_service = session.active_key_store(datadir)?.is_some_and(|active| active.file.is_none());
+    if is_in_service && !store.path().exists() {
+        return Err(Error::NoServiceFile(store.path().to_owned()));
+    }
     let KeyStore::MySql(path) = store else { return Ok(false) };
     match fs::metadata(path) {
         Ok(metadata) if metadata.len() > 0 => return Ok(false),

@@ -85,6 +85,7 @@ impl Error {
             | Self::KeyringLost { .. }
             | Self::KeyringFile { .. }
             | Self::KeyringBehind { .. } => KEYRING_LOST,
+            Self::NoServiceFile(_) => "give the configuration of the Vault, the KMIP service or AWS KMS with --keyring",
             Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
             Self::KeyringNotAFile { .. } => {
                 "give the file, or the configuration of the Vault, the KMIP service or AWS KMS, with --keyring; keys of \

@@ -161,6 +161,9 @@ pub enum Error {
         /// Number of files that need a key.
         encrypted_files: u64,
     },
+    /// The server's keys are in a service, and the file that should name it does not exist.
+    #[error("{}: does not exist, and the server's keys are in a service", _0.display())]
+    NoServiceFile(PathBuf),
     /// The server is not supported.
     #[error("{server}: {reason}")]
     Unsupported {

@@ -140,7 +140,10 @@ impl Checker<'_, '_> {
                 self.add("opens", CheckState::Skipped, "there is no key yet; the first encrypted table creates one", "")
             }
             Ok(false) => self.opens("opens", &store),
-            Err(error) => self.add("opens", CheckState::Failed, &error.to_string(), KEYRING_LOST),
+            Err(error) => {
+                let remedy = error.hint().unwrap_or(KEYRING_LOST.into());
+                self.add("opens", CheckState::Failed, &error.to_string(), &remedy);
+            }
         }
         self.copies(&store);
         Ok(())
