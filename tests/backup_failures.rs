@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 
-use crate::support::backup::{Backups, files, is_same, status_lines, stopped_mysql, with_keyring};
+use crate::support::backup::{Backups, files, is_same, shown_on_terminal, status_lines, stopped_mysql, with_keyring};
 use crate::support::binlog::put_gtid_first;
 use crate::support::chance::{Random, number};
+use crate::support::proof::Statements;
 use crate::support::sealant;
 use crate::support::unchanged::{Load, assert_whole, options, prepare};
 
@@ -224,16 +225,22 @@ fn the_sessions_of_a_run_are_killed(followed: &Followed) {
     followed.is_backed_up(Some(&load));
 }
 
-/// While the server is copied, a terminal shows how much, and how fast.
+/// While the server is copied, a terminal shows how much, and how fast. A lock keeps the copy from its end until then.
 fn the_copy_shows_its_progress(followed: &Followed) {
-    // A hole needs no space on the disk, but has to be read.
-    let hole = fs::File::create(followed.server.datadir().join("bank/hole.txt")).expect("a file");
-    hole.set_len(1 << 30).expect("a length");
-    let said = followed.backups.run_on_terminal("xterm");
-    let lines = status_lines(&said, "copying ");
-    let is_complete = |line: &&str| line.contains(" of 1.") && line.contains(" %), ") && line.contains("/s");
-    assert!(lines.iter().any(is_complete), "{said:?}");
-    assert!(!said.replace("\x1b[K", "").contains('\x1b'), "NO_COLOR is set: {said:?}");
+    followed.server.sql("CREATE TABLE bank.held (a INT) ENGINE=MyISAM").expect("a table that a copy locks");
+    let mut snapshot = sealant();
+    snapshot.args(["snapshot", "create", "--provider", "follow", "--user", "root", "--datadir"]);
+    snapshot.arg(followed.server.datadir()).arg("--socket").arg(followed.server.socket()).args(&followed.keys);
+    for command in [followed.backups.command(&["run", "--full"]), snapshot] {
+        let is_shown = |said: &str| {
+            let lines = status_lines(said, "copying ");
+            lines.iter().any(|line| line.contains(" of ") && line.contains(" %), ") && line.contains("/s"))
+        };
+        let holding = Statements::hold(&followed.server, "LOCK TABLES bank.held WRITE");
+        let said = shown_on_terminal(&command, is_shown, || drop(holding));
+        assert!(!said.replace("\x1b[K", "").contains('\x1b'), "NO_COLOR is set: {said:?}");
+    }
+    fs::remove_dir_all(followed.copies()).expect("the copy of snapshot create");
     let said = followed.backups.run_on_terminal("dumb");
     assert!(!said.contains('\x1b') && !said.contains("copying ") && said.contains(" of db1: "), "{said:?}");
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -176,16 +177,9 @@ impl Backups {
         command
     }
 
-    /// What a full run writes to a terminal of 80 columns, of this kind (`TERM`), without colours.
+    /// What a full run writes to a terminal of this kind.
     pub(crate) fn run_on_terminal(&self, kind: &str) -> String {
-        let run = self.command(&["run", "--full"]);
-        let words = std::iter::once(run.get_program()).chain(run.get_args());
-        let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().expect("ASCII"))).collect();
-        // script(1) of util-linux gives the command a pseudo terminal.
-        let mut script = Command::new("script");
-        script.args(["-qec", &format!("stty cols 80; exec {}", words.join(" ")), "/dev/null"]);
-        script.env("NO_COLOR", "1").env("TERM", kind).stdin(Stdio::null());
-        let output = script.output().expect("script starts");
+        let output = on_terminal(&self.command(&["run", "--full"]), kind).output().expect("script starts");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{said}");
         said
@@ -214,6 +208,33 @@ impl Backups {
     pub(crate) fn restore(&self, number: &str, into: &Path, more: &[&str]) -> Ran {
         ended(&mut self.restore_command(number, into, more))
     }
+}
+
+/// Runs a command on a terminal of 80 columns, of this kind (`TERM`), without colours.
+fn on_terminal(command: &Command, kind: &str) -> Command {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().expect("ASCII"))).collect();
+    // script(1) of util-linux gives the command a pseudo terminal.
+    let mut script = Command::new("script");
+    script.args(["-qec", &format!("stty cols 80; exec {}", words.join(" ")), "/dev/null"]);
+    script.env("NO_COLOR", "1").env("TERM", kind).stdin(Stdio::null());
+    script
+}
+
+/// What a command writes to a terminal. Calls `then` once, when `is_shown` is true of what it has written so far.
+pub(crate) fn shown_on_terminal(command: &Command, is_shown: impl Fn(&str) -> bool, then: impl FnOnce()) -> String {
+    let mut running = on_terminal(command, "xterm").stdout(Stdio::piped()).spawn().expect("script starts");
+    let mut output = running.stdout.take().expect("a pipe");
+    let (mut said, mut then) = (String::new(), Some(then));
+    let mut piece = [0; 4096];
+    while let Some(read) = output.read(&mut piece).ok().filter(|read| *read > 0) {
+        said += &String::from_utf8_lossy(&piece[..read]);
+        if is_shown(&said) {
+            then.take().into_iter().for_each(|then| then());
+        }
+    }
+    assert!(running.wait().expect("it ends").success() && then.is_none(), "{said:?}");
+    said
 }
 
 /// The status lines on a terminal of 80 columns that begin with a word. Each fits into its line.

@@ -137,7 +137,7 @@ impl Send {
                     return self.stream(&streamed, &destination);
                 }
                 self.exclude.extend(not_sent());
-                let guard = self.running.take(&self.keys)?;
+                let guard = self.running.take(&self.keys, self.following.status())?;
                 self.send(guard.root(), &destination, &|| prove(&guard))
             }
             (Some(_), true) => Err(Failure::usage("--live sends the data directory of --datadir: give no SOURCE")),

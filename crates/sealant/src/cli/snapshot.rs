@@ -5,17 +5,19 @@ mod source;
 
 use std::time::Duration;
 
-use ::snapshot::{Keep, Options, discard_named, estimate, list, take};
+use ::snapshot::{Keep, Options, discard_named, estimate, list};
 use clap::{Args, Subcommand};
 use report::{
     snapshot_dropped_message, snapshot_message, write_estimate_json, write_estimate_table, write_snapshot_json,
     write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
 
+use self::live::take;
 pub(crate) use self::live::{Live, guard};
 use self::source::{Freezing, Keyring, Source};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
+use crate::output::progress::Quiet;
 use crate::output::render::Render;
 
 /// Take a consistent copy of a running server's data directory, of one instant for all files
@@ -68,6 +70,8 @@ struct Create {
     keyring: Keyring,
     #[command(flatten)]
     render: Render,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 /// List the copies of a data directory, and whether a program is using them
@@ -131,7 +135,7 @@ impl Create {
         let datadir = self.source.datadir()?;
         let options = self.freezing.options(&self.source, Keep::UntilDiscarded)?;
         let options = Options { keys: self.keyring.keys(&self.source)?, ..options };
-        let copy = take(&datadir, &options)?;
+        let copy = take(&datadir, &options, self.quiet.status_line())?;
         say(&[snapshot_message(&copy)]);
         if copy.name().is_none() {
             return Ok(Exit::Clean);

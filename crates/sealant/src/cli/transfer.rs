@@ -67,9 +67,14 @@ impl Following {
         }
     }
 
+    /// The status line.
+    pub(crate) fn status(&self) -> StatusLine {
+        StatusLine::new(self.quiet.is_set() || self.json)
+    }
+
     /// Runs `work` and shows its progress.
     pub(crate) fn follow<T>(&self, progress: &Progress, work: impl FnOnce() -> T) -> T {
-        let status = StatusLine::new(self.quiet.is_set() || self.json);
+        let status = self.status();
         followed(progress, &|text| status.show(text), &|event| self.event(event), work)
     }
 

@@ -7,14 +7,15 @@ use std::sync::atomic::AtomicBool;
 use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
 use ::snapshot::follow::Keys;
-use ::snapshot::{Error, Keep, Listener, Options, ProviderChoice, SnapshotCopy, SnapshotGuard, take};
+use ::snapshot::{DataDir, Error, Keep, Listener, Options, ProviderChoice, SnapshotCopy, SnapshotGuard};
 use clap::Args;
-use report::{backup_copy_message, snapshot_kept_message, snapshot_released_message};
+use report::{backup_copy_message, backup_copy_progress, snapshot_kept_message, snapshot_released_message};
 
 use super::source::{Freezing, ServerHint, Source};
 use crate::cli::key_stores::KeyStores;
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, say};
+use crate::output::progress::StatusLine;
 use crate::process::{end, ended_by_signals};
 
 /// The running server to copy.
@@ -62,16 +63,21 @@ impl Live {
         Ok(Source { datadir, server: self.server.clone(), location: self.location.clone() })
     }
 
-    /// Takes the copy; with keys, what is encrypted in it is checked.
-    pub(crate) fn take(&self, keys: &KeyStores) -> Result<SnapshotGuard, Failure> {
+    /// Takes the copy while a status line shows its progress; with keys, what is encrypted in it is checked.
+    pub(crate) fn take(&self, keys: &KeyStores, status: StatusLine) -> Result<SnapshotGuard, Failure> {
         let source = self.source()?;
         let keys = if keys.any() { Keys::new(keys.read(Some(&source.datadir))?) } else { Keys::default() };
         let stop = ended_by_signals()?;
         let options = Options { keys, ..self.freezing.options(&source, Keep::WhileInUse)? };
-        let copy = take(&source.datadir()?, &options)?;
+        let copy = take(&source.datadir()?, &options, status)?;
         info(&backup_copy_message(&copy));
         Ok(guard(copy, stop))
     }
+}
+
+/// Takes a copy while a status line shows its progress.
+pub(super) fn take(datadir: &DataDir, options: &Options, status: StatusLine) -> Result<SnapshotCopy, Error> {
+    status.watch(|| backup_copy_progress(&options.progress), || ::snapshot::take(datadir, options))
 }
 
 /// Holds a copy. A signal releases it and ends the program, because other threads wait for the network.
