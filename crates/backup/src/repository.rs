@@ -24,6 +24,8 @@ use crate::{Error, receipt_cache::CachedStore};
 
 /// Maximum number of older versions of an object that are read. The first version is Sealant's own.
 const MOST_VERSIONS_READ: usize = 8;
+/// Bytes that are read and hashed at a time.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// A receipt in a repository.
 #[derive(Debug)]
@@ -392,7 +394,6 @@ pub(crate) fn read_pack(
     if expected.bytes > MAX_PACK_BYTES {
         return Err(wrong(ArchiveError::Pack("it is longer than any pack")));
     }
-    bytes.reserve(usize::try_from(expected.bytes).unwrap_or(usize::MAX));
     read_whole(repository, object, expected, bytes)
 }
 
@@ -436,11 +437,28 @@ fn read_version(
     expected: Object,
     bytes: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    bytes.clear();
     let mut read = repository.version(object, version)?;
-    let filled = read.by_ref().take(expected.bytes).read_to_end(bytes);
+    let filled = fill(&mut read, bytes, expected.bytes);
     filled.map_err(|source| Error::Object { object: object.to_owned(), source: source.into() })?;
     check_sum(object, read, expected)
+}
+
+/// Replaces `bytes` by at most `most_bytes` bytes of the input. Memory that `bytes` has is not set to zero again, and
+/// each piece is in the processor's cache when it is hashed.
+fn fill(input: &mut HashingStream<Box<dyn Read + Send>>, bytes: &mut Vec<u8>, most_bytes: u64) -> io::Result<()> {
+    bytes.resize(usize::try_from(most_bytes.min(MAX_PACK_BYTES)).unwrap_or(usize::MAX), 0);
+    let mut read = 0_usize;
+    for piece in bytes.chunks_mut(PIECE_BYTES) {
+        let mut filled = 0;
+        files::fill(input, piece, &mut filled)?;
+        read = read.saturating_add(filled);
+        if filled < piece.len() {
+            break;
+        }
+    }
+    bytes.truncate(read);
+    input.take(most_bytes.saturating_sub(read as u64)).read_to_end(bytes)?;
+    Ok(())
 }
 
 /// Reads the rest of an object and compares it with its receipt.

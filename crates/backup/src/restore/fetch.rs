@@ -62,6 +62,16 @@ pub(super) enum Reading {
     Whole,
 }
 
+/// Which frames are compared with the hash in their description before they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FrameHash {
+    /// Each: neither the hash of the pack nor that of the file vouches for it.
+    Always,
+    /// The first that a key encrypts again, to find a wrong key at once. The hash of the pack vouches for all frames,
+    /// and everything is compared with the manifest when it is read back.
+    OfNewKey,
+}
+
 /// Numbers of packs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fetched {
@@ -236,7 +246,7 @@ impl<'f> Fetch<'f> {
             for (at, parts) in pack_parts.frames.range(range.clone()) {
                 let length = parts.first().map_or(0, |(_, run)| run.frame_bytes);
                 let mut frame = frames.frame(*at, length).map_err(wrong)?;
-                self.frame(&mut frame, parts, writer, &wrong)?;
+                self.frame(&mut frame, parts, writer, FrameHash::Always, &wrong)?;
             }
         }
         writer.pack = bytes;
@@ -256,6 +266,7 @@ impl<'f> Fetch<'f> {
         let mut bytes = std::mem::take(&mut writer.pack);
         read_pack(self.repository, &name, object, &mut bytes)?;
         let mut reader = PackReader::decrypt(bytes.as_slice(), self.options.identities).map_err(wrong)?;
+        let hash = if self.options.salvage { FrameHash::Always } else { FrameHash::OfNewKey };
         let mut left = pack_parts.frames.len();
         while left > 0 {
             let Some(mut frame) = reader.next_frame().map_err(wrong)? else {
@@ -263,7 +274,7 @@ impl<'f> Fetch<'f> {
             };
             let Some(parts) = pack_parts.frames.get(&frame.at) else { continue };
             left = left.saturating_sub(1);
-            self.frame(&mut frame, parts, writer, &wrong)?;
+            self.frame(&mut frame, parts, writer, hash, &wrong)?;
         }
         writer.pack = bytes;
         self.progress.fetched_bytes.fetch_add(object.bytes, Ordering::Relaxed);
@@ -275,16 +286,20 @@ impl<'f> Fetch<'f> {
         frame: &mut Frame<'_>,
         parts: &[(usize, Run)],
         writer: &mut Writer<'_>,
+        hash: FrameHash,
         wrong: &dyn Fn(ArchiveError) -> Error,
     ) -> Result<(), Error> {
         let Some((number, _)) = parts.first() else { return Ok(()) };
-        if frame.description.decrypted.is_some() {
-            writer.encrypt(*number, &frame.description, frame.data)?;
+        let is_new_key = match frame.description.decrypted {
+            Some(_) => writer.encrypt(*number, &frame.description, frame.data)?,
+            None => false,
+        };
+        if is_new_key || hash == FrameHash::Always {
+            frame.check_hash().map_err(|fault| match frame.description.decrypted {
+                Some(_) => cannot_encrypt(&frame.description.path, None),
+                None => wrong(fault),
+            })?;
         }
-        frame.check_hash().map_err(|fault| match frame.description.decrypted {
-            Some(_) => cannot_encrypt(&frame.description.path, None),
-            None => wrong(fault),
-        })?;
         parts.iter().try_for_each(|(number, run)| writer.write(*number, run, frame.data))
     }
 }
@@ -344,12 +359,14 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Encrypts the units of a frame, which restores their original bytes.
-    fn encrypt(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<(), Error> {
-        let Some(units) = &description.decrypted else { return Ok(()) };
+    /// Encrypts the units of a frame, which restores their original bytes. Returns whether the key was not used for the
+    /// frame before.
+    fn encrypt(&mut self, number: usize, description: &Description, data: &mut [u8]) -> Result<bool, Error> {
+        let Some(units) = &description.decrypted else { return Ok(false) };
         let failed = || cannot_encrypt(&description.path, None);
         let which = (number, units.key_version, units.counter_mode);
-        if !self.ciphers.contains_key(&which) {
+        let is_new = !self.ciphers.contains_key(&which);
+        if is_new {
             let space = self.fetch.spaces.get(number).and_then(Option::as_ref).ok_or_else(failed)?;
             let version = KeyVersion(units.key_version);
             let cipher = space.encryptor(version, units.counter_mode, self.fetch.options.keys).ok_or_else(failed)?;
@@ -362,7 +379,8 @@ impl<'w> Writer<'w> {
         if cipher.kind() != units.kind {
             return Err(failed());
         }
-        cipher.encrypt(at, &units.marks, data).map_err(|_| failed())
+        cipher.encrypt(at, &units.marks, data).map_err(|_| failed())?;
+        Ok(is_new)
     }
 
     fn write(&mut self, number: usize, run: &Run, data: &[u8]) -> Result<(), Error> {
