@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use harness::Server;
 
-use crate::support::backup::{Backups, ended, files, files_below, is_same, stopped_mysql, with_keyring};
+use crate::support::backup::{
+    Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper, with_keyring, write_incompressible,
+};
 use crate::support::chance::{Random, number};
 use crate::support::tmpfs::Tmpfs;
 use crate::support::unchanged::Volume;
@@ -72,6 +74,19 @@ impl Lab {
         ["--keyring", self.keyring.to_str().expect("the harness uses ASCII paths")]
     }
 
+    /// Backups whose first run was killed when it had stored one or two packs of three.
+    fn killed_run(&self) -> Backups {
+        for number in 0..9 {
+            write_incompressible(&self.server.datadir().join(format!("demo/large{number}.MYD")), 8 << 20);
+        }
+        let backups = with_keyring(&self.server, &self.keyring);
+        // One pack at a time, and the largest files first: the first pack has the encrypted data dictionary.
+        backups.configure("[data]\n", "[data]\nstreams = 1\n");
+        // Two threads store packs.
+        killed_at(&backups.command(&["run"]), "renameat2", 2);
+        backups
+    }
+
     /// Asserts that the restored backup equals the server's files.
     fn restores(&self, backups: &Backups, number: u64) {
         let into = backups.path("restored");
@@ -102,6 +117,72 @@ fn a_run_killed_at_any_moment_leaves_no_receipt_that_does_not_restore() {
         backups.backup(&["run"]).is(0);
         lab.restores(&backups, *numbers(&backups).last().expect("one"));
     }
+}
+
+/// Kills a command when a thread of it makes such a call for the n-th time, before the call has an effect.
+fn killed_at(command: &Command, call: &str, nth: u64) {
+    // With --seccomp-bpf, strace 6.1 sends no signal.
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")]);
+    traced.args(["-e", &format!("inject={call}:signal=KILL:when={nth}")]);
+    let ended = traced.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null()).output();
+    let ended = ended.expect("strace starts");
+    assert!(!ended.status.success(), "it ended before {call} {nth}: {ended:?}");
+}
+
+/// Packs of the repository: paths and lengths.
+fn packs(backups: &Backups) -> BTreeMap<PathBuf, u64> {
+    let is_pack = |path: &PathBuf| path.to_string_lossy().contains("/packs/") && path.extension().is_some();
+    let packs = backups.objects().into_iter().filter(is_pack);
+    packs.map(|path| (path.clone(), fs::metadata(path).expect("a pack").len())).collect()
+}
+
+/// A run that is killed leaves packs that no receipt names. The next run uses what has not changed since, and a prune does
+/// not remove it.
+#[test]
+fn a_run_goes_on_where_a_killed_one_ended() {
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let backups = lab.killed_run();
+    let left: u64 = packs(&backups).values().sum();
+    assert!(left > 25 << 20 && numbers(&backups).is_empty(), "{left}");
+    // One page in the middle of what is stored changes.
+    let path = lab.server.datadir().join("demo/large0.MYD");
+    let mut changed = fs::read(&path).expect("readable");
+    changed[5 << 20] ^= 1;
+    fs::write(&path, changed).expect("written");
+
+    let resumed = backups.backup(&["run"]).is(0).says("had been stored by a run that was interrupted");
+    let stored = resumed.number("/bytes/stored");
+    assert_eq!(resumed.number("/pages/damaged") + resumed.number("/pages/unproven"), 0, "{}", resumed.json);
+    is_sound(&backups);
+    lab.restores(&backups, 1);
+
+    // Prunes remove what no receipt names after a week.
+    backups.objects().iter().for_each(|object| age(object, 30));
+    with_keeper(&backups, "keep_last = 1\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    backups.backup(&["prune", "--yes"]).is(0);
+    is_sound(&backups);
+    lab.restores(&backups, 1);
+
+    let full = backups.backup(&["run", "--full"]).is(0).number("/bytes/stored");
+    assert!(stored + (25 << 20) < full, "{stored} of {full} bytes were stored again, {left} were there");
+}
+
+/// Packs of a killed run that are truncated or gone are stored again.
+#[test]
+fn a_run_does_not_use_lost_packs_of_a_killed_one() {
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let backups = lab.killed_run();
+    for (number, (pack, bytes)) in packs(&backups).into_iter().enumerate() {
+        match number {
+            0 => fs::remove_file(pack).expect("removed"),
+            _ => File::options().write(true).open(pack).and_then(|pack| pack.set_len(bytes - 1)).expect("truncated"),
+        }
+    }
+    let run = backups.backup(&["run"]).is(0);
+    assert!(!run.stderr.contains("a run that was interrupted"), "{}", run.stderr);
+    is_sound(&backups);
+    lab.restores(&backups, 1);
 }
 
 #[test]

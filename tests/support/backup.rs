@@ -311,6 +311,13 @@ pub(crate) fn with_keyring(server: &Server, keyring: &Path) -> Backups {
     Backups::new(server.datadir(), &format!("keyring = {keyring:?}"))
 }
 
+/// Writes a file that does not compress.
+pub(crate) fn write_incompressible(path: &Path, bytes: u64) {
+    let mut source = fs::File::open("/dev/urandom").expect("random bytes").take(bytes);
+    let mut file = fs::File::create(path).expect("a file");
+    std::io::copy(&mut source, &mut file).expect("written");
+}
+
 /// Creates keys for a keeper, who may prune, and adds the keeper's sections to the configuration.
 pub(crate) fn with_keeper(backups: &Backups, retention: &str) {
     let key = archive::sshsig::SigningKey::generate().expect("a key");

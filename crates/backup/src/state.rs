@@ -6,11 +6,13 @@
 //!                       reserved        the highest number in use
 //!                       overtaken       a number that was in use, unknown to this state: it is an older copy
 //!                       recipients.json which recipients were proven: `recipients`
+//!                       000123-MILLISECONDS.part/   of a run without a receipt: `run::journal`
 //!                       000123/         of backup 123
 //!                              receipt.json  receipt.json.sig
 //!                              manifest.zst  JSON lines, as in the repository, but for this host alone
 //!                              files.json    for each entry: page size, hash of its key, offset of its hashes
 //!                              hashes        of the pages: 8 bytes of a keyed hash of each page's subtree in BLAKE3
+//!                              oldest        when its first pack was stored at the earliest
 //! ```
 //!
 //! A directory is complete before the receipt is stored, so that the next run can finish one that was interrupted in
@@ -23,9 +25,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use archive::{Digest, Manifest, Receipt, Run, names::Number};
+use archive::{Digest, Manifest, Receipt, Run, names::Number, prune::MAX_RUN_HOURS};
 use files::WriteOptions;
 use innodb::binlog::CopyPosition;
+use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -39,7 +42,18 @@ const RECEIPT: &str = "receipt.json";
 const SIGNATURE: &str = "receipt.json.sig";
 const MANIFEST: &str = "manifest.zst";
 const FILES: &str = "files.json";
-const PAGES: &str = "hashes";
+pub(crate) const PAGES: &str = "hashes";
+/// The journal of a run, and the files that it names.
+pub(crate) const JOURNAL: &str = "journal";
+pub(crate) const JOURNAL_FILES: &str = "journal-files.json";
+/// The manifest while it is sent to the repository.
+pub(crate) const TEMPORARY_MANIFEST: &str = "manifest.age";
+/// Start of the first run that stored packs of a backup.
+const OLDEST: &str = "oldest";
+/// Longest time, in hours, for which packs without a receipt are used: half of what a run may take.
+const MAX_ATTEMPT_HOURS: i64 = MAX_RUN_HOURS / 2;
+/// Number of runs without a receipt whose packs are used.
+const MAX_ATTEMPTS: usize = 4;
 /// Suffix of a directory that is being written.
 const PART: &str = ".part";
 /// The highest number in use.
@@ -83,7 +97,17 @@ pub(crate) struct SavedState {
     pub(crate) sha256: Digest,
     pub(crate) receipt_bytes: Vec<u8>,
     pub(crate) signature: Vec<u8>,
+    /// Start of the first run that stored packs of it.
+    pub(crate) oldest: Timestamp,
     directory: PathBuf,
+}
+
+/// A run that ended without a receipt.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// Its unfinished state.
+    pub(crate) directory: PathBuf,
+    pub(crate) began: Timestamp,
 }
 
 /// State of the last backup, to compare with.
@@ -103,8 +127,26 @@ impl State {
         let Some(lock) = lock(&path)? else { return Err(Error::Busy { path }) };
         let secret = secret(&directory.join(SECRET))?;
         let state = Self { directory, _lock: lock, secret };
-        state.remove(|name| name.ends_with(PART))?;
+        let usable = state.attempts()?;
+        let is_usable = |name: &str| usable.iter().any(|attempt| attempt.directory.ends_with(name));
+        state.remove(|name| name.ends_with(PART) && !is_usable(name))?;
         Ok(state)
+    }
+
+    /// The newest runs without a receipt that have stored packs which no prune has removed yet.
+    pub(crate) fn attempts(&self) -> Result<Vec<Attempt>, Error> {
+        let now = Timestamp::now();
+        let attempt = |name: String| {
+            let (_, milliseconds) = name.strip_suffix(PART)?.split_once('-')?;
+            let began = Timestamp::from_millisecond(milliseconds.parse().ok()?).ok()?;
+            let directory = self.directory.join(name);
+            let is_used = has_journal(&directory) && now.duration_since(began).as_hours() < MAX_ATTEMPT_HOURS;
+            is_used.then_some(Attempt { directory, began })
+        };
+        let mut attempts: Vec<Attempt> = self.names()?.into_iter().filter_map(attempt).collect();
+        attempts.sort_unstable_by_key(|attempt| std::cmp::Reverse(attempt.began));
+        attempts.truncate(MAX_ATTEMPTS);
+        Ok(attempts)
     }
 
     /// State of the newest backup; `None` if there is no such backup, or it cannot be read.
@@ -117,7 +159,8 @@ impl State {
         let (Some(receipt_bytes), Some(signature)) = (read(RECEIPT), read(SIGNATURE)) else { return Ok(None) };
         let Ok(receipt) = Receipt::parse(&receipt_bytes) else { return Ok(None) };
         let sha256 = Digest::compute(&receipt_bytes);
-        Ok(Some(SavedState { receipt, sha256, receipt_bytes, signature, directory }))
+        let oldest = read(OLDEST).and_then(|text| String::from_utf8(text).ok()?.parse().ok()).unwrap_or(receipt.began);
+        Ok(Some(SavedState { receipt, sha256, receipt_bytes, signature, oldest, directory }))
     }
 
     /// Reads the proofs of the host's recipients.
@@ -128,7 +171,8 @@ impl State {
     /// Starts writing the state of a backup.
     pub(crate) fn begin(&self, number: Number) -> Result<Draft, Error> {
         let target = self.directory.join(directory_name(number));
-        let directory = self.directory.join(format!("{}{PART}", directory_name(number)));
+        let milliseconds = Timestamp::now().as_millisecond();
+        let directory = self.directory.join(format!("{}-{milliseconds}{PART}", directory_name(number)));
         let made = DirBuilder::new().mode(0o700).create(&directory);
         made.map_err(Error::io(&directory, "cannot be created"))?;
         let pages = create(&directory.join(PAGES), true)?;
@@ -193,9 +237,9 @@ impl State {
         self.directory.join(directory_name(number)).join(COMMITTED).exists()
     }
 
-    /// Removes the state of all other backups.
+    /// Removes the state of all other backups, and that of runs without a receipt.
     pub(crate) fn forget_others(&self, number: Number) -> Result<(), Error> {
-        self.remove(|name| name.parse::<Number>().is_ok_and(|other| other != number))
+        self.remove(|name| name.ends_with(PART) || name.parse::<Number>().is_ok_and(|other| other != number))
     }
 
     fn names(&self) -> Result<Vec<String>, Error> {
@@ -243,11 +287,22 @@ pub(crate) struct Draft {
     pub(crate) pages: File,
 }
 
-/// Unfinished state is of no use to the next run, and takes space.
+/// Without a journal, unfinished state is of no use to the next run, and takes space.
 impl Drop for Draft {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.directory);
+        if !has_journal(&self.directory) {
+            let _ = fs::remove_dir_all(&self.directory);
+            return;
+        }
+        for name in [TEMPORARY_MANIFEST, MANIFEST, FILES, RECEIPT, SIGNATURE, OLDEST] {
+            let _ = fs::remove_file(self.directory.join(name));
+        }
     }
+}
+
+/// Whether the run of this unfinished state has stored packs.
+fn has_journal(directory: &Path) -> bool {
+    fs::metadata(directory.join(JOURNAL)).is_ok_and(|journal| journal.len() > 0)
 }
 
 impl Draft {
@@ -258,13 +313,14 @@ impl Draft {
         Ok((path, file))
     }
 
-    /// Writes the remaining files, syncs and renames the directory.
+    /// Writes the remaining files, syncs and renames the directory. `oldest` is the start of the first run that stored
+    /// packs of the backup.
     pub(crate) fn finish(
         self,
         manifest: &Manifest,
         files: &[Option<FileState>],
-        receipt: &[u8],
-        signature: &[u8],
+        (receipt, signature): (&[u8], &[u8]),
+        oldest: Timestamp,
     ) -> Result<(), Error> {
         let failed = |path: &Path| Error::io(path, "cannot be written");
         let path = self.directory.join(MANIFEST);
@@ -274,7 +330,8 @@ impl Draft {
         serde_json::to_writer(&mut out, files).map_err(io::Error::from).map_err(failed(&path))?;
         let written = out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all());
         written.map_err(failed(&path))?;
-        for (name, bytes) in [(RECEIPT, receipt), (SIGNATURE, signature)] {
+        let oldest = oldest.to_string();
+        for (name, bytes) in [(RECEIPT, receipt), (SIGNATURE, signature), (OLDEST, oldest.as_bytes())] {
             let path = self.directory.join(name);
             let mut file = create(&path, false)?;
             file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed(&path))?;
@@ -283,6 +340,9 @@ impl Draft {
         // Left by a run that never finished; the repository does not have it.
         if self.target.exists() {
             fs::remove_dir_all(&self.target).map_err(failed(&self.target))?;
+        }
+        for name in [JOURNAL, JOURNAL_FILES] {
+            fs::remove_file(self.directory.join(name)).map_err(failed(&self.directory))?;
         }
         let renamed = fs::rename(&self.directory, &self.target).and_then(|()| files::sync_parent(&self.target));
         renamed.map_err(failed(&self.target))

@@ -33,13 +33,11 @@ use crate::{
     file_keys::{self, FileKeys},
     repository::{Attempt, name, put_signed},
     selection,
-    state::{Draft, State},
+    state::{Draft, State, TEMPORARY_MANIFEST},
 };
 
 /// Compression level of manifests.
 const MANIFEST_LEVEL: i32 = 3;
-/// Temporary name of the manifest in the state directory.
-const TEMPORARY_MANIFEST: &str = "manifest.age";
 
 /// Facts about the backup that is committed.
 pub(super) struct Commit<'c> {
@@ -49,6 +47,8 @@ pub(super) struct Commit<'c> {
     pub(super) key: &'c SigningKey,
     pub(super) keys: &'c Keys,
     pub(super) began: Timestamp,
+    /// Start of the first run whose packs the backup may use.
+    pub(super) oldest: Timestamp,
     pub(super) number: Number,
     pub(super) previous: Option<Digest>,
     pub(super) full: bool,
@@ -83,7 +83,7 @@ impl Commit<'_> {
         plan: &Plan,
         summary: Summary<'_>,
     ) -> Result<Committed, Error> {
-        if is_run_too_old(self.began, Timestamp::now()) {
+        if is_run_too_old(self.oldest, Timestamp::now()) {
             return Err(Error::TooLong { hours: MAX_RUN_HOURS });
         }
         // Another run must not reuse the number, even if this run ends before its receipt.
@@ -96,7 +96,7 @@ impl Commit<'_> {
         let receipt = self.receipt(&manifest, (object, keys), used, summary);
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
-        draft.finish(&manifest, &states, &bytes, signature.as_bytes())?;
+        draft.finish(&manifest, &states, (&bytes, signature.as_bytes()), self.oldest)?;
         let put = put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes(), Attempt::First);
         self.noted(state, put)?;
         let state_fault = self.record(state).err();
@@ -302,7 +302,7 @@ fn other_machine(repository: &Repository, host: &str, number: Number) -> Error {
 pub(super) fn finish_earlier(repository: &Repository, host: &str, state: &State) -> Result<Option<Number>, Error> {
     let Some(remembered) = state.newest()? else { return Ok(None) };
     // A prune may have removed packs that no receipt names.
-    if is_run_too_old(remembered.receipt.began, Timestamp::now()) {
+    if is_run_too_old(remembered.oldest, Timestamp::now()) {
         return Ok(None);
     }
     let number = remembered.receipt.number;

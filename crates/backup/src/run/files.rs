@@ -1,6 +1,9 @@
 //! Facts about each file from before it is read: its pages, its key, its state in the last backup.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use codec::{
     page::{HEAD_BYTES, SpaceKeys},
@@ -9,6 +12,7 @@ use codec::{
 use innodb::{keys::KeySource, tablespace::Page0};
 use transfer::{plan::Plan, sender::SourceFile};
 
+use super::journal::{Attempts, StoredParts};
 use crate::{
     Config, Error,
     config::PageStorage,
@@ -39,6 +43,8 @@ pub(super) struct FilePlan {
     pub(super) state: FileState,
     /// The file in the last backup.
     pub(super) before: Option<PreviousFile>,
+    /// What runs without a receipt have stored of it.
+    pub(super) attempts: Vec<Arc<StoredParts>>,
 }
 
 /// A file in the last backup.
@@ -54,7 +60,7 @@ impl Files {
         plan: &Plan,
         keys: &dyn KeySource,
         config: &Config,
-        base: Option<&Base>,
+        (base, attempts): (Option<&Base>, &Attempts),
         state: &State,
     ) -> Result<Self, Error> {
         let pages = config.pages;
@@ -77,6 +83,7 @@ impl Files {
             let mut file = FilePlan::new(path, &head, keys, pages, &logs, state);
             file.state.pages_at = pages_at;
             file.before = base.and_then(|base| file.in_base(path, base, &before));
+            file.attempts = attempts.of(path, &file.state);
             pages_at = pages_at.saturating_add(bytes.div_ceil(file.unit_bytes as u64).saturating_mul(PAGE_HASH_BYTES));
             files.push(Some(file));
         }
@@ -130,6 +137,7 @@ impl FilePlan {
                 decrypted_from: 0,
             },
             before: None,
+            attempts: Vec::new(),
         }
     }
 

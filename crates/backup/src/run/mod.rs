@@ -3,6 +3,7 @@
 mod commit;
 mod files;
 mod frames;
+mod journal;
 mod packs;
 mod page_proofs;
 mod plan;
@@ -36,6 +37,7 @@ pub use self::source::{SourceCopy, take};
 use self::{
     commit::Commit,
     files::Files,
+    journal::{Attempts, Journal},
     packs::Packs,
     page_proofs::{PageProofs, Tablespaces},
     predecessor::Predecessor,
@@ -59,6 +61,8 @@ pub struct RunProgress {
     pub changed_bytes: AtomicU64,
     /// Bytes of decrypted units.
     pub decrypted_bytes: AtomicU64,
+    /// Bytes of units that earlier runs without a receipt have stored, uncompressed.
+    pub resumed_bytes: AtomicU64,
     /// Bytes stored in the repository.
     pub stored_bytes: AtomicU64,
 }
@@ -88,8 +92,11 @@ pub fn run(
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     let draft = state.begin(predecessor.number)?;
     let (base, plan) = (predecessor.base.as_ref(), &plan);
-    let files = &Files::read(plan, keys, config, base, &state)?;
-    let packs = Packs::new(repository, config, base.map(|base| &base.manifest));
+    let first_pack = base.map_or(0, |base| base.manifest.packs.len());
+    let attempts = Attempts::read(repository, &config.host, &state, scope, first_pack)?;
+    let files = &Files::read(plan, keys, config, (base, &attempts), &state)?;
+    let journal = Journal::begin(&draft, plan, files)?;
+    let packs = Packs::new(repository, config, base.map(|base| &base.manifest), &attempts, journal);
     let (pages, secret) = (&draft.pages, &state.secret);
     let inputs = Inputs { config, plan, files, keys, base, packs: &packs, progress, pages, secret };
     let (limited_by, proofs) = inputs.store(source.guard.root())?;
@@ -102,6 +109,7 @@ pub fn run(
         key: &signing_key,
         keys,
         began,
+        oldest: attempts.began.into_iter().chain([began]).min().unwrap_or(began),
         number: predecessor.number,
         previous: predecessor.previous,
         full: predecessor.full.is_some(),
@@ -118,6 +126,7 @@ pub fn run(
         base: predecessor.base_number(),
         full: predecessor.full,
         repacked: predecessor.repacked,
+        resumed_bytes: progress.resumed_bytes.load(Ordering::Relaxed),
         left_out,
         position: source.position.clone(),
         files: files.count(),

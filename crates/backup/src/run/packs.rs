@@ -9,7 +9,11 @@ use std::{
 use archive::{Digest, Manifest, Run as FileRun, names, receipt::Object};
 use codec::hash::Hash;
 
-use super::{RunProgress, frames::PackedPart};
+use super::{
+    RunProgress,
+    frames::PackedPart,
+    journal::{Attempts, Journal},
+};
 use crate::{Config, Error, Repository, repository::name};
 
 /// Packs stored by all threads.
@@ -17,13 +21,14 @@ use crate::{Config, Error, Repository, repository::name};
 pub(super) struct Packs<'r> {
     repository: &'r Repository,
     host: &'r str,
+    journal: Journal,
     stored: Mutex<StoredPacks>,
 }
 
 /// Result of all threads.
 #[derive(Debug, Default)]
 pub(super) struct StoredPacks {
-    /// Packs of the last backup, followed by the new ones.
+    /// Packs of the last backup, followed by those of runs without a receipt, and by the new ones.
     pub(super) packs: Vec<Object>,
     /// Number of packs from the last backup.
     pub(super) old: usize,
@@ -40,11 +45,20 @@ pub(super) struct Parts {
 }
 
 impl<'r> Packs<'r> {
-    pub(super) fn new(repository: &'r Repository, config: &'r Config, base: Option<&Manifest>) -> Self {
-        let packs = base.map(|base| base.packs.clone()).unwrap_or_default();
-        let keys = base.into_iter().flat_map(|base| &base.keys).map(|key| (key.id, key.version)).collect();
-        let stored = StoredPacks { old: packs.len(), packs, keys, ..StoredPacks::default() };
-        Self { repository, host: &config.host, stored: Mutex::new(stored) }
+    pub(super) fn new(
+        repository: &'r Repository,
+        config: &'r Config,
+        base: Option<&Manifest>,
+        attempts: &Attempts,
+        journal: Journal,
+    ) -> Self {
+        let mut packs = base.map(|base| base.packs.clone()).unwrap_or_default();
+        let old = packs.len();
+        packs.extend(&attempts.packs);
+        let keys = base.into_iter().flat_map(|base| &base.keys).map(|key| (key.id, key.version));
+        let keys = keys.chain(attempts.keys.iter().copied()).collect();
+        let stored = StoredPacks { old, packs, keys, ..StoredPacks::default() };
+        Self { repository, host: &config.host, journal, stored: Mutex::new(stored) }
     }
 
     /// Stores a pack, and records its contents.
@@ -55,6 +69,7 @@ impl<'r> Packs<'r> {
         progress.stored_bytes.fetch_add(pack.bytes, Ordering::Relaxed);
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let number = u32::try_from(stored.packs.len()).map_err(|_| Error::Stopped)?;
+        self.journal.add(pack, &stored.keys, &parts)?;
         stored.packs.push(pack);
         for PackedPart { file, extents, frame } in parts {
             let runs = &mut stored.files.entry(file).or_default().runs;

@@ -28,6 +28,8 @@ pub struct Backup {
     pub full: Option<FullReason>,
     /// Packs of which little was needed, and which were stored again.
     pub repacked: Repacked,
+    /// Bytes of files that earlier runs without a receipt had stored.
+    pub resumed_bytes: u64,
     /// Files that were left out.
     pub left_out: Vec<ExcludedFile>,
     /// Position of the backup in the binary log, if known.

@@ -2,9 +2,10 @@
 
 use std::{
     collections::VecDeque,
+    fs::File,
     ops::Range,
     os::unix::fs::FileExt,
-    sync::{Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::Instant,
 };
 
@@ -15,11 +16,15 @@ use transfer::{plan::Plan, sender::SourceFile};
 use verify::{PageResults, Tablespace};
 
 use super::{
-    Run,
+    Run, RunProgress,
     files::{FilePlan, PreviousFile},
     frames::FrameBuilder,
+    journal::StoredParts,
 };
-use crate::{Error, state::PAGE_HASH_BYTES};
+use crate::{
+    Error,
+    state::{FileState, PAGE_HASH_BYTES},
+};
 
 /// Number of chunks that one thread takes at a time.
 const PART_CHUNKS: u64 = 64;
@@ -163,9 +168,11 @@ impl<'r, 'j> Worker<'r, 'j> {
         kept: &mut Vec<FileRun>,
     ) -> Result<Vec<bool>, Error> {
         let (before, runs) = (self.before(file, first, hashes.len()), self.runs_before(file));
+        let attempt = |parts: &'_ Arc<StoredParts>| hashes_at(&parts.pages, &parts.state, first, hashes.len());
+        let attempts: Vec<Vec<u64>> = file.attempts.iter().map(attempt).collect();
         let location = |unit: u64| first.saturating_add(unit).saturating_mul(file.unit_bytes as u64);
         let mut unchanged = vec![false; hashes.len()];
-        if before.is_empty() && bytes.len() == MAX_FRAME_BYTES && !hashes.contains(&0) {
+        if before.is_empty() && attempts.is_empty() && bytes.len() == MAX_FRAME_BYTES && !hashes.contains(&0) {
             self.frames.add_frame(location(0), bytes)?;
             return Ok(unchanged);
         }
@@ -175,8 +182,20 @@ impl<'r, 'j> Worker<'r, 'j> {
                 continue;
             }
             let is_same = before.get(index) == Some(&hash) && keep(runs, location, unit.len() as u64, kept);
+            // Other runs without a receipt may have stored a changed unit. It is still to be judged.
+            let mut is_stored = || {
+                let mut found =
+                    file.attempts.iter().zip(&attempts).filter(|(_, hashes)| hashes.get(index) == Some(&hash));
+                found.any(|(parts, _)| keep(&parts.runs, location, unit.len() as u64, kept))
+            };
             match unchanged.get_mut(index).filter(|_| is_same) {
                 Some(unchanged) => *unchanged = true,
+                None if is_stored() => {
+                    let RunProgress { resumed_bytes, changed_bytes, .. } = self.run.inputs.progress;
+                    for counter in [resumed_bytes, changed_bytes] {
+                        counter.fetch_add(unit.len() as u64, Ordering::Relaxed);
+                    }
+                }
                 None => self.frames.add(location, unit)?,
             }
         }
@@ -218,15 +237,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         let (Some(base), Some(PreviousFile { state, .. })) = (self.run.inputs.base, file.before) else {
             return Vec::new();
         };
-        let Ok(bytes) = usize::try_from(PAGE_HASH_BYTES).map(|each| each.saturating_mul(count)) else {
-            return Vec::new();
-        };
-        let mut room = vec![0; bytes];
-        let at = state.pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
-        // Beyond the file's former end these are hashes of the next file, but no run covers them.
-        let read = read_up_to(&base.pages, at, &mut room).unwrap_or_default();
-        let (hashes, _) = room.get(..read).unwrap_or_default().as_chunks();
-        hashes.iter().map(|hash| u64::from_be_bytes(*hash)).collect()
+        hashes_at(&base.pages, &state, first, count)
     }
 
     fn runs_before(&self, file: &FilePlan) -> &'r [FileRun] {
@@ -241,6 +252,19 @@ impl<'r, 'j> Worker<'r, 'j> {
         let written = self.run.inputs.pages.write_all_at(&bytes, at);
         written.map_err(Error::io(&self.run.inputs.config.state, "the hashes of pages cannot be written"))
     }
+}
+
+/// The hashes of `count` units of a file from unit `first` on, as a run has recorded them.
+fn hashes_at(pages: &File, state: &FileState, first: u64, count: usize) -> Vec<u64> {
+    let Ok(bytes) = usize::try_from(PAGE_HASH_BYTES).map(|each| each.saturating_mul(count)) else {
+        return Vec::new();
+    };
+    let mut room = vec![0; bytes];
+    let at = state.pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
+    // Beyond the file's former end these are hashes of the next file, but no run covers them.
+    let read = read_up_to(pages, at, &mut room).unwrap_or_default();
+    let (hashes, _) = room.get(..read).unwrap_or_default().as_chunks();
+    hashes.iter().map(|hash| u64::from_be_bytes(*hash)).collect()
 }
 
 /// Records the former location of a unit, if the unit is stored there completely; returns whether it is.

@@ -180,6 +180,10 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         size(receipt.bytes.stored),
     )));
     messages.extend(repacked_message(made.repacked, "is stored again"));
+    if made.resumed_bytes > 0 {
+        let resumed = size(made.resumed_bytes);
+        messages.push(Message::info(format!("{resumed} of the changes had been stored by a run that was interrupted")));
+    }
     messages.extend(waited_text(&receipt.provider, &made.waited).map(Message::info));
     if !receipt.unproven_recipients.is_empty() {
         messages.push(Message::warning(format!(

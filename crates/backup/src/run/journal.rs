@@ -1,0 +1,196 @@
+//! The journal of a run: the packs that it has stored. If it ends without a receipt, the next run need not store their
+//! pages again.
+//!
+//! ```text
+//! 000123-1764376000123.part/    of run 123, with the milliseconds of its start
+//!     journal-files.json        for each entry: path in hexadecimal, and state as in files.json
+//!     journal                   for each stored pack, a line of JSON: length, hash, parts of files
+//!     hashes                    of the pages read so far
+//! ```
+//!
+//! A line is written after its pack is stored. The next run uses a page of the pack if it reads a page with the same hash
+//! at the same position of the same file, and if the repository has the pack with the right length. The page is judged
+//! like one that has changed: the verdicts of the other run are lost.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use archive::{Digest, Run as FileRun, names, receipt::Object};
+use codec::path::RelativePath;
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use transfer::plan::Plan;
+
+use super::{Scope, files::Files, frames::PackedPart};
+use crate::{
+    Error, Repository,
+    state::{Attempt, Draft, FileState, JOURNAL, JOURNAL_FILES, PAGES, State},
+};
+
+/// The journal that a run writes.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+/// A stored pack.
+#[derive(Serialize, Deserialize)]
+struct PackLine {
+    sha256: Digest,
+    bytes: u64,
+    /// MariaDB keys that pages of this pack, or of an earlier one, need: id and version.
+    keys: BTreeSet<(u32, u32)>,
+    parts: Vec<PartLine>,
+}
+
+/// A frame of a pack.
+#[derive(Serialize, Deserialize)]
+struct PartLine {
+    /// Number of the file.
+    f: usize,
+    /// Offset of the frame in the plain text of the pack, and its packed length.
+    z: u64,
+    zn: u32,
+    /// Parts of the file: offset and length.
+    runs: Vec<(u64, u64)>,
+}
+
+/// An entry of the list of files: path and state.
+type FileLine = Option<(String, FileState)>;
+
+impl Journal {
+    /// Starts the journal of a run.
+    pub(super) fn begin(draft: &Draft, plan: &Plan, files: &Files) -> Result<Self, Error> {
+        let line = |(number, planned): (usize, &transfer::plan::PlannedEntry)| {
+            Some((HEXLOWER.encode(planned.entry.path.as_bytes()), files.get(number)?.state))
+        };
+        let lines: Vec<FileLine> = plan.entries.iter().enumerate().map(line).collect();
+        let (path, mut file) = draft.temporary_file(JOURNAL_FILES)?;
+        let bytes = serde_json::to_vec(&lines).map_err(io::Error::from);
+        bytes.and_then(|bytes| file.write_all(&bytes)).map_err(Error::io(&path, "cannot be written"))?;
+        let (path, file) = draft.temporary_file(JOURNAL)?;
+        Ok(Self { file, path })
+    }
+
+    /// Records a pack that is stored.
+    pub(super) fn add(&self, pack: Object, keys: &BTreeSet<(u32, u32)>, parts: &[PackedPart]) -> Result<(), Error> {
+        let part = |PackedPart { file, extents, frame }: &PackedPart| PartLine {
+            f: *file,
+            z: frame.at,
+            zn: frame.bytes,
+            runs: extents.iter().map(|extent| (extent.at, extent.bytes)).collect(),
+        };
+        let Object { sha256, bytes } = pack;
+        let line = PackLine { sha256, bytes, keys: keys.clone(), parts: parts.iter().map(part).collect() };
+        let text = serde_json::to_vec(&line).map_err(io::Error::from);
+        let written = text.and_then(|mut text| {
+            text.push(b'\n');
+            (&self.file).write_all(&text)
+        });
+        written.map_err(Error::io(&self.path, "cannot be written"))
+    }
+}
+
+/// What runs without a receipt have stored.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    /// Start of the first of these runs.
+    pub(super) began: Option<Timestamp>,
+    pub(super) packs: Vec<Object>,
+    /// MariaDB keys that their pages need.
+    pub(super) keys: BTreeSet<(u32, u32)>,
+    files: HashMap<RelativePath, Vec<Arc<StoredParts>>>,
+}
+
+/// The parts of a file that a run without a receipt has stored.
+#[derive(Debug)]
+pub(super) struct StoredParts {
+    /// State of the file in that run.
+    pub(super) state: FileState,
+    /// In file order.
+    pub(super) runs: Vec<FileRun>,
+    /// Hashes of the pages of all files.
+    pub(super) pages: Arc<File>,
+}
+
+impl Attempts {
+    /// Reads the journals. Packs that are missing, truncated or out of scope are not used, and none of a repository that
+    /// this host may not read. `first_pack` is the number of the first pack.
+    pub(super) fn read(
+        repository: &Repository,
+        host: &str,
+        state: &State,
+        scope: &Scope,
+        first_pack: usize,
+    ) -> Result<Self, Error> {
+        let found = if repository.may_read() { state.attempts()? } else { Vec::new() };
+        if found.is_empty() {
+            return Ok(Self::default());
+        }
+        let lengths = repository.lengths(host)?;
+        let is_there = |pack: &Digest, bytes| scope.uses(pack) && lengths.get(&names::pack(host, pack)) == Some(&bytes);
+        let mut attempts = Self::default();
+        for attempt in &found {
+            // What cannot be read is stored again.
+            let _ = attempts.add(attempt, first_pack, &is_there);
+        }
+        Ok(attempts)
+    }
+
+    /// The parts of a file that were stored with this state.
+    pub(super) fn of(&self, path: &RelativePath, state: &FileState) -> Vec<Arc<StoredParts>> {
+        let is_same = |parts: &&Arc<StoredParts>| {
+            (parts.state.unit_bytes, parts.state.context) == (state.unit_bytes, state.context)
+        };
+        self.files.get(path).into_iter().flatten().filter(is_same).cloned().collect()
+    }
+
+    fn add(&mut self, attempt: &Attempt, first_pack: usize, is_there: &dyn Fn(&Digest, u64) -> bool) -> Option<()> {
+        let files: Vec<FileLine> =
+            serde_json::from_slice(&fs::read(attempt.directory.join(JOURNAL_FILES)).ok()?).ok()?;
+        let pages = Arc::new(File::open(attempt.directory.join(PAGES)).ok()?);
+        let journal = BufReader::new(File::open(attempt.directory.join(JOURNAL)).ok()?);
+        let (packs_before, mut runs) = (self.packs.len(), BTreeMap::<usize, Vec<FileRun>>::new());
+        // A kill may have cut the last line off.
+        let lines = journal.lines().map_while(|line| serde_json::from_str::<PackLine>(&line.ok()?).ok());
+        for PackLine { sha256, bytes, keys, parts } in lines.filter(|line| is_there(&line.sha256, line.bytes)) {
+            let pack = u32::try_from(first_pack.saturating_add(self.packs.len())).ok()?;
+            self.packs.push(Object { sha256, bytes });
+            self.keys.extend(keys);
+            for part in parts {
+                runs.entry(part.f).or_default().extend(part.runs(pack));
+            }
+        }
+        for (file, mut runs) in runs {
+            let Some(Some((path, state))) = files.get(file) else { continue };
+            let Some(path) = HEXLOWER.decode(path.as_bytes()).ok().and_then(|path| RelativePath::parse(&path)) else {
+                continue;
+            };
+            runs.sort_unstable_by_key(|run| run.at);
+            let parts = StoredParts { state: *state, runs, pages: Arc::clone(&pages) };
+            self.files.entry(path).or_default().push(Arc::new(parts));
+        }
+        if self.packs.len() > packs_before {
+            self.began = self.began.into_iter().chain([attempt.began]).min();
+        }
+        Some(())
+    }
+}
+
+impl PartLine {
+    fn runs(self, pack: u32) -> impl Iterator<Item = FileRun> {
+        let Self { z: frame_at, zn: frame_bytes, runs, .. } = self;
+        runs.into_iter().scan(0_u32, move |end, (at, bytes)| {
+            let offset = *end;
+            *end = end.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+            Some(FileRun { at, bytes, pack, offset, frame_at, frame_bytes })
+        })
+    }
+}
