@@ -185,6 +185,53 @@ fn a_run_does_not_use_lost_packs_of_a_killed_one() {
     lab.restores(&backups, 1);
 }
 
+/// A prune that is killed at its n-th step has declared what it removes, and the next one removes the rest. Nothing is
+/// lost that a kept backup needs.
+#[test]
+fn a_prune_killed_at_any_step_is_finished_by_the_next() {
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let backups = with_keyring(&lab.server, &lab.keyring);
+    let extra = lab.server.datadir().join("demo/extra.MYD");
+    for _ in 0..4 {
+        write_incompressible(&extra, 300_000);
+        backups.backup(&["run"]).is(0);
+    }
+    let newest = files(lab.server.datadir());
+    backups.objects().iter().for_each(|object| age(object, 60));
+    with_keeper(&backups, "keep_last = 2\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    let (repository, whole) = (backups.path("repository"), backups.path("whole"));
+    let copy = |from: &Path, to: &Path| {
+        let copied = Command::new("cp").arg("-a").arg(from).arg(to).status();
+        assert!(copied.expect("cp").success());
+    };
+    copy(&repository, &whole);
+    let prune = backups.command(&["prune", "--yes"]);
+    backups.backup(&["prune", "--yes"]).is(0);
+    let names = |of: &Backups| -> Vec<PathBuf> {
+        let objects = of.objects().into_iter();
+        objects.filter(|path| !path.to_string_lossy().contains("/prunes/")).collect()
+    };
+    let expected = names(&backups);
+    let removed = files_below(&whole).len() - expected.len();
+    assert!(removed > 4, "two receipts, two manifests, and their packs: {removed}");
+
+    // The declaration is put after its signature, then each object is removed.
+    let steps = (1..=2).map(|nth| ("renameat2", nth)).chain((2..=removed as u64).step_by(2).map(|nth| ("unlink", nth)));
+    for (call, nth) in steps {
+        fs::remove_dir_all(&repository).expect("it was there");
+        copy(&whole, &repository);
+        killed_at(&prune, call, nth);
+        is_sound(&backups);
+        let left = numbers(&backups);
+        assert!(left.ends_with(&[3, 4]), "{call} {nth}: {left:?}");
+        let rest = backups.backup(&["prune", "--yes"]).is(0);
+        assert_eq!(names(&backups), expected, "{call} {nth}: {}", rest.json);
+        is_sound(&backups);
+    }
+    backups.restore("4", &backups.path("newest"), &lab.keys()).is(0);
+    is_same(&backups.path("newest"), &newest);
+}
+
 #[test]
 fn a_restore_killed_at_any_moment_is_finished_by_the_same_command() {
     let Some(lab) = Lab::new() else { return };
