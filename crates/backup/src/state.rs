@@ -31,6 +31,7 @@ use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use transfer::plan::Stamp;
 use zeroize::Zeroizing;
 
 use crate::{Error, recipients::Recipients};
@@ -88,6 +89,17 @@ pub(crate) struct FileState {
     /// Lowest LSN of the pages that its key decrypted; MySQL's doublewrite files may have older copies.
     #[serde(default, rename = "opened_from")]
     pub(crate) decrypted_from: u64,
+    /// Set if a later write of the file would change its metadata.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) seen: Option<Seen>,
+}
+
+/// The metadata of a file when it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    pub(crate) stamp: Stamp,
+    /// When all of it was read, in seconds since 1970 UTC.
+    pub(crate) read_at: i64,
 }
 
 /// State of one backup.

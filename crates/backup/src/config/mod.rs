@@ -41,6 +41,8 @@ pub struct Config {
     pub pages: PageStorage,
     /// How hard pages are compressed.
     pub compression: Compression,
+    /// Which files are read.
+    pub scan: Scan,
     /// The snapshot provider.
     pub provider: ProviderChoice,
     /// Maximum time that the server may be frozen for the snapshot.
@@ -92,6 +94,18 @@ pub struct Server {
     pub mariadb_key_file: Option<PathBuf>,
     /// File with the password of the key file.
     pub mariadb_key_file_password_file: Option<PathBuf>,
+}
+
+/// Which files a run reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// All.
+    All,
+    /// Not the tablespaces that have not been written since they were read, at most this many days ago.
+    Changed {
+        /// After so many days a file is read in any case.
+        full_scan_days: u16,
+    },
 }
 
 /// How encrypted pages are stored.

@@ -9,12 +9,14 @@ use serde::{Deserialize, de::IgnoredAny};
 use snapshot::MAX_FREEZE;
 use store::s3::{LockMode, Style};
 
-use super::{BinlogSource, Config, PageStorage, Server, provider};
+use super::{BinlogSource, Config, PageStorage, Scan, Server, provider};
 use crate::location::{BucketOptions, Location};
 
 /// Default directory for the state of hosts.
 const STATE: &str = "/var/lib/sealant/backup";
 const STREAMS: u16 = 4;
+/// Days after which a file is read even if it has not been written.
+const FULL_SCAN_DAYS: u16 = 7;
 const SEGMENT_EVERY: Duration = Duration::from_secs(10);
 /// Time in which a new source has to apply the transactions it received from the former source: default and maximum.
 const TAKEOVER_WAIT: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(86_400)];
@@ -76,6 +78,8 @@ struct DataSection {
     provider: Option<String>,
     max_freeze: Option<String>,
     streams: Option<u16>,
+    scan: Option<String>,
+    full_scan_days: Option<u16>,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +133,7 @@ impl Config {
             key_recipients,
             pages: sections.data.pages,
             compression: compression(sections.data.compress.as_deref())?,
+            scan: scan(sections.data.scan.as_deref(), sections.data.full_scan_days)?,
             provider,
             max_freeze: sections
                 .data
@@ -220,6 +225,16 @@ fn compression(text: Option<&str>) -> Result<Compression, String> {
     }
 }
 
+fn scan(text: Option<&str>, full_scan_days: Option<u16>) -> Result<Scan, String> {
+    match (text, full_scan_days) {
+        (None | Some("all"), None) => Ok(Scan::All),
+        (None | Some("all"), Some(_)) => Err("data.full_scan_days goes with data.scan = \"changed\"".to_owned()),
+        (Some("changed"), Some(0)) => Err("data.full_scan_days must be at least 1".to_owned()),
+        (Some("changed"), days) => Ok(Scan::Changed { full_scan_days: days.unwrap_or(FULL_SCAN_DAYS) }),
+        (Some(_), _) => Err("data.scan must be \"all\" or \"changed\"".to_owned()),
+    }
+}
+
 /// Parses the maximum of what may wait, in bytes; 0 is allowed.
 fn spool_bytes(text: &str) -> Result<u64, String> {
     files::quantity::bytes(text).map_err(|_| "binlogs.spool_max must be a size such as 10GiB".to_owned())
@@ -257,11 +272,13 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
         assert!(matches!(&config.repository, Location::Directory(path) if path == Path::new("/backup/repo")));
         assert_eq!((config.pages, config.compression, config.streams), (PageStorage::Decrypted, Compression::Fast, 4));
         assert_eq!((config.provider, config.max_freeze), (ProviderChoice::Auto, MAX_FREEZE));
-        assert_eq!(config.state, Path::new(STATE));
+        assert_eq!((config.scan, config.state.as_path()), (Scan::All, Path::new(STATE)));
         let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
         let config = Config::parse(&more).unwrap();
         assert_eq!((config.pages, config.compression), (PageStorage::AsIs, Compression::Level(3)));
         assert_eq!(config.max_freeze, Duration::from_millis(250));
+        let changed = format!("{TEXT}scan = \"changed\"\n");
+        assert_eq!(Config::parse(&changed).unwrap().scan, Scan::Changed { full_scan_days: 7 });
     }
 
     #[test]
@@ -291,6 +308,8 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
             ("[data]", "[data]\nprovider = \"mariabackup\"", "consistent"),
             ("[data]", "[data]\nmax_freeze = \"2m\"", "max_freeze"),
             ("[data]", "[data]\ntypo = 1", "typo"),
+            ("[data]", "[data]\nscan = \"some\"", "data.scan"),
+            ("[data]", "[data]\nfull_scan_days = 7", "goes with data.scan"),
             ("[data]", "[binlogs]\nurl = \"mysql://u@db1\"\n[data]", "go together"),
             (
                 "[data]",

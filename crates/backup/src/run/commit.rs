@@ -224,7 +224,7 @@ impl Commit<'_> {
             packs,
             bytes: Bytes {
                 data: manifest.bytes(),
-                read: progress.bytes.load(Relaxed),
+                read: progress.bytes.load(Relaxed).saturating_sub(progress.unread_bytes.load(Relaxed)),
                 changed,
                 stored: progress
                     .stored_bytes

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
+    time::SystemTime,
 };
 
 use codec::{
@@ -10,15 +11,19 @@ use codec::{
     path::RelativePath,
 };
 use innodb::{keys::KeySource, tablespace::Page0};
-use transfer::{plan::Plan, sender::SourceFile};
+use jiff::Timestamp;
+use transfer::{
+    plan::{Plan, Stamp},
+    sender::SourceFile,
+};
 
 use super::journal::{Attempts, StoredParts};
 use crate::{
     Config, Error,
-    config::PageStorage,
+    config::{PageStorage, Scan},
     file_keys::FileKeys,
     heads::{self, RedoKeys},
-    state::{Base, FileState, PAGE_HASH_BYTES, State},
+    state::{Base, FileState, PAGE_HASH_BYTES, Seen, State},
 };
 
 /// Length of the units compared in files without pages.
@@ -43,6 +48,8 @@ pub(super) struct FilePlan {
     pub(super) state: FileState,
     /// The file in the last backup.
     pub(super) before: Option<PreviousFile>,
+    /// Whether it need not be read: it was sound, and has not been written since it was read.
+    pub(super) is_unwritten: bool,
     /// What runs without a receipt have stored of it.
     pub(super) attempts: Vec<Arc<StoredParts>>,
 }
@@ -62,8 +69,9 @@ impl Files {
         config: &Config,
         (base, attempts): (Option<&Base>, &Attempts),
         state: &State,
+        looked: SystemTime,
     ) -> Result<Self, Error> {
-        let pages = config.pages;
+        let (pages, now) = (config.pages, Timestamp::now().as_second());
         let mut file_keys = (!config.key_recipients.is_empty()).then(FileKeys::default);
         let heads = read_heads(plan)?;
         let with_paths = || heads.iter().map(|(path, head)| (*path, head.as_slice()));
@@ -83,6 +91,10 @@ impl Files {
             let mut file = FilePlan::new(path, &head, keys, pages, &logs, state);
             file.state.pages_at = pages_at;
             file.before = base.and_then(|base| file.in_base(path, base, &before));
+            let stamp = planned.stamp(looked);
+            let known = file.before.and_then(|before| unwritten_since(&before.state, stamp, config.scan, now));
+            file.is_unwritten = file.is_tablespace && known.is_some();
+            file.state.seen = known.or_else(|| stamp.map(|stamp| Seen { stamp, read_at: now }));
             file.attempts = attempts.of(path, &file.state);
             pages_at = pages_at.saturating_add(bytes.div_ceil(file.unit_bytes as u64).saturating_mul(PAGE_HASH_BYTES));
             files.push(Some(file));
@@ -135,8 +147,10 @@ impl FilePlan {
                 pages_at: 0,
                 sound: false,
                 decrypted_from: 0,
+                seen: None,
             },
             before: None,
+            is_unwritten: false,
             attempts: Vec::new(),
         }
     }
@@ -156,6 +170,15 @@ impl FilePlan {
     }
 }
 
+/// What the last backup knows of a file that need not be read; `stamp` is its metadata now, `now` the time in seconds.
+/// Damaged files are always read.
+fn unwritten_since(before: &FileState, stamp: Option<Stamp>, scan: Scan, now: i64) -> Option<Seen> {
+    let Scan::Changed { full_scan_days } = scan else { return None };
+    let seen = before.seen.filter(|seen| before.sound && Some(seen.stamp) == stamp)?;
+    let days = now.checked_sub(seen.read_at)?.div_euclid(24 * 3600);
+    (0..i64::from(full_scan_days)).contains(&days).then_some(seen)
+}
+
 fn read_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, Error> {
     let files = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
     let head = |(number, planned): (usize, &'_ transfer::plan::PlannedEntry)| {
@@ -168,4 +191,32 @@ fn read_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, Error> {
 
 fn numbers(base: &Base) -> HashMap<&RelativePath, usize> {
     base.manifest.files.iter().enumerate().map(|(number, file)| (&file.entry.path, number)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DAY: i64 = 24 * 3600;
+
+    #[test]
+    fn a_file_is_not_read_if_it_was_sound_and_is_as_it_was() {
+        let stamp = |inode: u64| -> Option<Stamp> {
+            serde_json::from_value(json!({ "inode": inode, "bytes": 3, "modified": [4, 5], "changed": [6, 7] })).ok()
+        };
+        let seen = stamp(1).map(|stamp| Seen { stamp, read_at: 0 });
+        let before = FileState { unit_bytes: 16384, context: 0, pages_at: 0, sound: true, decrypted_from: 0, seen };
+        let changed = Scan::Changed { full_scan_days: 7 };
+        assert_eq!(unwritten_since(&before, stamp(1), changed, 7 * DAY - 1), seen);
+        assert_eq!(unwritten_since(&before, stamp(1), changed, 7 * DAY), None, "it is to be read again");
+        assert_eq!(unwritten_since(&before, stamp(1), changed, -1), None, "the clock was set back");
+        assert_eq!(unwritten_since(&before, stamp(2), changed, DAY), None, "another file");
+        assert_eq!(unwritten_since(&before, None, changed, DAY), None, "it was just written");
+        assert_eq!(unwritten_since(&before, stamp(1), Scan::All, DAY), None);
+        for before in [FileState { sound: false, ..before }, FileState { seen: None, ..before }] {
+            assert_eq!(unwritten_since(&before, stamp(1), changed, DAY), None, "{before:?}");
+        }
+    }
 }

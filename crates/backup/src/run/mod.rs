@@ -19,7 +19,7 @@ use std::{
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use archive::receipt::fingerprint;
@@ -55,8 +55,10 @@ use crate::{
 pub struct RunProgress {
     /// Length of all files.
     pub total_bytes: AtomicU64,
-    /// Bytes read.
+    /// Bytes read, and those that need not be.
     pub bytes: AtomicU64,
+    /// Bytes among them of files that have not been written since the last backup, and were not read.
+    pub unread_bytes: AtomicU64,
     /// Bytes of changed units, uncompressed.
     pub changed_bytes: AtomicU64,
     /// Bytes of decrypted units.
@@ -83,6 +85,8 @@ pub fn run(
     let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
     let source = &Source::new(copy, hold);
     let (began, clock) = (Timestamp::now(), Instant::now());
+    // A write after this moment is not in the copy.
+    let looked = SystemTime::now().checked_sub(duration).unwrap_or(SystemTime::UNIX_EPOCH);
     let state = State::open(&config.state, &repository.id, &config.host)?;
     predecessor::check_state(repository, &config.host, &state)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
@@ -94,7 +98,7 @@ pub fn run(
     let (base, plan) = (predecessor.base.as_ref(), &plan);
     let first_pack = base.map_or(0, |base| base.manifest.packs.len());
     let attempts = Attempts::read(repository, &config.host, &state, scope, first_pack)?;
-    let files = &Files::read(plan, keys, config, (base, &attempts), &state)?;
+    let files = &Files::read(plan, keys, config, (base, &attempts), &state, looked)?;
     let journal = Journal::begin(&draft, plan, files)?;
     let packs = Packs::new(repository, config, base.map(|base| &base.manifest), &attempts, journal);
     let (pages, secret) = (&draft.pages, &state.secret);
@@ -126,6 +130,7 @@ pub fn run(
         base: predecessor.base_number(),
         full: predecessor.full,
         repacked: predecessor.repacked,
+        unread_bytes: progress.unread_bytes.load(Ordering::Relaxed),
         resumed_bytes: progress.resumed_bytes.load(Ordering::Relaxed),
         left_out,
         position: source.position.clone(),

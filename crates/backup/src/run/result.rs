@@ -28,6 +28,8 @@ pub struct Backup {
     pub full: Option<FullReason>,
     /// Packs of which little was needed, and which were stored again.
     pub repacked: Repacked,
+    /// Bytes of tablespaces that were not read, since they have not been written.
+    pub unread_bytes: u64,
     /// Bytes of files that earlier runs without a receipt had stored.
     pub resumed_bytes: u64,
     /// Files that were left out.

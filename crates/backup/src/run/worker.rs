@@ -106,6 +106,9 @@ impl<'r, 'j> Worker<'r, 'j> {
     fn part(&mut self, part: &ChunkRange) -> Result<(), Error> {
         let run = self.run;
         let Some(file) = run.inputs.files.get(part.file) else { return Ok(()) };
+        if file.is_unwritten && self.take_over(part, file)? {
+            return Ok(());
+        }
         let source = SourceFile::open(run.inputs.plan, part.file)?;
         self.frames.begin(part.file, file);
         let space = run.tablespaces.space(part.file);
@@ -132,6 +135,38 @@ impl<'r, 'j> Worker<'r, 'j> {
         }
         run.inputs.packs.add(part.file, part.chunks.start, &chunks, kept);
         Ok(())
+    }
+
+    /// Takes over what the last backup has of a part of a tablespace that has not been written since; `false` if the part
+    /// has to be read: packs that have some of it are not used any more, or it is one of a system tablespace, which has
+    /// copies of other tablespaces' pages.
+    fn take_over(&mut self, part: &ChunkRange, file: &FilePlan) -> Result<bool, Error> {
+        let run = self.run;
+        let Some((base, before)) = run.inputs.base.zip(file.before) else { return Ok(false) };
+        let space = run.tablespaces.space(part.file).filter(|space| space.page_bytes() == file.unit_bytes);
+        let stored = base.manifest.files.get(before.number).filter(|_| !run.tablespaces.is_system(part.file));
+        let Some((space, stored)) = space.zip(stored) else { return Ok(false) };
+        let Some(chunks) = chunks_within(&stored.chunks, &part.chunks) else { return Ok(false) };
+        let [at, end] = [part.chunks.start, part.chunks.end].map(|chunk| chunk.saturating_mul(CHUNK_BYTES as u64));
+        let (end, page_bytes) = (end.min(stored.file_bytes()), file.unit_bytes as u64);
+        let pages: Vec<(u64, u64)> =
+            (at..end).step_by(file.unit_bytes).map(|at| (at, page_bytes.min(end - at))).collect();
+        let first = at.checked_div(page_bytes).unwrap_or(0);
+        let hashes = hashes_at(&base.pages, &before.state, first, pages.len());
+        let mut kept = Vec::new();
+        let mut is_stored =
+            |(hash, (at, bytes)): (&u64, &(u64, u64))| *hash == 0 || keep(&stored.runs, *at, *bytes, &mut kept);
+        if hashes.len() != pages.len() || !hashes.iter().zip(&pages).all(&mut is_stored) {
+            return Ok(false);
+        }
+        space.count_unchanged(pages.len() as u64, &mut self.judged);
+        space.add(&mut self.judged);
+        self.write(file, first, &hashes)?;
+        for counter in [&run.inputs.progress.bytes, &run.inputs.progress.unread_bytes] {
+            counter.fetch_add(end.saturating_sub(at), Ordering::Relaxed);
+        }
+        run.inputs.packs.add(part.file, part.chunks.start, chunks, kept);
+        Ok(true)
     }
 
     /// Compares the units of a chunk with the last backup; packs and judges those that changed.
@@ -252,6 +287,10 @@ impl<'r, 'j> Worker<'r, 'j> {
         let written = self.run.inputs.pages.write_all_at(&bytes, at);
         written.map_err(Error::io(&self.run.inputs.config.state, "the hashes of pages cannot be written"))
     }
+}
+
+fn chunks_within<'h>(hashes: &'h [Hash], chunks: &Range<u64>) -> Option<&'h [Hash]> {
+    hashes.get(usize::try_from(chunks.start).ok()?..usize::try_from(chunks.end).ok()?)
 }
 
 /// The hashes of `count` units of a file from unit `first` on, as a run has recorded them.

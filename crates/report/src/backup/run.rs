@@ -180,6 +180,10 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         size(receipt.bytes.stored),
     )));
     messages.extend(repacked_message(made.repacked, "is stored again"));
+    if made.unread_bytes > 0 {
+        let unread = size(made.unread_bytes);
+        messages.push(Message::info(format!("{unread} of tablespaces that were not written since were not read")));
+    }
     if made.resumed_bytes > 0 {
         let resumed = size(made.resumed_bytes);
         messages.push(Message::info(format!("{resumed} of the changes had been stored by a run that was interrupted")));

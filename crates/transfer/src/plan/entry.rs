@@ -8,6 +8,7 @@ use std::{
 };
 
 use ::codec::entry::{Entry, Kind};
+use serde::{Deserialize, Serialize};
 
 /// Chunks of one file by number; all are full, except the last of a complete file.
 pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
@@ -74,6 +75,15 @@ impl PlannedEntry {
         (self.identity.device, self.identity.inode) == (metadata.dev(), metadata.ino())
     }
 
+    /// The file's metadata; `None` if it was written so shortly before `looked`, or is mapped into memory, that a write
+    /// after that need not change its times.
+    #[must_use]
+    pub fn stamp(&self, looked: SystemTime) -> Option<Stamp> {
+        let Identity { inode, bytes, modified, changed, .. } = self.identity;
+        let is_reliable = !self.mtime_unreliable && self.identity.is_settled(looked);
+        is_reliable.then_some(Stamp { inode, bytes, modified, changed })
+    }
+
     /// Length of a file in bytes; `None` for other entries.
     #[must_use]
     pub const fn file_bytes(&self) -> Option<u64> {
@@ -82,6 +92,16 @@ impl PlannedEntry {
             _ => None,
         }
     }
+}
+
+/// Metadata of a file that a later write changes. The device is not part of it: it differs between snapshots of a file
+/// system, in which inode and times stay the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
 }
 
 /// Metadata of a file that reveals that it was replaced or written.

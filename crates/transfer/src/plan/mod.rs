@@ -16,7 +16,10 @@ use files::{LOST_AND_FOUND, MANIFEST, STAGING};
 use glob::Pattern;
 
 pub(crate) use self::entry::{Chunks, Identity, OTHER_FILE};
-pub use self::{entry::PlannedEntry, received::first_invalid};
+pub use self::{
+    entry::{PlannedEntry, Stamp},
+    received::first_invalid,
+};
 use crate::{
     error::Error,
     path::RelativePath,
