@@ -10,7 +10,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::readme::scripts;
-use crate::support::backup::{Backups, Ran, files, is_same, status_lines, stopped_mysql, with_keyring};
+use crate::support::backup::{
+    Backups, Ran, files, is_same, status_lines, stopped_mysql, with_keyring, write_incompressible,
+};
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::encrypting;
@@ -85,6 +87,26 @@ fn tablespaces_that_were_not_written_are_not_read() {
     backups.configure("scan = \"changed\"\n", "scan = \"all\"\n");
     let all = backups.backup(&["run"]).is(0);
     assert_eq!((read(&all), all.number("/bytes/changed")), (all.number("/bytes/data"), 0), "{}", all.json);
+}
+
+/// The design's limit, for data of which every buffer gets more than it holds.
+#[test]
+#[ignore = "stores and restores 800 MiB: `make soak`"]
+#[allow(clippy::print_stdout, reason = "the figures of docs/benchmarks.md")]
+fn runs_and_restores_take_little_memory() {
+    const LIMIT: u64 = 256 << 20;
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    for number in 0..4 {
+        write_incompressible(&server.datadir().join(format!("demo/large{number}.MYD")), 200 << 20);
+    }
+    let backups = with_keyring(&server, &keyring);
+    let keys = ["--keyring", text(&keyring)];
+    let restore = backups.restore_command("1", &backups.path("into"), &keys);
+    for (what, mut command) in [("run", backups.command(&["run"])), ("restore", restore)] {
+        let peak = bench::peak_memory(&mut command).expect("it ends");
+        assert!(peak.code == 0 && peak.resident_bytes <= LIMIT, "{what}: {peak:?}");
+        println!("{what}: {} MiB", peak.resident_bytes >> 20);
+    }
 }
 
 #[test]
