@@ -79,9 +79,9 @@ impl<R: Read> Decryptor<R> {
         files::fill(&mut self.input, &mut self.encrypted, &mut self.filled)?;
         let (encrypted_bytes, chunk) = (self.filled.min(ENCRYPTED_BYTES), self.chunks.number());
         let last = self.filled <= ENCRYPTED_BYTES;
-        self.decrypted.clear();
         self.consumed = 0;
         self.next = if encrypted_bytes < TAG_BYTES {
+            self.decrypted.clear();
             Next::Fault { chunk, fault: PayloadFault::Truncated }
         } else if self.decrypt(last, encrypted_bytes) {
             if last { Next::End } else { Next::Chunk }
@@ -103,6 +103,7 @@ impl<R: Read> Decryptor<R> {
     /// Decrypts a chunk of `encrypted_bytes` bytes; returns false and clears the buffer if it is not authentic.
     fn decrypt(&mut self, last: bool, encrypted_bytes: usize) -> bool {
         let encrypted = self.encrypted.get(..encrypted_bytes).unwrap_or_default();
+        // The former content is overwritten, so it need not become zero.
         self.decrypted.resize(encrypted_bytes.saturating_sub(TAG_BYTES), 0);
         let is_authentic = self.chunks.decrypt(last, encrypted, &mut self.decrypted).is_ok();
         if !is_authentic {
