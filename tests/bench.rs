@@ -640,13 +640,62 @@ fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
     for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
         assert!(arm["amount"].as_u64().unwrap() <= 100, "{arm}");
     }
+    let ran = driver(&document);
+    assert!(ran.contains("ran all transactions, as sysbench cannot run this load: with --rate"), "{ran}");
     let notes = document["notes"].to_string();
     assert!(notes.contains("innodb_encrypt_log") && notes.contains("encrypt_binlog"), "{notes}");
 }
 
+/// The note on who ran the transactions.
+fn driver(document: &Value) -> &str {
+    let notes = document["notes"].as_array().expect("notes").iter().filter_map(Value::as_str);
+    notes.filter(|note| note.contains(" ran ")).last().expect("a note on the driver")
+}
+
+#[test]
+fn sysbench_runs_the_transactions_by_every_kind_of_connection() {
+    for kind in [Kind::MySql97, Kind::MariaDb1011] {
+        let options = ["--rounds", "1", "--driver", "sysbench", "--arms", "tde,tcp,tls,tunnel"];
+        let Some(output) = oltp(kind, "1s", &options) else { continue };
+        let document = json(&output);
+        has_its_schema(&document, "bench-1");
+        let program = &document["programs"][1];
+        assert_eq!(program["name"], "sysbench");
+        let version = program["version"].as_str().expect("a version");
+        let note = format!("sysbench {version} ran the transactions, and rounds latencies to about 2 %");
+        assert_eq!(driver(&document), note, "it could connect in every way");
+        let experiments = document["experiments"].as_array().unwrap();
+        has_transactions(&experiments[0], &["clear again", "clear"]);
+        has_transactions(&experiments[1], &["clear", "tde"]);
+        has_transactions(&experiments[2], &["socket", "tcp", "tls", "tunnel"]);
+    }
+}
+
+#[test]
+fn a_sysbench_that_cannot_be_used_is_told_and_refused_if_it_was_requested() {
+    let Some(binaries) = require(Kind::MariaDb1011) else { return };
+    let (scratch, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let refused = |path: &str, options: &[&str], code: i32, expected: &str| {
+        let mut command = sealant();
+        command.args(["bench", "oltp", "--driver", "sysbench", "--dir"]).arg(scratch.path()).env("PATH", path);
+        let output = command.arg("--mysqld").arg(&binaries.daemon).args(options).output().expect("it starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(code) && stderr.contains(expected), "{expected:?} is not in {stderr}");
+        assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
+    };
+    let path = tools.path().to_str().expect("ASCII").to_owned();
+    refused(&path, &[], 1, "sysbench is not in PATH");
+    harness::script(&tools.path().join("sysbench"), "echo sysbench 0.4.12").expect("written");
+    let path = format!("{path}:{}", std::env::var("PATH").expect("a path"));
+    refused(&path, &[], 1, "sysbench 0.4.12 is too old; 1.0 or newer is needed");
+    harness::script(&tools.path().join("sysbench"), "echo sysbench 1.0.20").expect("written");
+    refused(&path, &["--rate", "50"], 2, "sysbench cannot run this load: with --rate");
+    refused(&path, &["--span", "1500ms"], 2, "sysbench cannot run this load: it runs for whole seconds only");
+}
+
 #[test]
 fn compressed_tables_rotations_and_the_tunnel_are_measured() {
-    let options = ["--rounds", "1", "--arms", "compressed+tde,rotation,tunnel", "--workload"];
+    let options = ["--rounds", "1", "--arms", "compressed+tde,tde-ctr,rotation,tunnel", "--workload"];
     let Some(output) = oltp(Kind::MariaDb1011, "1s", &[&options[..], &["oltp_point_select"]].concat()) else {
         return;
     };
@@ -654,16 +703,18 @@ fn compressed_tables_rotations_and_the_tunnel_are_measured() {
     has_its_schema(&document, "bench-1");
     let experiments = document["experiments"].as_array().unwrap();
     let arms = |experiment: usize| names(&experiments[experiment]["arms"], "name");
-    assert_eq!(arms(1), ["clear", "tde", "compressed", "compressed+tde", "rotation"]);
+    assert_eq!(arms(1), ["clear", "tde", "compressed", "compressed+tde", "tde-ctr", "rotation"]);
     assert_eq!(arms(2), ["socket", "tunnel"]);
     let ratios = experiments[1]["ratios"].as_array().unwrap();
     let pairs: Vec<_> = ratios.iter().map(|one| (one["of"].as_str().unwrap(), one["to"].as_str().unwrap())).collect();
-    for pair in [("compressed+tde", "compressed"), ("rotation", "tde")] {
+    for pair in [("compressed+tde", "compressed"), ("tde-ctr", "tde"), ("rotation", "tde")] {
         assert!(pairs.contains(&pair), "{pair:?} is not in {pairs:?}");
     }
     for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
         assert!(arm["amount"].as_u64().unwrap() > 0, "{arm}");
     }
+    let ran = driver(&document);
+    assert!(ran.contains("of the experiments on data at rest: the arm rotation needs"), "{ran}");
     let notes = document["notes"].to_string();
     for wanted in ["compressed+tde: ", " are stored of files of ", "rotation: all pages decrypted and encrypted again"]
     {
@@ -737,6 +788,26 @@ fn a_server_that_does_not_start_is_quoted_and_others_are_left_alone() {
         sealant().args(["bench", "oltp", "--dir", "/tmp", "--mysqld", "/bin/true"]).output().expect("it starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && stderr.contains("/bin/true: is not a server"), "{stderr}");
+}
+
+#[test]
+fn a_signal_ends_rotations_and_leaves_nothing() {
+    let Some(binaries) = require(Kind::MariaDb1011) else { return };
+    let scratch = tempfile::tempdir().expect("a directory");
+    let mut command = sealant();
+    command.args(["bench", "oltp", "--quiet", "--tables", "1", "--rows", "500", "--span", "1s", "--rounds", "2"]);
+    command.args(["--arms", "rotation", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    // The last server has its table; each arm runs three times from then on.
+    let table =
+        || fs::read_dir(scratch.path()).ok()?.next()?.ok().map(|entry| entry.path().join("d/data/oltp/sbtest1.ibd"));
+    harness::wait_until("the last server", harness::limit(180), || table().is_some_and(|path| path.exists()));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let status = child.wait().expect("it ends");
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(status.code() == Some(1) && stderr.contains("interrupted"), "{status} {stderr}");
+    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
 }
 
 #[test]

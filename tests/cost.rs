@@ -16,7 +16,10 @@ use crate::support::sealant;
 fn cost(directory: &Path, options: &[&str]) -> Option<Command> {
     let binaries = require(Kind::MariaDb1011)?;
     let mut command = sealant();
-    command.args(["cost", "--minutes", "0.4", "--rows", "100", "--quiet", "--format", "json", "--dir"]).arg(directory);
+    command.args(["cost", "--rows", "100", "--quiet", "--format", "json", "--dir"]).arg(directory);
+    if !options.contains(&"--minutes") {
+        command.args(["--minutes", "0.4"]);
+    }
     command.args(options).arg("--mysqld").arg(binaries.daemon);
     Some(command)
 }
@@ -93,6 +96,43 @@ fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
     assert!(compared["arms"].as_array().unwrap().iter().all(|arm| arm["shift"] == "not-seen"), "it is the same report");
     let table = String::from_utf8(compare(&[]).unwrap().stdout).unwrap();
     assert!(table.contains("no difference seen") && !table.contains("B is"), "{table}");
+}
+
+#[test]
+fn backups_and_copies_are_measured_with_and_without_encryption() {
+    let scratch = tempfile::tempdir().unwrap();
+    let Some(mut command) = cost(scratch.path(), &["--minutes", "1", "--parts", "copies"]) else { return };
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(entries(scratch.path()), [""; 0], "servers, backups and copies are removed");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    has_its_schema(&report, "cost-1");
+    let layers = report["layers"].as_array().unwrap();
+    assert_eq!(layers[0]["layer"], "backup: encrypted tables");
+    assert!(layers[1]["layer"].as_str().unwrap().starts_with("copy: sealant, not "), "{layers:?}");
+    for layer in layers {
+        let figure = |of: &Value, name: &str| of[name].as_f64().unwrap_or_else(|| panic!("no {name} in {layer}"));
+        assert!(figure(&layer["seconds"], "without") > 0.0 && figure(&layer["seconds"], "with") > 0.0, "{layer}");
+        let ratio = &layer["throughput"]["ratio"];
+        assert!(figure(ratio, "low") > 0.0 && figure(ratio, "low") <= figure(ratio, "high"), "{layer}");
+        assert_ne!(layer["throughput"]["difference"]["kind"], "too-few-rounds", "{layer}");
+    }
+}
+
+#[test]
+fn a_signal_ends_connections_at_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let options = ["--minutes", "60", "--parts", "connections"];
+    let Some(mut command) = cost(scratch.path(), &options) else { return };
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let server = || fs::read_dir(scratch.path()).ok()?.next()?.ok().map(|entry| entry.path().join("server/sql"));
+    harness::wait_until("a server", harness::limit(120), || server().is_some_and(|socket| socket.exists()));
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+    // Runs of this budget take many seconds each, and there are more than a hundred.
+    let ended = child.wait_with_output().expect("its output");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && stderr.contains("interrupted"), "{stderr}");
+    assert_eq!(entries(scratch.path()), [""; 0], "nothing was completed, and nothing is left");
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub enum Rounds {
 
 /// When an experiment stops, and the seed of its statistics.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct Settings<'a> {
     /// Number of rounds.
     pub rounds: Rounds,
     /// Time budget of one experiment; at least five rounds are run.
@@ -79,9 +79,12 @@ pub struct Settings {
     pub warm_up: bool,
     /// Seed of the bootstrap.
     pub seed: u64,
+    /// The flag that a signal sets to end the measurement. What then fails in a round is a consequence of the signal, and
+    /// the completed rounds are the result.
+    pub stopped: Option<&'a AtomicBool>,
 }
 
-impl Default for Settings {
+impl Default for Settings<'_> {
     fn default() -> Self {
         Self {
             rounds: Rounds::UntilNarrow,
@@ -89,6 +92,7 @@ impl Default for Settings {
             max_relative_width: 0.03,
             warm_up: true,
             seed: DEFAULT_SEED,
+            stopped: None,
         }
     }
 }
@@ -114,13 +118,12 @@ pub struct Experiment<'a> {
     block_bytes: Option<u64>,
     arms: Vec<Arm<'a>>,
     prepare: Option<Prepare<'a>>,
-    stopped: Option<&'a AtomicBool>,
 }
 
 impl<'a> Experiment<'a> {
     /// An experiment without arms.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: Unit::Bytes, block_bytes: None, arms: Vec::new(), prepare: None, stopped: None }
+        Self { name: name.into(), unit: Unit::Bytes, block_bytes: None, arms: Vec::new(), prepare: None }
     }
 
     /// Sets a unit other than bytes.
@@ -156,18 +159,11 @@ impl<'a> Experiment<'a> {
         self
     }
 
-    /// Sets the flag that a signal sets to end the measurement. What then fails in a round is a consequence of the
-    /// signal, and the completed rounds are the result.
-    #[must_use]
-    pub fn ended_by(self, stopped: &'a AtomicBool) -> Self {
-        Self { stopped: Some(stopped), ..self }
-    }
-
     /// Runs all rounds, and returns every sample.
     ///
     /// # Errors
-    /// The first error of an arm, unless it follows a signal and a round was completed before.
-    pub fn run(mut self, settings: &Settings, progress: &dyn Fn(&Progress<'_>)) -> Result<Samples, Error> {
+    /// The first error of an arm; after a signal, [`Error::Interrupted`] if no round was completed before.
+    pub fn run(mut self, settings: &Settings<'_>, progress: &dyn Fn(&Progress<'_>)) -> Result<Samples, Error> {
         let started = Instant::now();
         let mut samples = Samples {
             name: self.name.clone(),
@@ -180,12 +176,12 @@ impl<'a> Experiment<'a> {
             seed: settings.seed,
         };
         if settings.warm_up {
-            self.round(0, progress)?;
+            self.round(0, settings, progress)?;
         }
         loop {
-            match self.round(samples.rounds, progress) {
+            match self.round(samples.rounds, settings, progress) {
                 Ok(round) => samples.samples.extend(round),
-                Err(_) if samples.rounds > 0 && self.is_stopped() => {
+                Err(Error::Interrupted) if samples.rounds > 0 => {
                     samples.stop = Stop::Interrupted;
                     return Ok(samples);
                 }
@@ -199,16 +195,23 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    fn is_stopped(&self) -> bool {
-        self.stopped.is_some_and(|stopped| stopped.load(Ordering::Relaxed))
-    }
-
     /// Runs every arm once: in even rounds from first to last, in odd rounds from last to first, so that an arm does
     /// not always follow the same other arm.
-    fn round(&mut self, round: u32, progress: &dyn Fn(&Progress<'_>)) -> Result<Vec<Sample>, Error> {
+    fn round(
+        &mut self,
+        round: u32,
+        settings: &Settings<'_>,
+        progress: &dyn Fn(&Progress<'_>),
+    ) -> Result<Vec<Sample>, Error> {
         let count = self.arms.len();
         let order = |position: usize| if round.is_multiple_of(2) { position } else { count - 1 - position };
-        (0..count).map(|position| self.sample(order(position), round, position, progress)).collect()
+        let mut sample = |position| {
+            settings.check_stopped()?;
+            let sample = self.sample(order(position), round, position, progress);
+            // After a signal, every error is only a consequence of it.
+            sample.or_else(|error| settings.check_stopped().and(Err(error)))
+        };
+        (0..count).map(&mut sample).collect()
     }
 
     fn sample(
@@ -232,7 +235,16 @@ impl<'a> Experiment<'a> {
     }
 }
 
-impl Settings {
+impl Settings<'_> {
+    /// # Errors
+    /// [`Error::Interrupted`] after a signal.
+    pub(crate) fn check_stopped(&self) -> Result<(), Error> {
+        match self.stopped {
+            Some(stopped) if stopped.load(Ordering::Relaxed) => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
     fn stop(&self, samples: &Samples, elapsed: Duration) -> Option<Stop> {
         match self.rounds {
             Rounds::Exactly(rounds) => (samples.rounds >= rounds.get()).then_some(Stop::Rounds),
@@ -252,7 +264,7 @@ mod tests {
     use super::*;
     use crate::stats::Interval;
 
-    fn exactly(rounds: u32) -> Settings {
+    fn exactly(rounds: u32) -> Settings<'static> {
         let rounds = Rounds::Exactly(NonZeroU32::new(rounds).unwrap());
         Settings { rounds, warm_up: false, ..Settings::default() }
     }
@@ -334,12 +346,21 @@ mod tests {
                     return Ok(1);
                 }
                 stopped.store(true, Ordering::Relaxed);
-                Err(Error::Interrupted)
+                Err(Error::Work { arm: "a".to_owned(), reason: "it was killed".to_owned() })
             });
-            Experiment::new("e").arm(arm).ended_by(&stopped).run(&exactly(9), &|_| {})
+            let settings = Settings { stopped: Some(&stopped), ..exactly(9) };
+            Experiment::new("e").arm(arm).run(&settings, &|_| {})
         };
         let samples = measured(3).unwrap();
         assert_eq!((samples.rounds, samples.stop, samples.all().len()), (3, Stop::Interrupted, 3));
         assert!(matches!(measured(0), Err(Error::Interrupted)));
+
+        let (stopped, ran) = (AtomicBool::new(true), RefCell::new(false));
+        let arm = Arm::new("a", || {
+            *ran.borrow_mut() = true;
+            Ok(1)
+        });
+        let settings = Settings { stopped: Some(&stopped), ..exactly(1) };
+        assert!(Experiment::new("e").arm(arm).run(&settings, &|_| {}).is_err() && !*ran.borrow());
     }
 }

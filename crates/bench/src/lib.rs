@@ -29,6 +29,7 @@ mod record;
 mod samples;
 mod stats;
 pub mod suite;
+mod sysbench;
 mod tls;
 
 pub use cache::{Residency, drop_cache, residency, warm};
@@ -40,7 +41,7 @@ pub use copy::{
 pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Experiment, Progress, Rounds, Settings, Work};
-pub use oltp::{Arms, Changes, Pace, Preset, Scale, ServerArm, TableFormat, TableSet, WireArm, Workload};
+pub use oltp::{Arms, Changes, Driver, Pace, Preset, Scale, ServerArm, TableFormat, TableSet, WireArm, Workload};
 pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};

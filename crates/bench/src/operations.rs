@@ -96,6 +96,16 @@ impl Latencies {
         self.0.saturating_record(nanoseconds);
     }
 
+    /// Adds a latency that several operations had.
+    pub(crate) fn record_many(&mut self, nanoseconds: u64, operations: u64) {
+        self.0.saturating_record_n(nanoseconds, operations);
+    }
+
+    /// Number of operations.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len()
+    }
+
     /// Adds the latencies of another client or run.
     pub fn add(&mut self, other: &Self) {
         // Both histograms have the same bounds, so this cannot fail.
@@ -117,7 +127,7 @@ impl Latencies {
     fn from_counts<'c>(counts: impl IntoIterator<Item = &'c (u64, u64)>) -> Self {
         let mut latencies = Self::default();
         for (value, count) in counts {
-            latencies.0.saturating_record_n(*value, *count);
+            latencies.record_many(*value, *count);
         }
         latencies
     }

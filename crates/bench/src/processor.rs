@@ -19,6 +19,14 @@ pub(crate) fn process_seconds(process: u32) -> Option<f64> {
     cpu_of_stat(&stat).map(|(all, _)| all)
 }
 
+/// CPU time of children of this process that have ended, in seconds: fields 16 and 17 of `/proc/self/stat`.
+pub(crate) fn children_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields =
+        stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default().split_whitespace().skip(13).take(2);
+    fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS
+}
+
 /// CPU time and its part in the kernel, in seconds: fields 14 and 15 of `/proc/PID/stat`. The program's name, field 2,
 /// may contain blanks.
 pub(crate) fn cpu_of_stat(stat: &str) -> Option<(f64, f64)> {
@@ -57,5 +65,13 @@ mod tests {
         assert_eq!(cpu_of_stat(stat), Some((3.0, 0.5)));
         assert_eq!(cpu_of_stat("12 (x) S 1"), None);
         assert!(process_seconds(std::process::id()).is_some());
+    }
+
+    #[test]
+    fn children_that_have_ended_have_used_cpu_time() {
+        let before = children_seconds();
+        let loops = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        assert!(std::process::Command::new("sh").args(["-c", loops]).status().unwrap().success());
+        assert!(children_seconds() > before);
     }
 }

@@ -118,13 +118,20 @@ struct Column {
     figure: fn(&Layer) -> Option<String>,
 }
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column { heading: "throughput", figure: |layer| Some(percent(layer.throughput.ratio.estimate)) },
     Column { heading: "95 %", figure: |layer| Some(interval(layer)) },
     Column { heading: "p95 ms", figure: |layer| Some(change(layer.p95_seconds.as_ref()?, 1e3)) },
     Column { heading: "server CPU µs", figure: |layer| Some(change(layer.server_cpu_seconds.as_ref()?, 1e6)) },
     Column { heading: "KiB written", figure: |layer| Some(change(layer.written_bytes.as_ref()?, 1.0 / 1024.0)) },
-    Column { heading: "ms each", figure: |layer| Some(change(layer.seconds.as_ref()?, 1e3)) },
+    Column {
+        heading: "ms each",
+        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| layer.part != Part::Copies)?, 1e3)),
+    },
+    Column {
+        heading: "seconds",
+        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| layer.part == Part::Copies)?, 1.0)),
+    },
 ];
 
 /// The layers by part, in the order of the parts.
@@ -158,6 +165,7 @@ pub(super) const fn title(part: Part) -> &'static str {
         Part::LargerThanMemory => "Transactions, data larger than the buffer pool",
         Part::Commits => "Transactions bound by commits",
         Part::Connections => "Connections and queries",
+        Part::Copies => "Backups and copies of the data",
         Part::Disk => "Encrypted disk",
     }
 }

@@ -21,8 +21,10 @@ const NO_REASON: &str = "no reason not to encrypt";
 
 /// One sentence for each layer and situation, then comparisons between layers.
 pub(super) fn advice(parts: &[PartRecord], layers: &[Layer]) -> Vec<Advice> {
-    let transactions = layers.iter().filter(|layer| layer.part != Part::Connections).map(transactions);
-    transactions.chain(new_connections(layers)).chain(keys(layers)).chain(disk(parts)).collect()
+    let is_of_transactions = |layer: &&Layer| !matches!(layer.part, Part::Connections | Part::Copies);
+    let transactions = layers.iter().filter(is_of_transactions).map(transactions);
+    let copies = layers.iter().filter(|layer| layer.part == Part::Copies).filter_map(copies);
+    transactions.chain(new_connections(layers)).chain(keys(layers)).chain(copies).chain(disk(parts)).collect()
 }
 
 fn transactions(layer: &Layer) -> Advice {
@@ -83,6 +85,19 @@ fn keys(layers: &[Layer]) -> Option<Advice> {
         text: format!("a connection with a key of RSA-4096 takes {times:.1} times as long: {choice}"),
         evidence,
     })
+}
+
+/// How long a backup or a copy takes.
+fn copies(layer: &Layer) -> Option<Advice> {
+    let times = layer.seconds?;
+    let cost = match layer.throughput.difference {
+        Difference::Seen if times.with > times.without => "plan that much more time",
+        Difference::Seen => "encryption costs no time here",
+        Difference::None { .. } | Difference::WithinResolution { .. } => "no difference was seen",
+        Difference::TooFewRounds => "too few rounds to say whether they differ",
+    };
+    let text = format!("{}: takes {:.2} s instead of {:.2} s: {cost}", layer.layer, times.with, times.without);
+    Some(Advice { text, evidence: layer.experiment.clone() })
 }
 
 /// How much processor time the default cipher needs.

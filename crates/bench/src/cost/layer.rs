@@ -6,6 +6,7 @@ use super::{Part, PartRecord};
 use crate::{
     ArmRecord, ExperimentRecord, Interval, OperationsRecord, RatioRecord, ServerArm, WireArm,
     suite::{
+        copies::{BACKUP, CLEAR_COPIES, COPY, ENCRYPTED_COPY},
         oltp::{AT_REST, ON_THE_WIRE},
         tls::{CONNECTING, PLAIN, QUERYING, TUNNEL},
     },
@@ -31,7 +32,7 @@ pub struct Layer {
     /// Bytes written to the disk for a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<Change>,
-    /// Time for one connection or query, in seconds.
+    /// Time for one connection or query, or for a backup or copy, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<Change>,
 }
@@ -89,6 +90,27 @@ const CONNECTIONS: [Comparison; 6] = [
     Comparison { layer: "queries: sealant tunnel", experiment: QUERYING, of: TUNNEL, to: PLAIN },
 ];
 
+const COPIES: [Comparison; 3] = [
+    Comparison {
+        layer: "backup: encrypted tables",
+        experiment: BACKUP,
+        of: ServerArm::TABLES.as_str(),
+        to: ServerArm::CLEAR.as_str(),
+    },
+    Comparison {
+        layer: "copy: sealant, not tar-socat",
+        experiment: COPY,
+        of: ENCRYPTED_COPY,
+        to: CLEAR_COPIES[0],
+    },
+    Comparison {
+        layer: "copy: sealant, not cp",
+        experiment: COPY,
+        of: ENCRYPTED_COPY,
+        to: CLEAR_COPIES[1],
+    },
+];
+
 /// The layers of all parts, in their order.
 pub(super) fn layers(parts: &[PartRecord]) -> Vec<Layer> {
     let mut layers = Vec::new();
@@ -96,6 +118,7 @@ pub(super) fn layers(parts: &[PartRecord]) -> Vec<Layer> {
         let comparisons: &[Comparison] = match part {
             Part::InMemory | Part::LargerThanMemory | Part::Commits => &TRANSACTIONS,
             Part::Connections => &CONNECTIONS,
+            Part::Copies => &COPIES,
             Part::Disk => &[],
         };
         layers.extend(comparisons.iter().filter_map(|comparison| layer(*part, comparison, &record.experiments)));
@@ -110,7 +133,11 @@ fn layer(part: Part, comparison: &Comparison, experiments: &[ExperimentRecord]) 
     let arm = |name: &str| experiment.arms.iter().find(|arm| arm.name == name);
     let (without, with) = (arm(comparison.to)?, arm(comparison.of)?);
     let median = |of: fn(&OperationsRecord) -> Interval| operations(without, with, |record| of(record).estimate);
-    let each = |arm: &ArmRecord| 1.0 / arm.rate.estimate.max(f64::MIN_POSITIVE);
+    let each = |arm: &ArmRecord| match part {
+        Part::Connections => Some(1.0 / arm.rate.estimate.max(f64::MIN_POSITIVE)),
+        Part::Copies => Some(arm.seconds.estimate),
+        _ => None,
+    };
     Some(Layer {
         layer: comparison.layer.to_owned(),
         part,
@@ -119,7 +146,7 @@ fn layer(part: Part, comparison: &Comparison, experiments: &[ExperimentRecord]) 
         p95_seconds: operations(without, with, |record| record.latency.p95_seconds),
         server_cpu_seconds: median(|record| record.server_cpu_seconds),
         written_bytes: median(|record| record.written_bytes),
-        seconds: (part == Part::Connections).then(|| Change { without: each(without), with: each(with) }),
+        seconds: each(without).zip(each(with)).map(|(without, with)| Change { without, with }),
     })
 }
 

@@ -13,7 +13,10 @@ mod saved;
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -49,7 +52,7 @@ pub struct CostSuite<'a> {
     /// Time for all parts together.
     pub time: Duration,
     /// Set to true to end the measurement.
-    pub stopped: &'a AtomicBool,
+    pub stopped: &'a Arc<AtomicBool>,
 }
 
 /// A report of all parts.
@@ -126,7 +129,7 @@ impl CostSuite<'_> {
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
             // If an earlier part has taken longer than planned, this part gets the least time that it needs.
-            let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least(part));
+            let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least(part, self.rows));
             let outcome = part.run(self, &server, limits, &|text| watch(&format!("{part}: {text}")));
             if self.stopped.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);

@@ -1,15 +1,21 @@
 //! The parts of the measurement: which suite each runs, with which settings.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::atomic::AtomicBool, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use super::{CheckedServer, CostSuite};
 use crate::{
-    Arms, Changes, Environment, Error, Pace, Preset, Settings, TableSet,
+    Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet,
     disk::CipherSet,
     oltp,
-    suite::{Outcome, Watch, disk::DiskSuite, oltp::OltpSuite, tls::TlsSuite},
+    suite::{
+        Outcome, Watch,
+        copies::{self, CopiesSuite},
+        disk::DiskSuite,
+        oltp::OltpSuite,
+        tls::TlsSuite,
+    },
 };
 
 /// What is measured.
@@ -24,6 +30,8 @@ pub enum Part {
     Commits,
     /// New connections, and queries on open ones.
     Connections,
+    /// Backups and copies of a data directory.
+    Copies,
     /// Ciphers of encrypted disks, in memory.
     Disk,
 }
@@ -45,7 +53,8 @@ const TABLES: u32 = 5;
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 5] = [Self::InMemory, Self::LargerThanMemory, Self::Commits, Self::Connections, Self::Disk];
+    pub const ALL: [Self; 6] =
+        [Self::InMemory, Self::LargerThanMemory, Self::Commits, Self::Connections, Self::Copies, Self::Disk];
 
     /// Name in options and reports.
     #[must_use]
@@ -55,6 +64,7 @@ impl Part {
             Self::LargerThanMemory => "larger-than-memory",
             Self::Commits => "commits",
             Self::Connections => "connections",
+            Self::Copies => "copies",
             Self::Disk => "disk",
         }
     }
@@ -72,6 +82,7 @@ impl Part {
             Self::InMemory => 35,
             Self::LargerThanMemory => 25,
             Self::Commits | Self::Connections => 17,
+            Self::Copies => 12,
             Self::Disk => 6,
         }
     }
@@ -81,6 +92,7 @@ impl Part {
         match self {
             Self::InMemory | Self::LargerThanMemory | Self::Commits => (8, 3),
             Self::Connections => (28, 3),
+            Self::Copies => (4, 2),
             Self::Disk => (8, 2),
         }
     }
@@ -88,9 +100,8 @@ impl Part {
     /// Time before the first run.
     fn preparation(self, rows: u32) -> Duration {
         match self {
-            Self::InMemory | Self::LargerThanMemory | Self::Commits => {
-                oltp::preparation(&TableSet { tables: TABLES, rows, uniform: false }) * 4
-            }
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => oltp::preparation(&tables(rows)) * 4,
+            Self::Copies => copies::preparation_of(&tables(rows)),
             Self::Connections => Duration::from_secs(5),
             Self::Disk => Duration::ZERO,
         }
@@ -101,16 +112,19 @@ impl Part {
     }
 
     /// Shortest run that gives a rate, and the pause between two runs, in which a server writes its changed pages.
-    const fn least_span(self) -> (Duration, Duration) {
-        match self.is_of_transactions() {
-            true => (Duration::from_millis(200), Duration::from_millis(300)),
-            false => (Duration::from_millis(50), Duration::ZERO),
+    fn least_span(self, rows: u32) -> (Duration, Duration) {
+        match self {
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => {
+                (Duration::from_millis(200), Duration::from_millis(300))
+            }
+            Self::Copies => (copies::run_time(&tables(rows)), Duration::ZERO),
+            Self::Connections | Self::Disk => (Duration::from_millis(50), Duration::ZERO),
         }
     }
 
     /// Time that the part needs for intervals.
     pub(super) fn least_time(self, rows: u32) -> Duration {
-        let (span, between) = self.least_span();
+        let (span, between) = self.least_span(rows);
         self.preparation(rows) + (span + between) * self.runs().0 * ROUNDS
     }
 
@@ -118,7 +132,7 @@ impl Part {
     pub(super) fn limits(self, time: Duration, rows: u32) -> Option<Limits> {
         let measured = time.checked_sub(self.preparation(rows))?;
         let (arms, experiments) = self.runs();
-        let (least, between) = self.least_span();
+        let (least, between) = self.least_span(rows);
         let span = (measured / (arms * ROUNDS)).checked_sub(between)?;
         (span >= least).then(|| Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
     }
@@ -126,7 +140,7 @@ impl Part {
     /// Checks the parameters of the suite before anything is started.
     pub(super) fn check(self, suite: &CostSuite<'_>, server: &CheckedServer) -> Result<(), Error> {
         if self.is_of_transactions() {
-            self.oltp(suite, server, Limits::least(self)).check()?;
+            self.oltp(suite, server, Limits::least(self, suite.rows)).check()?;
         }
         Ok(())
     }
@@ -144,6 +158,7 @@ impl Part {
                 self.oltp(suite, server, limits).run(&server.program, watch)
             }
             Self::Connections => connections(suite, server, limits).run(watch),
+            Self::Copies => copies(suite, server, limits).run(watch),
             Self::Disk => disk(suite, limits).run(Environment::now(suite.directory), watch),
         }
     }
@@ -154,7 +169,7 @@ impl Part {
             Self::Commits => Preset::Commits,
             _ => Preset::Webinar,
         };
-        let changes = Changes { rows: Some(suite.rows), span: Some(limits.span), ..Changes::default() };
+        let changes = Changes { rows: Some(suite.rows), span: Some(whole_seconds(limits.span)), ..Changes::default() };
         let mut scale = preset.scale().with(&changes);
         if self == Self::LargerThanMemory {
             // No server accepts less than 5 MiB.
@@ -168,11 +183,17 @@ impl Part {
             arms: Arms::named(&[]),
             scale,
             pace: Pace::Closed,
+            driver: Driver::Installed,
             server_options: &[],
-            settings: limits.settings(),
+            settings: limits.settings(suite.stopped),
             stopped: suite.stopped,
         }
     }
+}
+
+/// Runs of a second or more are of whole seconds, as sysbench needs them.
+const fn whole_seconds(span: Duration) -> Duration {
+    if span.as_secs() > 0 { Duration::from_secs(span.as_secs()) } else { span }
 }
 
 fn connections<'a>(suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> TlsSuite<'a> {
@@ -185,8 +206,23 @@ fn connections<'a>(suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Lim
         no_peers: true,
         into: suite.directory,
         span: limits.span,
-        settings: limits.settings(),
+        settings: limits.settings(suite.stopped),
     }
+}
+
+fn copies<'a>(suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> CopiesSuite<'a> {
+    CopiesSuite {
+        program: &suite.program,
+        server: &server.program,
+        directory: suite.directory,
+        tables: tables(suite.rows),
+        settings: limits.settings(suite.stopped),
+        stopped: suite.stopped,
+    }
+}
+
+const fn tables(rows: u32) -> TableSet {
+    TableSet { tables: TABLES, rows, uniform: false }
 }
 
 fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
@@ -197,7 +233,7 @@ fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
         patterns: Vec::new(),
         no_queues: false,
         span: limits.span,
-        settings: limits.settings(),
+        settings: limits.settings(suite.stopped),
         cryptsetup: None,
         stopped: suite.stopped,
     }
@@ -205,12 +241,12 @@ fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
 
 impl Limits {
     /// The least time that gives intervals.
-    pub(super) const fn least(part: Part) -> Self {
-        Self { span: part.least_span().0, budget: Duration::ZERO }
+    pub(super) fn least(part: Part, rows: u32) -> Self {
+        Self { span: part.least_span(rows).0, budget: Duration::ZERO }
     }
 
-    fn settings(self) -> Settings {
-        Settings { budget: self.budget, ..Settings::default() }
+    fn settings(self, stopped: &AtomicBool) -> Settings<'_> {
+        Settings { budget: self.budget, stopped: Some(stopped), ..Settings::default() }
     }
 }
 
@@ -228,7 +264,11 @@ mod tests {
     fn the_least_time_suffices_for_intervals_and_less_does_not() {
         for part in Part::ALL {
             let least = part.least_time(100_000);
-            assert_eq!(part.limits(least, 100_000).map(|limits| limits.span), Some(part.least_span().0), "{part}");
+            assert_eq!(
+                part.limits(least, 100_000).map(|limits| limits.span),
+                Some(part.least_span(100_000).0),
+                "{part}"
+            );
             assert_eq!(part.limits(least - Duration::from_secs(1), 100_000), None, "{part}");
         }
     }

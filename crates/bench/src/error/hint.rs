@@ -22,6 +22,8 @@ impl Error {
             Self::CountersReset { .. } => "run it again, or observe for a shorter time with --for",
             Self::TooLittleTime { .. } => "give more --minutes, fewer --parts or fewer --rows",
             Self::NoFio => "install the package fio, or give --fio",
+            Self::Sysbench { .. } => "install the package sysbench; `bench oltp --driver own` goes without it",
+            Self::SysbenchLoad { .. } => "leave out --driver, or give --driver own",
             Self::NoServer => "install one, or name its program",
             Self::Certificate(error) => error.hint()?,
             Self::Luks(error) => error.hint()?,
@@ -49,6 +51,7 @@ impl Error {
             Self::OptionFile(error) | Self::Server { source: error, .. } => error.is_misuse(),
             Self::WithinSource { .. }
             | Self::TooLittleTime { .. }
+            | Self::SysbenchLoad { .. }
             | Self::PeerNeedsServer { .. }
             | Self::NoPeerOfServer
             | Self::PeerWithoutNetwork { .. }

@@ -98,6 +98,18 @@ pub enum Error {
     /// `fio` is not installed.
     #[error("fio is not installed")]
     NoFio,
+    /// sysbench is not installed, or cannot be used.
+    #[error("sysbench {reason}")]
+    Sysbench {
+        /// Why not.
+        reason: String,
+    },
+    /// sysbench cannot run the requested load.
+    #[error("sysbench cannot run this load: {reason}")]
+    SysbenchLoad {
+        /// Why not.
+        reason: &'static str,
+    },
     /// No server program was found.
     #[error("no mariadbd or mysqld in PATH or /usr/sbin")]
     NoServer,

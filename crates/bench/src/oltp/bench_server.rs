@@ -6,7 +6,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -20,7 +20,7 @@ use server::{
 
 use super::{
     arms::ServerArm,
-    keys::encryption_setup,
+    keys::{encryption_setup, key_stores},
     load::{Done, Load, Wire},
     rotation::{self, Dip},
     tables::{TableFormat, TableSet},
@@ -60,7 +60,7 @@ pub(crate) struct ServerSetup<'a> {
     pub(crate) tables: TableSet,
     /// Whether the first run of each arm is not measured.
     pub(crate) warm_up: bool,
-    pub(crate) stopped: &'a AtomicBool,
+    pub(crate) stopped: &'a Arc<AtomicBool>,
 }
 
 /// A running server with its data.
@@ -95,7 +95,8 @@ impl<'a> BenchServer<'a> {
             extra.options.push(format!("--loose-{}=ON", variable::MARIADB_TABLESPACES));
         }
         let seed = Some(setup.directory.join("seed"));
-        let extra = StartOptions { seed, administrator: true, ..extra };
+        let stopped = Some(Arc::clone(setup.stopped));
+        let extra = StartOptions { seed, administrator: true, stopped, ..extra };
         let daemon = TemporaryServer::start_with(setup.server, &directory, setup.authority, setup.pair, &extra)?;
         let (administrator, identity) = connect(&daemon.socket())?;
         let administrator = RefCell::new(administrator);
@@ -114,6 +115,18 @@ impl<'a> BenchServer<'a> {
         let directory = self.directory.clone();
         drop(self);
         let _ = fs::remove_dir_all(directory);
+    }
+
+    /// Shuts the server down, and returns its data directory, which remains.
+    pub(crate) fn shut_down(self) -> Result<PathBuf, Error> {
+        drop(self.administrator);
+        self.daemon.shut_down()?;
+        Ok(self.directory.join("data"))
+    }
+
+    /// The stores of its keys.
+    pub(crate) fn key_stores(&self) -> verify::KeyStores {
+        key_stores(self.setup.mariadb, &self.directory)
     }
 
     /// The server, as a program of a record.

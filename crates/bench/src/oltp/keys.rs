@@ -24,6 +24,12 @@ use crate::{Error, tls::StartOptions};
 
 /// Number of keys in a key file of MariaDB: for tables, and for temporary files.
 const KEYS: u32 = 2;
+/// MariaDB's keys, encrypted.
+const KEY_FILE: &str = "keys.enc";
+/// The password of [`KEY_FILE`].
+const PASSWORD_FILE: &str = "keys.password";
+/// MySQL's keys.
+const KEYRING: &str = "keyring";
 
 /// Options and files for a server with encryption; `counter_mode` is for MariaDB. `directory` must be private.
 pub(super) fn encryption_setup(
@@ -40,10 +46,23 @@ pub(super) fn encryption_setup(
     } else if plugins.join(component::LIBRARY).is_file() {
         component(server, &plugins, directory)
     } else if plugins.join(KEYRING_PLUGIN_LIBRARY).is_file() {
-        let installation = keyring_plugin_options(&directory.join("keyring"));
+        let installation = keyring_plugin_options(&directory.join(KEYRING));
         Ok(StartOptions { installation, ..StartOptions::default() })
     } else {
         Err(keys_failed(server, component::NAME))
+    }
+}
+
+/// The stores that [`encryption_setup`] makes in `directory`.
+pub(super) fn key_stores(mariadb: bool, directory: &Path) -> verify::KeyStores {
+    if mariadb {
+        verify::KeyStores {
+            key_files: vec![directory.join(KEY_FILE)],
+            password_file: Some(directory.join(PASSWORD_FILE)),
+            ..verify::KeyStores::default()
+        }
+    } else {
+        verify::KeyStores { keyrings: vec![directory.join(KEYRING)], ..verify::KeyStores::default() }
     }
 }
 
@@ -51,7 +70,7 @@ fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<Start
     if !plugins.join(MARIADB_PLUGIN_LIBRARY).is_file() {
         return Err(keys_failed(server, MARIADB_PLUGIN));
     }
-    let (file, password_file) = (directory.join("keys.enc"), directory.join("keys.password"));
+    let (file, password_file) = (directory.join(KEY_FILE), directory.join(PASSWORD_FILE));
     let password = keyring::new_password()?;
     write_private(&file, &keyring::new_key_file(KEYS, &password)?)?;
     write_private(&password_file, &password)?;
@@ -70,7 +89,7 @@ fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<StartOpt
             symlink(&plugin, &link).map_err(Error::file(&link))?;
         }
     }
-    let configuration = component::configuration(&directory.join("keyring"), component::Access::ReadWrite);
+    let configuration = component::configuration(&directory.join(KEYRING), component::Access::ReadWrite);
     let configuration = configuration.ok_or_else(|| keys_failed(server, "a directory whose name is UTF-8"))?;
     write_private(&links.join(component::CONFIGURATION), configuration.as_bytes())?;
     write_private(&programs.join(keyring::COMPONENT_MANIFEST), component::manifest().as_bytes())?;

@@ -15,6 +15,7 @@ use server::error_code;
 
 use super::{
     rotation::slice,
+    sysbench_load::SysbenchLoad,
     tables::TableSet,
     workload::{Session, Workload},
 };
@@ -33,6 +34,18 @@ pub enum Pace {
     Open(u32),
 }
 
+/// The program whose clients run the operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Driver {
+    /// sysbench if it is installed and can run them, otherwise this program.
+    #[default]
+    Installed,
+    /// sysbench; without it, nothing is measured.
+    Sysbench,
+    /// This program, with the statements of sysbench.
+    Own,
+}
+
 /// A load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load<'a> {
@@ -41,6 +54,8 @@ pub(crate) struct Load<'a> {
     /// Number of clients, each with a connection and a thread.
     pub(crate) clients: u32,
     pub(crate) pace: Pace,
+    /// sysbench, if it runs the operations.
+    pub(crate) sysbench: Option<&'a SysbenchLoad>,
     pub(crate) span: Duration,
     /// Set to true to end the load.
     pub(crate) stopped: &'a AtomicBool,
@@ -51,6 +66,17 @@ pub(crate) struct Load<'a> {
 pub(crate) struct Wire {
     pub(crate) address: Address,
     pub(crate) security: Security,
+}
+
+impl Wire {
+    /// How it connects, for texts.
+    pub(crate) const fn title(&self) -> &'static str {
+        match (&self.address, &self.security) {
+            (Address::Socket(_), _) => "by the socket",
+            (Address::Tcp(_), Security::Plain) => "by TCP",
+            (Address::Tcp(_), Security::Tls(_)) => "by TLS",
+        }
+    }
 }
 
 /// Results of a load.
@@ -85,10 +111,13 @@ const RETRIED_ERRORS: [u16; 3] = [error_code::LOCK_DEADLOCK, error_code::LOCK_WA
 impl Load<'_> {
     /// Runs the load. Clients connect and prepare their statements before the measured time begins.
     pub(super) fn run(&self, wire: &Wire, seed: u64) -> Result<Done, Error> {
-        self.run_with(wire, seed, &|_| {})
+        match self.sysbench {
+            Some(sysbench) => sysbench.run(self, wire, seed),
+            None => self.run_with(wire, seed, &|_| {}),
+        }
     }
 
-    /// Like [`Self::run`], while a further thread runs `meanwhile`.
+    /// Like [`Self::run`] with the clients of this program, while a further thread runs `meanwhile`.
     pub(super) fn run_with(&self, wire: &Wire, seed: u64, meanwhile: Meanwhile<'_>) -> Result<Done, Error> {
         let sessions: Vec<Session> = (0..self.clients)
             .map(|client| self.connect(wire, seed, client))
@@ -207,7 +236,15 @@ mod tests {
 
     fn load(pace: Pace, stopped: &AtomicBool) -> Load<'_> {
         let tables = TableSet { tables: 1, rows: 1, uniform: true };
-        Load { workload: Workload::PointSelect, tables, clients: 1, pace, span: Duration::from_secs(2), stopped }
+        Load {
+            workload: Workload::PointSelect,
+            tables,
+            clients: 1,
+            pace,
+            sysbench: None,
+            span: Duration::from_secs(2),
+            stopped,
+        }
     }
 
     #[test]

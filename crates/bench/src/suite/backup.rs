@@ -49,7 +49,7 @@ pub struct BackupSuite<'a> {
     /// Options of this program that name these stores.
     pub key_options: Vec<OsString>,
     /// Rounds and time budget.
-    pub settings: Settings,
+    pub settings: Settings<'a>,
 }
 
 /// One tool of the comparison.

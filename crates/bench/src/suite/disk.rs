@@ -47,7 +47,7 @@ pub struct DiskSuite<'a> {
     /// Duration of each run of the processor experiments.
     pub span: Duration,
     /// Rounds and time budget of each experiment.
-    pub settings: Settings,
+    pub settings: Settings<'a>,
     /// `cryptsetup`; without it, the report does not say which sets it still formats.
     pub cryptsetup: Option<Cryptsetup>,
     /// Set to true to end the measurement.

@@ -3,6 +3,7 @@
 //! Each suite checks its requirements before a long run, measures, and returns a [`Record`] and every sample.
 
 pub mod backup;
+pub(crate) mod copies;
 pub mod disk;
 pub mod oltp;
 pub mod served;
@@ -48,7 +49,7 @@ impl Collected {
     fn run(
         &mut self,
         experiment: Experiment<'_>,
-        settings: &Settings,
+        settings: &Settings<'_>,
         pairs: &[(String, String)],
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
@@ -83,7 +84,7 @@ impl Collected {
     }
 }
 
-fn run(experiment: Experiment<'_>, settings: &Settings, watch: &Watch<'_>) -> Result<Samples, Error> {
+fn run(experiment: Experiment<'_>, settings: &Settings<'_>, watch: &Watch<'_>) -> Result<Samples, Error> {
     let show = |progress: &Progress<'_>| {
         let round = progress.rounds.saturating_add(1);
         watch(&format!("{}: round {round}, {}", progress.experiment, progress.arm));

@@ -1,18 +1,23 @@
 //! The cost of encryption for transactions: at rest, and on the connection.
 
+mod driver;
 mod limits;
 mod predicted;
 mod schedule;
 
 use std::{
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use pki::KeyType;
 
 use self::{
+    driver::Drivers,
     predicted::Predicted,
     schedule::{Schedule, Step},
 };
@@ -20,8 +25,9 @@ use super::{Collected, Outcome, Watch};
 use crate::{
     Address, Arms, Certificates, Environment, Error, Experiment, Pace, Proxy, Scale, Security, ServerArm, Settings,
     Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
-    oltp::{BenchServer, Load, ServerSetup, Wire},
+    oltp::{BenchServer, Driver, Load, ServerSetup, SysbenchLoad, Wire},
     predict::Calibration,
+    sysbench::Sysbench,
     tls::{authority, issue, tunnel_pair, version_of},
 };
 
@@ -49,12 +55,14 @@ pub struct OltpSuite<'a> {
     pub scale: Scale,
     /// Rate of the clients.
     pub pace: Pace,
+    /// The program that runs the transactions.
+    pub driver: Driver,
     /// Further options of all servers.
     pub server_options: &'a [String],
     /// Rounds and time budget of each experiment.
-    pub settings: Settings,
+    pub settings: Settings<'a>,
     /// Set to true to end the measurement.
-    pub stopped: &'a AtomicBool,
+    pub stopped: &'a Arc<AtomicBool>,
 }
 
 impl OltpSuite<'_> {
@@ -115,26 +123,38 @@ impl OltpSuite<'_> {
         watch("a server in the clear");
         let clear = BenchServer::start(&setup, ServerArm::CLEAR, "a")?;
         collected.programs.push(clear.program());
-        self.equal_arms(&setup, &clear, collected, schedule, watch)?;
-        self.check_stopped()?;
+        let certificates = Certificates { ca: ca.clone(), far: pair.clone(), near };
+        let tunnel = self
+            .arms
+            .wires
+            .contains(&WireArm::Tunnel)
+            .then(|| tunnel(self.program, &clear, &certificates))
+            .transpose()?;
+        let wires = self.wires(&clear, &certificates, tunnel.as_ref())?;
+        let all: Vec<Wire> = wires.iter().map(|(_, wire)| wire.clone()).collect();
+        let drivers = self.drivers(&clear, scratch.path(), &certificates, &all)?;
+        collected.programs.extend(drivers.installed().map(Sysbench::program));
+        collected.notes.push(drivers.note());
+        self.equal_arms(&setup, &clear, &drivers, collected, schedule, watch)?;
         let resolution = collected.resolution();
-        if self.at_rest(&setup, &clear, collected, schedule, watch)? {
+        if self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)? {
+            collected.resolve(resolution);
+        }
+        if !wires.is_empty() {
+            schedule.begin(Step::OnTheWire);
+            self.on_the_wire(&clear, wires, &drivers, collected, watch)?;
             collected.resolve(resolution);
         }
         self.check_stopped()?;
-        if !self.arms.wires.is_empty() {
-            schedule.begin(Step::OnTheWire);
-            self.on_the_wire(&clear, &Certificates { ca: ca.clone(), far: pair.clone(), near }, collected, watch)?;
-            collected.resolve(resolution);
-            self.check_stopped()?;
-        }
         // Last, since its load would be one that only this server had.
         schedule.begin(Step::Prediction);
         watch("predicting the cost");
         let calibration = Calibration::measure(scratch.path());
-        match calibration.and_then(|calibration| Predicted::of(&clear, self.load(), calibration)) {
+        match calibration.and_then(|calibration| {
+            Predicted::of(&clear, self.load(drivers.sysbench(drivers.not_on_wires.as_deref())), calibration)
+        }) {
             Ok(predicted) => predicted.compare(collected),
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(_) if self.stopped.load(Ordering::Relaxed) => return Err(Error::Interrupted),
             Err(error) => collected.notes.push(format!("the cost could not be predicted: {error}")),
         }
         Ok(())
@@ -150,6 +170,7 @@ impl OltpSuite<'_> {
         &self,
         setup: &'p ServerSetup<'p>,
         clear: &BenchServer<'p>,
+        drivers: &Drivers,
         collected: &mut Collected,
         schedule: &Schedule,
         watch: &Watch<'_>,
@@ -157,7 +178,8 @@ impl OltpSuite<'_> {
         watch("a second server in the clear");
         let again = BenchServer::start(setup, ServerArm::CLEAR, "b")?;
         let arms = [(CLEAR_AGAIN, &again), (ServerArm::CLEAR.as_str(), clear)];
-        let arms = arms.map(|(name, server)| server.arm(name, server.socket(), self.load()));
+        let load = self.load(drivers.sysbench(drivers.not_at_rest.as_deref()));
+        let arms = arms.map(|(name, server)| server.arm(name, server.socket(), load));
         schedule.begin(Step::EqualArms);
         let experiment = self.experiment("two equal servers").arms(arms);
         collected.run(experiment, &self.settings, &pairs([CLEAR_AGAIN], ServerArm::CLEAR.as_str()), watch)?;
@@ -171,6 +193,7 @@ impl OltpSuite<'_> {
         &self,
         setup: &'p ServerSetup<'p>,
         clear: &BenchServer<'p>,
+        drivers: &Drivers,
         collected: &mut Collected,
         schedule: &Schedule,
         watch: &Watch<'_>,
@@ -190,7 +213,8 @@ impl OltpSuite<'_> {
         }
         let servers = std::iter::once((ServerArm::CLEAR, clear));
         let servers = servers.chain(others.iter().map(|(arm, server)| (*arm, server)));
-        let arms = servers.map(|(arm, server)| server.arm(arm.as_str(), server.socket(), self.load()));
+        let load = self.load(drivers.sysbench(drivers.not_at_rest.as_deref()));
+        let arms = servers.map(|(arm, server)| server.arm(arm.as_str(), server.socket(), load));
         schedule.begin(Step::AtRest);
         let experiment = self.experiment(AT_REST).arms(arms);
         let compared = others
@@ -202,49 +226,52 @@ impl OltpSuite<'_> {
         Ok(true)
     }
 
-    fn on_the_wire(
+    /// How clients connect to the server in clear text.
+    fn wires(
         &self,
         clear: &BenchServer<'_>,
         certificates: &Certificates,
+        tunnel: Option<&Proxy>,
+    ) -> Result<Vec<(WireArm, Wire)>, Error> {
+        let tls = TlsSettings::new(TlsVersion::Tls13, &certificates.ca, false);
+        let tls = tls.map_err(|error| Error::Tls(error.to_string()))?;
+        let wire = |arm: &WireArm| {
+            let wire = match arm {
+                WireArm::Socket => clear.socket(),
+                WireArm::Tcp => clear.tcp(Security::Plain),
+                WireArm::Tls => clear.tcp(Security::Tls(tls.clone())),
+                WireArm::Tunnel => Wire { address: Address::Tcp(tunnel?.address), security: Security::Plain },
+            };
+            Some((*arm, wire))
+        };
+        Ok(self.arms.wires.iter().filter_map(wire).collect())
+    }
+
+    fn on_the_wire(
+        &self,
+        clear: &BenchServer<'_>,
+        wires: Vec<(WireArm, Wire)>,
+        drivers: &Drivers,
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let tls = TlsSettings::new(TlsVersion::Tls13, &certificates.ca, false);
-        let tls = tls.map_err(|error| Error::Tls(error.to_string()))?;
-        let tunnel =
-            self.arms.wires.contains(&WireArm::Tunnel).then(|| self.tunnel(clear, certificates)).transpose()?;
-        let wire = |arm: &WireArm| -> Option<Wire> {
-            match arm {
-                WireArm::Socket => Some(clear.socket()),
-                WireArm::Tcp => Some(clear.tcp(Security::Plain)),
-                WireArm::Tls => Some(clear.tcp(Security::Tls(tls.clone()))),
-                WireArm::Tunnel => {
-                    Some(Wire { address: Address::Tcp(tunnel.as_ref()?.address), security: Security::Plain })
-                }
-            }
-        };
-        let wires = &self.arms.wires;
-        let arms = wires.iter().filter_map(|arm| Some(clear.arm(arm.as_str(), wire(arm)?, self.load())));
-        let experiment = self.experiment(ON_THE_WIRE).arms(arms);
-        let compared = wires.iter().flat_map(|arm| {
-            let to = arm.compared_with().iter().filter(|to| wires.contains(to));
+        let load = self.load(drivers.sysbench(drivers.not_on_wires.as_deref()));
+        let compared = wires.iter().flat_map(|(arm, _)| {
+            let to = arm.compared_with().iter().filter(|to| self.arms.wires.contains(to));
             to.map(|to| (arm.as_str().to_owned(), to.as_str().to_owned()))
         });
         let compared: Vec<_> = compared.collect();
-        collected.run(experiment, &self.settings, &compared, watch)
+        let arms = wires.into_iter().map(|(arm, wire)| clear.arm(arm.as_str(), wire, load));
+        collected.run(self.experiment(ON_THE_WIRE).arms(arms), &self.settings, &compared, watch)
     }
 
-    /// Both ends of a tunnel, the far end on the server's socket.
-    fn tunnel(&self, clear: &BenchServer<'_>, certificates: &Certificates) -> Result<Proxy, Error> {
-        tunnel_pair(self.program, clear.directory(), certificates, &clear.socket_path(), Duration::ZERO)
-    }
-
-    fn load(&self) -> Load<'_> {
+    fn load<'l>(&'l self, sysbench: Option<&'l SysbenchLoad>) -> Load<'l> {
         Load {
             workload: self.scale.workload,
             tables: self.scale.tables,
             clients: self.scale.clients,
             pace: self.pace,
+            sysbench,
             span: self.scale.span,
             stopped: self.stopped,
         }
@@ -252,7 +279,7 @@ impl OltpSuite<'_> {
 
     fn experiment<'e>(&'e self, what: &str) -> Experiment<'e> {
         let name = format!("{}, {what}", self.scale.workload.as_str());
-        Experiment::new(name).unit(Unit::Transactions).ended_by(self.stopped)
+        Experiment::new(name).unit(Unit::Transactions)
     }
 
     /// Notes on the method.
@@ -277,6 +304,11 @@ impl OltpSuite<'_> {
                 .to_owned(),
         ]
     }
+}
+
+/// Both ends of a tunnel, the far end on the server's socket.
+fn tunnel(program: &Path, clear: &BenchServer<'_>, certificates: &Certificates) -> Result<Proxy, Error> {
+    tunnel_pair(program, clear.directory(), certificates, &clear.socket_path(), Duration::ZERO)
 }
 
 fn pairs<'n>(names: impl IntoIterator<Item = &'n str>, to: &str) -> Vec<(String, String)> {

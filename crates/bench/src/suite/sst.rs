@@ -6,6 +6,7 @@ use std::{
     num::NonZeroU32,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use files::quantity::size;
@@ -36,6 +37,8 @@ pub struct SstSuite<'a> {
     pub rounds: NonZeroU32,
     /// Options of all servers.
     pub server_options: &'a [std::ffi::OsString],
+    /// Set to true to end the measurement.
+    pub stopped: &'a AtomicBool,
 }
 
 /// A method of state transfer.
@@ -101,11 +104,11 @@ impl SstSuite<'_> {
         let mut collected = Collected::default();
         for into in self.into {
             watch(&format!("a donor below {}", into.display()));
-            let mut donor = cluster.donor(into, self.datadir)?;
+            let mut donor = self.unless_stopped(cluster.donor(into, self.datadir))?;
             for round in 0..self.rounds.get() {
                 for (position, method) in self.order(round).into_iter().enumerate() {
                     watch(&format!("round {}, {}", round.saturating_add(1), donor.arm(method)));
-                    let joined = cluster.join(&mut donor, method)?;
+                    let joined = self.unless_stopped(cluster.join(&mut donor, method))?;
                     collected.samples.extend(cluster.samples(&donor.arm(method), &joined, round, position));
                 }
             }
@@ -114,6 +117,11 @@ impl SstSuite<'_> {
         self.judge(&mut collected, &tree);
         let files = u64::try_from(tree.files().len()).unwrap_or(u64::MAX);
         Ok(collected.finish(environment, Subject { files, bytes: tree.bytes(), ..Subject::default() }))
+    }
+
+    /// After a signal, every error is only a consequence of it.
+    fn unless_stopped<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { result }
     }
 
     /// Order of the methods: forwards in one round, backwards in the next, so that a method does not always follow the
@@ -154,6 +162,8 @@ impl SstSuite<'_> {
 mod tests {
     use super::*;
 
+    static RUNNING: AtomicBool = AtomicBool::new(false);
+
     fn suite<'a>(datadir: &'a Path, into: &'a [PathBuf]) -> SstSuite<'a> {
         SstSuite {
             program: PathBuf::from("sealant"),
@@ -165,6 +175,7 @@ mod tests {
             methods: &[Method::Rsync, Method::Sealant],
             rounds: NonZeroU32::MIN,
             server_options: &[],
+            stopped: &RUNNING,
         }
     }
 

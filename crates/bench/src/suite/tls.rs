@@ -47,7 +47,7 @@ pub struct TlsSuite<'a> {
     /// Duration of each run.
     pub span: Duration,
     /// Rounds and time budget of each experiment.
-    pub settings: Settings,
+    pub settings: Settings<'a>,
 }
 
 impl TlsSuite<'_> {

@@ -44,7 +44,7 @@ pub struct TransferSuite<'a> {
     /// Additional options of `sealant send`.
     pub send: Vec<OsString>,
     /// Rounds and time budget.
-    pub settings: Settings,
+    pub settings: Settings<'a>,
 }
 
 impl TransferSuite<'_> {

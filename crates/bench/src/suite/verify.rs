@@ -31,7 +31,7 @@ pub struct VerifySuite<'a> {
     /// `fio`, to read files from disk; by default the one in `PATH`.
     pub fio: Option<&'a OsStr>,
     /// Rounds and time budget of each experiment.
-    pub settings: Settings,
+    pub settings: Settings<'a>,
     /// Number of processors that may be used at the same time.
     pub processors: NonZeroUsize,
 }

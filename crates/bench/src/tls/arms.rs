@@ -5,6 +5,7 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -31,6 +32,8 @@ pub struct Route<'a> {
     pub address: SocketAddr,
     /// Kind of client.
     pub client: ClientKind,
+    /// The flag that a signal sets to end a run.
+    pub stopped: Option<&'a AtomicBool>,
     /// The certificate that the server must present.
     pub certificate: Option<(&'a TemporaryServer, KeyPairFiles)>,
 }
@@ -54,8 +57,8 @@ pub fn connections<'a>(route: Route<'a>, span: Duration) -> Arm<'a> {
     let arm_name = route.name.clone();
     Arm::self_timed(route.name.clone(), move || {
         route.prepare()?;
-        repeat(span / WARM_UP, || route.connect(false).map_err(|error| failed(&arm_name, &error)))?;
-        repeat(span, || route.connect(true).map_err(|error| failed(&arm_name, &error)))
+        repeat(span / WARM_UP, route.stopped, || route.connect(false).map_err(|error| failed(&arm_name, &error)))?;
+        repeat(span, route.stopped, || route.connect(true).map_err(|error| failed(&arm_name, &error)))
     })
 }
 
@@ -89,19 +92,26 @@ fn query_arm<'a>(route: Route<'a>, span: Duration, sql: String, count: fn(u64) -
             }
             Ok(count(answer))
         };
-        repeat(span / WARM_UP, &mut ask)?;
-        let work = repeat(span, &mut ask)?;
+        repeat(span / WARM_UP, route.stopped, &mut ask)?;
+        let work = repeat(span, route.stopped, &mut ask)?;
         client.quit();
         Ok(work)
     })
 }
 
-/// Repeats `act` for `span`, at least once.
-fn repeat(span: Duration, mut act: impl FnMut() -> Result<u64, Error>) -> Result<Work, Error> {
+/// Repeats `act` for `span`, at least once, or until a signal.
+fn repeat(
+    span: Duration,
+    stopped: Option<&AtomicBool>,
+    mut act: impl FnMut() -> Result<u64, Error>,
+) -> Result<Work, Error> {
     let began = Instant::now();
     let mut amount = 0;
     loop {
         amount += act()?;
+        if stopped.is_some_and(|stopped| stopped.load(Ordering::Relaxed)) {
+            return Err(Error::Interrupted);
+        }
         let elapsed = began.elapsed();
         if elapsed >= span {
             return Ok(Work { amount, seconds: Some(elapsed.as_secs_f64()), ..Work::default() });

@@ -2,14 +2,12 @@
 
 use std::{
     net::SocketAddr,
-    path::PathBuf,
-    process::Command,
     time::{Duration, Instant},
 };
 
 use crate::{
     Arm, Error, Work,
-    program::output,
+    sysbench::{Sysbench, figure, total_seconds},
     tls::accounts::{OLTP_DATABASE, USER},
 };
 
@@ -20,17 +18,15 @@ const ROWS: u32 = 10_000;
 /// sysbench with a number of clients.
 #[derive(Clone, Debug)]
 pub struct Oltp {
-    program: PathBuf,
+    sysbench: Sysbench,
     clients: u32,
 }
 
 impl Oltp {
     /// # Errors
-    /// [`Error::Program`] if sysbench is not installed.
+    /// [`Error::Sysbench`] if sysbench is not installed, or is too old.
     pub fn new(clients: u32) -> Result<Self, Error> {
-        let program = process::find("sysbench");
-        let not_installed = || Error::Program { program: "sysbench".to_owned(), reason: "not in PATH".to_owned() };
-        Ok(Self { program: program.ok_or_else(not_installed)?, clients })
+        Ok(Self { sysbench: Sysbench::find()?, clients })
     }
 
     /// Creates sysbench's tables.
@@ -52,58 +48,25 @@ impl Oltp {
             let output = oltp.run(server, &more)?;
             let unread =
                 || Error::Work { arm: arm_name.clone(), reason: "sysbench reported no transactions".to_owned() };
-            let amount = transactions(&output).ok_or_else(unread)?;
-            let seconds = total_time(&output).unwrap_or_else(|| began.elapsed().as_secs_f64());
+            let amount = figure(&output, "transactions:").and_then(|count| count.parse().ok()).ok_or_else(unread)?;
+            let seconds = total_seconds(&output).unwrap_or_else(|| began.elapsed().as_secs_f64());
             Ok(Work { amount, seconds: Some(seconds), ..Work::default() })
         })
     }
 
     fn run(&self, server: SocketAddr, more: &[String]) -> Result<String, Error> {
-        let mut command = Command::new(&self.program);
-        // If an installation was moved from its build path, its scripts are found relative to the program.
-        let scripts = self.program.ancestors().nth(2).map(|base| base.join("share/sysbench"));
-        let script = scripts.map(|scripts| (scripts.join("oltp_read_write.lua"), scripts.join("?.lua;")));
-        match script.filter(|(script, _)| script.is_file()) {
-            Some((script, path)) => command.env("LUA_PATH", path).arg(script),
-            None => command.arg("oltp_read_write"),
-        };
-        command.args(["--db-driver=mysql", &format!("--mysql-user={USER}"), &format!("--mysql-db={OLTP_DATABASE}")]);
-        command.arg(format!("--mysql-host={}", server.ip())).arg(format!("--mysql-port={}", server.port()));
-        command.args([format!("--tables={TABLES}"), format!("--table-size={ROWS}")]).args(more);
-        let ended = output(&mut command)?;
-        let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
-        if ended.status.success() {
-            return Ok(stdout);
-        }
-        let message = stdout.lines().find(|line| line.contains("FATAL")).unwrap_or("it failed").trim().to_owned();
-        Err(Error::Program { program: self.program.display().to_string(), reason: message })
-    }
-}
-
-/// `    transactions:                        1234   (1233.55 per sec.)`
-fn transactions(output: &str) -> Option<u64> {
-    figure(output, "transactions:")?.parse().ok()
-}
-
-/// `    total time:                          1.0003s`
-fn total_time(output: &str) -> Option<f64> {
-    figure(output, "total time:")?.trim_end_matches('s').parse().ok()
-}
-
-fn figure<'s>(output: &'s str, name: &str) -> Option<&'s str> {
-    let line = output.lines().find_map(|line| line.trim().strip_prefix(name));
-    line?.split_whitespace().next()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_output_of_sysbench_is_parsed() {
-        let output = "SQL statistics:\n    transactions:                        1234   (617.00 per sec.)\n\
-                    General statistics:\n    total time:                          2.0004s\n";
-        assert_eq!((transactions(output), total_time(output)), (Some(1234), Some(2.0004)));
-        assert_eq!((transactions(""), total_time("")), (None, None));
+        let command = self.sysbench.command().arg(self.sysbench.script("oltp_read_write"));
+        let command = command.args([
+            "--db-driver=mysql".to_owned(),
+            format!("--mysql-user={USER}"),
+            format!("--mysql-db={OLTP_DATABASE}"),
+            format!("--mysql-host={}", server.ip()),
+            format!("--mysql-port={}", server.port()),
+            format!("--tables={TABLES}"),
+            format!("--table-size={ROWS}"),
+        ]);
+        let output = command.args(more).output().map_err(|error| self.sysbench.failed(&error.to_string()))?;
+        let output = output.ok_or_else(|| self.sysbench.failed("does not end"))?;
+        if output.is_success() { Ok(output.stdout) } else { Err(self.sysbench.failed(&output.stdout)) }
     }
 }

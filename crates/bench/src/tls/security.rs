@@ -82,6 +82,15 @@ impl TlsSettings {
 }
 
 impl Security {
+    /// The value of the session's status variable `Ssl_version`.
+    pub(crate) const fn session_version(&self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Tls(TlsSettings { version: TlsVersion::Tls12, .. }) => "TLSv1.2",
+            Self::Tls(TlsSettings { version: TlsVersion::Tls13, .. }) => "TLSv1.3",
+        }
+    }
+
     /// Whether a new connection resumes the TLS session of an earlier one.
     pub(super) const fn resumes(&self) -> bool {
         matches!(self, Self::Tls(TlsSettings { resumes: true, .. }))

@@ -8,9 +8,15 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use server::{
     Flavor, NotStarted, ServerFiles, ServerProcess,
     dialect::setting::reload_tls,
@@ -29,7 +35,9 @@ use crate::{
 };
 
 const START_LIMIT: Duration = Duration::from_secs(90);
-const STOP_LIMIT: Duration = Duration::from_secs(20);
+/// Time for a regular end.
+const STOP_LIMIT: Duration = Duration::from_secs(60);
+const GUARD_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Additional settings for starting a server.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +52,8 @@ pub(crate) struct StartOptions {
     pub(crate) seed: Option<PathBuf>,
     /// Whether to create the account [`ADMINISTRATOR`](super::ADMINISTRATOR) for connections through the socket.
     pub(crate) administrator: bool,
+    /// The flag that a signal sets: the server is then killed, so that no statement delays the end.
+    pub(crate) stopped: Option<Arc<AtomicBool>>,
 }
 
 /// A server's certificate and private key.
@@ -55,9 +65,11 @@ pub struct KeyPairFiles {
     pub key: PathBuf,
 }
 
-/// A running server; stopped on drop. Its directory remains.
+/// A running server; killed on drop, as its data is of no use then. Its directory remains.
 #[derive(Debug)]
 pub struct TemporaryServer {
+    /// Ends before the process does.
+    _guard: Option<SignalGuard>,
     process: ServerProcess,
     /// The version that the server reports.
     version: String,
@@ -114,7 +126,8 @@ impl TemporaryServer {
             NotStarted::Log(error) => Error::file(&files.log)(error),
             NotStarted::Program(error) => Error::program(server, error.to_string()),
         })?;
-        let mut started = Self { process, version, mariadb, directory: directory.to_owned(), port };
+        let guard = extra.stopped.clone().map(|stopped| SignalGuard::start(process.id(), stopped));
+        let mut started = Self { _guard: guard, process, version, mariadb, directory: directory.to_owned(), port };
         started.wait(server)?;
         Ok(started)
     }
@@ -161,6 +174,17 @@ impl TemporaryServer {
         reloaded.map_err(|error| Error::program(Path::new(&self.version), format!("{reload}: {error}")))
     }
 
+    /// Shuts it down and leaves its data complete.
+    ///
+    /// # Errors
+    /// [`Error::Program`]: it does not end, or not regularly.
+    pub(crate) fn shut_down(mut self) -> Result<(), Error> {
+        match self.process.stop(STOP_LIMIT) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            _ => Err(Error::program(Path::new(&self.version), "does not shut down")),
+        }
+    }
+
     fn wait(&mut self, server: &Path) -> Result<(), Error> {
         let open = |socket: &Path| Client::open(&Address::Socket(socket.to_owned()), USER, &Security::Plain).ok();
         match self.process.connect(START_LIMIT, open) {
@@ -178,9 +202,35 @@ impl TemporaryServer {
     }
 }
 
-impl Drop for TemporaryServer {
+/// Kills a server as soon as a signal has set the flag.
+#[derive(Debug)]
+struct SignalGuard {
+    ended: Arc<AtomicBool>,
+}
+
+impl SignalGuard {
+    /// The process leads a group.
+    fn start(process: u32, stopped: Arc<AtomicBool>) -> Self {
+        let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+        let ended = Arc::new(AtomicBool::new(false));
+        let is_ended = Arc::clone(&ended);
+        thread::spawn(move || {
+            while !is_ended.load(Ordering::Relaxed) {
+                if stopped.load(Ordering::Relaxed) {
+                    // An error means that it has ended.
+                    let _ = process.map(|process| kill_process_group(process, Signal::KILL));
+                    return;
+                }
+                thread::sleep(GUARD_INTERVAL);
+            }
+        });
+        Self { ended }
+    }
+}
+
+impl Drop for SignalGuard {
     fn drop(&mut self) {
-        let _ = self.process.stop(STOP_LIMIT);
+        self.ended.store(true, Ordering::Relaxed);
     }
 }
 

@@ -33,6 +33,7 @@ impl OltpSuite<'_> {
 
     /// Like [`Self::check`], but does not run the program.
     fn find_program(&self) -> Result<PathBuf, Error> {
+        self.check_driver()?;
         self.server_options.iter().try_for_each(|option| check_option(option))?;
         if let Some(named) = self.server {
             check_program(named)?;
@@ -105,12 +106,16 @@ fn check_option(option: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::net::UnixListener, sync::atomic::AtomicBool, time::Duration};
+    use std::{
+        os::unix::net::UnixListener,
+        sync::{Arc, atomic::AtomicBool},
+        time::Duration,
+    };
 
     use super::*;
-    use crate::{Arms, Pace, Scale, Settings, TableSet, Workload};
+    use crate::{Arms, Driver, Pace, Scale, Settings, TableSet, Workload};
 
-    fn suite<'a>(directory: &'a Path, stopped: &'a AtomicBool) -> OltpSuite<'a> {
+    fn suite<'a>(directory: &'a Path, stopped: &'a Arc<AtomicBool>) -> OltpSuite<'a> {
         OltpSuite {
             program: Path::new("/bin/true"),
             server: None,
@@ -119,6 +124,7 @@ mod tests {
             arms: Arms::named(&[]),
             scale: scale(),
             pace: Pace::Closed,
+            driver: Driver::Own,
             server_options: &[],
             settings: Settings::default(),
             stopped,
@@ -137,7 +143,7 @@ mod tests {
 
     #[test]
     fn paths_of_other_servers_are_refused() {
-        let (scratch, stopped) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let (scratch, stopped) = (tempfile::tempdir().unwrap(), Arc::default());
         let inner = scratch.path().join("db");
         fs::create_dir(&inner).unwrap();
         assert!(suite(&inner, &stopped).find_program().is_ok());
@@ -154,7 +160,7 @@ mod tests {
 
     #[test]
     fn too_little_memory_or_disk_is_reported_before_the_run() {
-        let stopped = AtomicBool::new(false);
+        let stopped = Arc::default();
         let scale_of_memory = Scale { pool_bytes: 1 << 50, ..scale() };
         let large = OltpSuite { scale: scale_of_memory, ..suite(Path::new("/tmp"), &stopped) };
         assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));

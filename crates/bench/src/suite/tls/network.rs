@@ -56,7 +56,7 @@ impl Network {
 
     fn route<'s>(&self, test_bed: &'s TestBed<'_>, name: impl Into<String>, client: ClientKind) -> Route<'s> {
         let address = self.relay.as_ref().map_or_else(|| test_bed.daemon.address(), Relay::address);
-        Route { name: name.into(), address, client, certificate: None }
+        Route { name: name.into(), address, client, stopped: test_bed.suite.settings.stopped, certificate: None }
     }
 
     pub(super) fn connection_routes<'s>(
@@ -81,7 +81,7 @@ impl Network {
             }
         }
         routes.extend(self.programs(test_bed));
-        routes.extend(self.proxied());
+        routes.extend(self.proxied(test_bed));
         Ok(routes)
     }
 
@@ -101,7 +101,7 @@ impl Network {
     /// Routes for clients without TLS.
     pub(super) fn clear_routes<'s>(&self, test_bed: &'s TestBed<'_>) -> Vec<Route<'s>> {
         let mut routes = vec![self.route(test_bed, PLAIN, ClientKind::Driver(Security::Plain))];
-        routes.extend(self.proxied());
+        routes.extend(self.proxied(test_bed));
         routes
     }
 
@@ -110,17 +110,19 @@ impl Network {
         for version in [TlsVersion::Tls13, TlsVersion::Tls12] {
             routes.push(self.route(test_bed, version.to_string(), driver(test_bed, version, false)?));
         }
-        routes.extend(self.proxied());
+        routes.extend(self.proxied(test_bed));
         Ok(routes)
     }
 
-    fn proxied<'s>(&self) -> impl Iterator<Item = Route<'s>> + '_ {
-        self.proxies.iter().map(|(name, proxy)| Route {
+    fn proxied<'s>(&self, test_bed: &'s TestBed<'_>) -> Vec<Route<'s>> {
+        let route = |(name, proxy): &(&str, Proxy)| Route {
             name: (*name).to_owned(),
             address: proxy.address,
             client: ClientKind::Driver(Security::Plain),
+            stopped: test_bed.suite.settings.stopped,
             certificate: None,
-        })
+        };
+        self.proxies.iter().map(route).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::bench::Settings;
 use ::bench::suite::backup::BackupSuite;
 use clap::Args;
 
@@ -12,7 +13,7 @@ use crate::cli::key_stores::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::file::check_directory;
 use crate::output::message::Failure;
-use crate::process::current_program;
+use crate::process::{current_program, ended_by_signals};
 
 /// Measure what a backup and a restore cost, compared with other tools
 ///
@@ -68,6 +69,8 @@ impl BenchBackup {
         check_directory(&self.source)?;
         self.output.check()?;
         let (into, stores) = (self.into.clone().unwrap_or_else(std::env::temp_dir), self.keys.named());
+        // Servers are stopped and files removed when a signal ends the measurement.
+        let stopped = ended_by_signals()?;
         let suite = BackupSuite {
             program: current_program()?,
             source: &self.source,
@@ -76,7 +79,7 @@ impl BenchBackup {
             no_peers: self.no_peers,
             stores: &stores,
             key_options: self.keys.options(),
-            settings: self.effort.settings(),
+            settings: Settings { stopped: Some(&stopped), ..self.effort.settings() },
         };
         let tree = suite.check()?;
         let served = self.server.served(&tree)?;

@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ::bench::Environment;
 use ::bench::disk::{CipherSet, Pattern};
 use ::bench::suite::disk::{DiskSuite, FreeDisk, find_cryptsetup};
+use ::bench::{Environment, Settings};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use report::bench_disk_hint;
@@ -95,8 +94,8 @@ impl BenchDisk {
             return Err(Failure::usage("--yes and --dry-run are about the disk of --on, and none is given"));
         }
         let environment = Environment::now(self.on.as_deref().unwrap_or_else(|| Path::new(".")));
-        // An open volume is closed when a signal ends the measurement.
-        let stopped = if self.on.is_some() { ended_by_signals()? } else { Arc::default() };
+        // An open volume is closed and files are removed when a signal ends the measurement.
+        let stopped = ended_by_signals()?;
         let suite = self.suite(&stopped)?;
         if let Some(plan) = suite.plan(self.effort.rounds)
             && !self.consent.given(&plan)?
@@ -122,7 +121,7 @@ impl BenchDisk {
             patterns: Pattern::named(&self.patterns),
             no_queues: self.no_queues,
             span: self.span,
-            settings: self.effort.settings(),
+            settings: Settings { stopped: Some(stopped), ..self.effort.settings() },
             cryptsetup,
             stopped,
         })

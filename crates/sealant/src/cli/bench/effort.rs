@@ -20,7 +20,7 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    pub(super) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> Settings<'_> {
         let rounds = self.rounds.map_or(Rounds::UntilNarrow, Rounds::Exactly);
         Settings { rounds, budget: self.budget, ..Settings::default() }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::bench::suite::oltp::OltpSuite;
-use ::bench::{Arms, Changes, Pace, Preset, Workload};
+use ::bench::{Arms, Changes, Driver, Pace, Preset, Settings, Workload};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use report::{write_bench_sysbench_table, write_bench_table};
@@ -30,7 +30,9 @@ use crate::process::{current_program, ended_by_signals};
 /// (`rotation`), with the dip of the throughput and its length; and connections through `sealant tunnel` (`tunnel`).
 /// MariaDB has no rotation of keys in a file, so that its background threads decrypt and encrypt all pages again.
 ///
-/// Clients run the statements of sysbench's scripts. The first experiment compares two equal servers: their difference
+/// The installed sysbench runs the transactions, or else clients of this program with the same statements (--driver):
+/// if sysbench is missing or too old, at a fixed rate, in runs of a fraction of a second, and in experiments with the
+/// arm `rotation`. The report says which. The first experiment compares two equal servers: their difference
 /// is the resolution of this machine, and smaller differences are not reported as such. After each run the server
 /// writes all changed pages and purges its undo logs, so that this disturbs no other run; its CPU time and its bytes
 /// are counted.
@@ -84,6 +86,9 @@ pub(crate) struct BenchOltp {
     /// Size of each server's buffer pool, such as 1GiB [default: that of --preset]
     #[arg(long, value_name = "SIZE", value_parser = value::bytes)]
     buffer_pool: Option<u64>,
+    /// Program whose clients run the transactions
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = value::word(DRIVERS))]
+    driver: Driver,
     #[command(flatten)]
     effort: Effort,
     #[command(flatten)]
@@ -110,6 +115,16 @@ const PRESETS: &[Word<Preset>] = &[
         "Data of four times the buffer pool, all rows accessed equally often: pages are read, written and decrypted",
     ),
     ("commits", Preset::Commits, "oltp_update_index of 4 clients: bound by commits"),
+];
+
+const DRIVERS: &[Word<Driver>] = &[
+    (
+        "auto",
+        Driver::Installed,
+        "sysbench if it is in PATH and can run the load, otherwise `own`; the report says which",
+    ),
+    ("sysbench", Driver::Sysbench, "sysbench 1.0 or newer: runs of whole seconds, without --rate"),
+    ("own", Driver::Own, "This program, with the statements and the distribution of rows of sysbench 1.0"),
 ];
 
 const EXAMPLES: &str = "\
@@ -150,8 +165,9 @@ impl BenchOltp {
             arms: Arms::named(&self.arms),
             scale: self.preset.scale().with(&self.changes()),
             pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open(rate.get())),
+            driver: self.driver,
             server_options: &self.server_option,
-            settings: self.effort.settings(),
+            settings: Settings { stopped: Some(&stopped), ..self.effort.settings() },
             stopped: &stopped,
         };
         let server = suite.check()?;

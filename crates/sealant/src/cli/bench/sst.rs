@@ -13,7 +13,7 @@ use crate::cli::sst::PROGRAM;
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
-use crate::process::current_program;
+use crate::process::{current_program, ended_by_signals};
 
 /// Measure how long nodes take to join a Galera cluster, with this program and other methods
 ///
@@ -67,6 +67,8 @@ const EXITS: exit::Codes =
 
 impl BenchSst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
+        // Servers are stopped and files removed when a signal ends the measurement.
+        let stopped = ended_by_signals()?;
         let suite = SstSuite {
             program: current_program()?,
             program_name: PROGRAM,
@@ -77,6 +79,7 @@ impl BenchSst {
             methods: &self.methods,
             rounds: self.rounds,
             server_options: &self.server_option,
+            stopped: &stopped,
         };
         suite.check()?;
         self.output.check()?;

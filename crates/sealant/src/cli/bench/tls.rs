@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::bench::Settings;
 use ::bench::suite::tls::TlsSuite;
 use clap::Args;
 
@@ -11,7 +12,7 @@ use super::output::Output;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
-use crate::process::current_program;
+use crate::process::{current_program, ended_by_signals};
 
 /// Measure what TLS costs clients: per connection, per query, per byte
 ///
@@ -71,6 +72,8 @@ impl BenchTls {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.output.check()?;
         let into = self.into.clone().unwrap_or_else(std::env::temp_dir);
+        // Servers are stopped and files removed when a signal ends the measurement.
+        let stopped = ended_by_signals()?;
         let suite = TlsSuite {
             program: current_program()?,
             server: self.server_program.as_deref(),
@@ -80,7 +83,7 @@ impl BenchTls {
             no_peers: self.no_peers,
             into: &into,
             span: self.span,
-            settings: self.effort.settings(),
+            settings: Settings { stopped: Some(&stopped), ..self.effort.settings() },
         };
         self.output.measure(|watch| suite.run(watch))
     }

@@ -17,7 +17,7 @@ use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::check_directory;
 use crate::output::message::Failure;
-use crate::process::current_program;
+use crate::process::{current_program, ended_by_signals};
 
 /// Measure how fast a directory is copied, compared with usual methods
 ///
@@ -93,6 +93,8 @@ impl BenchTransfer {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.check()?;
         let into = self.into.clone().unwrap_or_else(std::env::temp_dir);
+        // Servers are stopped and files removed when a signal ends the measurement.
+        let stopped = ended_by_signals()?;
         let suite = TransferSuite {
             program: current_program()?,
             source: &self.source,
@@ -103,7 +105,7 @@ impl BenchTransfer {
             rate: self.rate,
             compress: &self.compress,
             send: self.send_options(),
-            settings: self.settings(),
+            settings: Settings { stopped: Some(&stopped), ..self.settings() },
         };
         let peers = suite.choose(self.server.is_given())?;
         let tree = suite.tree()?;
@@ -123,7 +125,7 @@ impl BenchTransfer {
         options
     }
 
-    fn settings(&self) -> Settings {
+    fn settings(&self) -> Settings<'_> {
         let rounds = self.rounds.map_or(Rounds::UntilNarrow, Rounds::Exactly);
         Settings { rounds, budget: self.budget, ..Settings::default() }
     }

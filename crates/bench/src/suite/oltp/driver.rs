@@ -1,0 +1,126 @@
+//! Which program runs the transactions of an experiment, and why.
+
+use std::path::Path;
+
+use super::OltpSuite;
+use crate::{
+    Certificates, Error, Pace,
+    oltp::{BenchServer, Driver, Load, SysbenchLoad, Wire},
+    sysbench::Sysbench,
+};
+
+const NOT_IN_SLICES: &str = "the arm rotation needs the throughput of each tenth of a second";
+
+/// The clients of a measurement.
+pub(super) struct Drivers {
+    /// sysbench, or the reason why it runs no experiment.
+    sysbench: Result<SysbenchLoad, String>,
+    /// Why the experiment with encryption at rest, and that with two equal servers, go without it.
+    pub(super) not_at_rest: Option<String>,
+    /// Why the experiment with connections goes without it.
+    pub(super) not_on_wires: Option<String>,
+}
+
+impl OltpSuite<'_> {
+    /// Why sysbench cannot run this load.
+    fn obstacle(&self) -> Option<&'static str> {
+        match self.pace {
+            Pace::Open(_) => Some("with --rate its transactions arrive at random times, and too many end it"),
+            Pace::Closed if self.scale.span.subsec_nanos() > 0 => Some("it runs for whole seconds only"),
+            Pace::Closed => None,
+        }
+    }
+
+    /// Refuses a requested sysbench that is not installed or cannot run this load.
+    pub(super) fn check_driver(&self) -> Result<(), Error> {
+        if self.driver != Driver::Sysbench {
+            return Ok(());
+        }
+        Sysbench::find()?;
+        self.obstacle().map_or(Ok(()), |reason| Err(Error::SysbenchLoad { reason }))
+    }
+
+    /// Chooses the clients, and lets sysbench connect in every way that is measured. `directory` is private.
+    pub(super) fn drivers(
+        &self,
+        clear: &BenchServer<'_>,
+        directory: &Path,
+        certificates: &Certificates,
+        wires: &[Wire],
+    ) -> Result<Drivers, Error> {
+        let sysbench = match (self.driver, self.obstacle()) {
+            (Driver::Own, _) => Err("as --driver own says".to_owned()),
+            (_, Some(obstacle)) => Err(format!("as sysbench cannot run this load: {obstacle}")),
+            (_, None) => Sysbench::find().map_err(|error| format!("as {error}")),
+        };
+        let prepared = sysbench.map(|sysbench| {
+            SysbenchLoad::new(sysbench, directory.join("sysbench"), &certificates.ca, &certificates.near)
+        });
+        let mut drivers = match prepared {
+            Ok(sysbench) => Drivers { sysbench: Ok(sysbench?), not_at_rest: None, not_on_wires: None },
+            Err(reason) => Drivers { sysbench: Err(reason), not_at_rest: None, not_on_wires: None },
+        };
+        if self.arms.servers.iter().any(|arm| arm.rotates) {
+            drivers.not_at_rest = Some(NOT_IN_SLICES.to_owned());
+        }
+        let refused = |wire: &Wire| drivers.refusal(wire, self.load(None));
+        let (at_rest, on_wires) =
+            (refused(&clear.socket())?, wires.iter().map(refused).collect::<Result<Vec<_>, _>>()?);
+        drivers.not_at_rest = drivers.not_at_rest.or(at_rest);
+        drivers.not_on_wires = on_wires.into_iter().flatten().next();
+        Ok(drivers)
+    }
+}
+
+impl Drivers {
+    /// Why sysbench cannot connect like this.
+    fn refusal(&self, wire: &Wire, load: Load<'_>) -> Result<Option<String>, Error> {
+        let Ok(sysbench) = &self.sysbench else { return Ok(None) };
+        match sysbench.probe(&load, wire) {
+            Ok(()) => Ok(None),
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            Err(error) => Ok(Some(format!("it cannot connect {}: {error}", wire.title()))),
+        }
+    }
+
+    /// sysbench, if nothing keeps an experiment from it.
+    pub(super) fn sysbench(&self, obstacle: Option<&str>) -> Option<&SysbenchLoad> {
+        self.sysbench.as_ref().ok().filter(|_| obstacle.is_none())
+    }
+
+    /// The installed sysbench.
+    pub(super) fn installed(&self) -> Option<&Sysbench> {
+        self.sysbench.as_ref().ok().map(SysbenchLoad::sysbench)
+    }
+
+    /// A note on who ran the transactions.
+    pub(super) fn note(&self) -> String {
+        let own = "clients of this program, with sysbench's statements, ran";
+        let title = match &self.sysbench {
+            Ok(sysbench) => sysbench.sysbench().title(),
+            Err(reason) => return format!("{own} all transactions, {reason}"),
+        };
+        let except = [("data at rest", &self.not_at_rest), ("connections", &self.not_on_wires)];
+        let except = except.into_iter().filter_map(|(what, reason)| {
+            Some(format!("; {own} those of the experiments on {what}: {}", reason.as_ref()?))
+        });
+        let except: String = except.collect();
+        format!("{title} ran the transactions, and rounds latencies to about 2 %{except}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_note_says_who_ran_the_transactions_and_why() {
+        let none =
+            Drivers { sysbench: Err("as sysbench is not in PATH".to_owned()), not_at_rest: None, not_on_wires: None };
+        assert_eq!(
+            none.note(),
+            "clients of this program, with sysbench's statements, ran all transactions, as sysbench is not in PATH"
+        );
+        assert!(none.sysbench(None).is_none() && none.installed().is_none());
+    }
+}
