@@ -649,7 +649,7 @@ fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
 /// The note on who ran the transactions.
 fn driver(document: &Value) -> &str {
     let notes = document["notes"].as_array().expect("notes").iter().filter_map(Value::as_str);
-    notes.filter(|note| note.contains(" ran ")).last().expect("a note on the driver")
+    notes.filter(|note| note.contains(" ran ")).next_back().expect("a note on the driver")
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn copies(layer: &Layer) -> Option<Advice> {
         Difference::None { .. } | Difference::WithinResolution { .. } => "no difference was seen",
         Difference::TooFewRounds => "too few rounds to say whether they differ",
     };
-    let text = format!("{}: takes {:.2} s instead of {:.2} s: {cost}", layer.layer, times.with, times.without);
+    let text = format!("{}, {:.2} s instead of {:.2} s: {cost}", layer.layer, times.with, times.without);
     Some(Advice { text, evidence: layer.experiment.clone() })
 }
 
@@ -150,6 +150,17 @@ mod tests {
         ratio.difference = Difference::None { at_most_percent: 60.0 };
         assert!(texts(&[noisy])[0].ends_with("measure longer, or on a quieter machine"));
         assert!(texts(&[at_rest(1500.0)])[0].contains("look for another difference"));
+    }
+
+    #[test]
+    fn backups_have_times_and_say_whether_they_differ() {
+        let backup = |rate| {
+            let mut part = part(Part::Copies, "backup into an empty repository", [("clear", 100.0), ("tde", rate)]);
+            part.record.experiments[0].arms[1].seconds.estimate = 2.0;
+            texts(&[part])
+        };
+        assert_eq!(backup(50.0), ["backup: encrypted tables, 2.00 s instead of 1.00 s: plan that much more time"]);
+        assert_eq!(backup(100.0), ["backup: encrypted tables, 2.00 s instead of 1.00 s: no difference was seen"]);
     }
 
     #[test]

@@ -97,18 +97,8 @@ const COPIES: [Comparison; 3] = [
         of: ServerArm::TABLES.as_str(),
         to: ServerArm::CLEAR.as_str(),
     },
-    Comparison {
-        layer: "copy: sealant, not tar-socat",
-        experiment: COPY,
-        of: ENCRYPTED_COPY,
-        to: CLEAR_COPIES[0],
-    },
-    Comparison {
-        layer: "copy: sealant, not cp",
-        experiment: COPY,
-        of: ENCRYPTED_COPY,
-        to: CLEAR_COPIES[1],
-    },
+    Comparison { layer: "copy: sealant, not tar-socat", experiment: COPY, of: ENCRYPTED_COPY, to: CLEAR_COPIES[0] },
+    Comparison { layer: "copy: sealant, not cp", experiment: COPY, of: ENCRYPTED_COPY, to: CLEAR_COPIES[1] },
 ];
 
 /// The layers of all parts, in their order.

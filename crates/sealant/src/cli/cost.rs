@@ -26,8 +26,8 @@ use crate::process::{current_program, ended_by_signals};
 ///
 /// Runs experiments within a time limit. Transactions are measured on data in memory, on data larger than the buffer
 /// pool, and where commits are the limit; each without encryption, with encrypted tables, with all logs encrypted, and
-/// over TLS. New connections and ciphers of encrypted disks are measured, too. Every ratio has a 95 % interval. Two
-/// equal servers are compared first, to show how small a difference this machine can tell.
+/// over TLS. New connections, backups, copies, and ciphers of encrypted disks are measured, too. Every ratio has a 95 %
+/// interval. Two equal servers are compared first, to show how small a difference this machine can tell.
 ///
 /// Servers of the installed `mariadbd` or `mysqld` are started below DIR and removed afterwards; no other server is
 /// connected to. After an interruption the same command resumes with the parts that are missing.
