@@ -308,6 +308,44 @@ fn sha256_of(text: &str) -> String {
     String::from_utf8_lossy(&output.stdout).split(' ').next().unwrap_or_default().to_owned()
 }
 
+/// The grants of docs/migrate.md for a fallback.
+const WAY_BACK: [&str; 2] = [
+    r"GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\_sealant`.* TO mig@'%';
+      GRANT SESSION_VARIABLES_ADMIN, SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.* TO mig@'%'",
+    "GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.* TO mig@'%'",
+];
+
+#[test]
+fn clients_return_to_the_source() {
+    let Some(pair) = Pair::mysql(&GTIDS) else { return };
+    pair.source.sql(&format!("ALTER TABLE shop.customers ENCRYPTION = 'Y'; {}", WAY_BACK[0])).expect("statements");
+    let no_way = ["error: target: no migration was begun there", "sealant migrate run"];
+    ends(&pair, "fallback", &["--yes"], 1, &no_way);
+    ends(&pair, "run", &["--yes"], 0, &["every row is equal"]);
+    let with = [&FENCE[..], &["--fallback", "1h"]].concat();
+    ends(&pair, "cutover", &with, 4, &["target: the account may not do this: it lacks", "hint: on the target: GRANT"]);
+    pair.target.sql(WAY_BACK[1]).expect("statements");
+    let mut way_back = Running::start(&pair, "cutover", &with);
+    way_back.until_it_says("the target is ready; its changes are applied to the source");
+    pair.target.sql("INSERT INTO shop.orders VALUES (900, 1)").expect("it is writable");
+    ends(&pair, "status", &[], 0, &["fallback  possible for 59 min, by sealant migrate fallback"]);
+    ends(&pair, "fallback", &[], 2, &["standard input is not a terminal"]);
+    let fell_back = ["cut-over: switched", "the source has every row up to", "it is writable again"];
+    ends(&pair, "fallback", &["--yes"], 0, &fell_back);
+    let (code, said) = way_back.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("another command works on the way back now"), "{said}");
+    assert_equal(&pair);
+    pair.source.sql("INSERT INTO shop.orders VALUES (901, 1)").expect("it is writable");
+    assert_eq!(pair.target.value(IS_READ_ONLY).expect("an answer"), "1");
+    ends(&pair, "cutover", &with, 1, &["the fallback was done", "sealant migrate finish"]);
+    let saved = pair.path("back.jsonl").display().to_string();
+    ends(&pair, "finish", &["--proof", &saved], 0, &["the state of the migration is removed"]);
+    for server in [&pair.source, &pair.target] {
+        assert_eq!(server.sql("SHOW DATABASES LIKE '%sealant'").expect("an answer"), "");
+    }
+}
+
 #[test]
 fn an_interrupted_migration_goes_on_or_is_given_up() {
     let Some(mut pair) = Pair::mysql(&GTIDS) else { return };

@@ -143,7 +143,7 @@ pub(crate) fn lock_target(target: &mut Connection) -> Result<(), Error> {
 }
 
 /// How a migration that begins now tells the source's transactions apart.
-fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
+pub(crate) fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
     if source.greeting().is_mariadb() {
         return Ok(Tracking::Snapshots);
     }
@@ -152,7 +152,7 @@ fn tracking(source: &mut Connection) -> Result<Tracking, Error> {
 }
 
 /// Checks that the log contains whole rows of every change, and that its order tells which transactions are visible.
-fn check_source(source: &mut Connection, tracking: Tracking) -> Result<(), Error> {
+pub(crate) fn check_source(source: &mut Connection, tracking: Tracking) -> Result<(), Error> {
     let rows = ROW_SETTINGS.map(|(name, wanted, _)| (name, wanted));
     let order = match tracking {
         Tracking::Gtids => Some(("gtid_mode", "ON")),

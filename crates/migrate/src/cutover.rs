@@ -21,7 +21,7 @@ use crate::{
     Error, Event, Phase, Proof, Side,
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
-    definitions,
+    definitions, fallback,
     fence::{Fence, SavedSettings, may_fence, write_block},
     link::{self, Server, flavor, identity, same_server, variable},
     position::{self, Position},
@@ -75,6 +75,9 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         no_replication(&mut control)?;
         nothing_prepared(&mut control)?;
         no_privileged_writers(&mut control, &active.source)?;
+        if settings.fallback.is_some() {
+            fallback::require_possible(settings, &mut control, &mut active.target)?;
+        }
         compare_before(active, events)?;
         let fence = Fence::new(&settings.source, SavedSettings::read(&mut control)?);
         let shared = active.shared;
@@ -91,7 +94,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
 }
 
 /// Lifts the fence of a cut-over that was killed, so that clients can write while most rows are compared.
-fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), Error> {
+pub(crate) fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), Error> {
     let run = state::run(target)?.ok_or(Error::NotBegun)?;
     let Some(before) = SavedSettings::parse(&run.fence) else { return Ok(()) };
     before.restore(source)?;
@@ -245,11 +248,11 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
 
 /// Makes the fence permanent, and stores that the target is ready for writes.
 fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
-    let target_end = position::log_end(&mut active.target).map(|end| end.to_string()).unwrap_or_default();
+    let switch_end = fallback::switch_end(active)?;
     fence.keep()?;
     unchanged(source, &active.source, end, active.shared)?;
     active.others_may_write()?;
-    match state::set_switched(&mut active.target, &target_end) {
+    match state::set_switched(&mut active.target, &switch_end) {
         Ok(()) => {}
         // Nothing is stored.
         Err(error @ (Error::Server { error: server::Error::Server { .. }, .. } | Error::State { .. })) => {
@@ -335,16 +338,26 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
 }
 
 /// Removes the state of a migration after its cut-over. First calls `save` with the proof, which is part of the state;
-/// without `save` the proof is not read. The tables stay on both servers.
+/// without `save` the proof is not read. The tables stay on both servers. If the cut-over was done with a fallback, also
+/// ends that, and removes its state at `source`; after a fallback, the proof is that of the fallback.
 ///
 /// # Errors
-/// What `save` returns; [`Error::NotBegun`] if there is no migration; [`Error::NotSwitched`] before the cut-over.
-/// Nothing is removed then.
-pub fn finish<E: From<Error>>(server: &Server, save: Option<impl FnOnce(&Proof) -> Result<(), E>>) -> Result<(), E> {
+/// What `save` returns; [`Error::NotBegun`] if there is no migration; [`Error::NotSwitched`] before the cut-over;
+/// [`Error::FallbackOpen`] if `source` is `None`, and there is a fallback. Nothing is removed then.
+pub fn finish<E: From<Error>>(
+    server: &Server,
+    source: Option<&Server>,
+    save: Option<impl FnOnce(&Proof) -> Result<(), E>>,
+) -> Result<(), E> {
     let mut target = link::target(server)?;
     lock_target(&mut target)?;
-    if state::run(&mut target)?.ok_or(Error::NotBegun)?.phase != Phase::Switched {
+    let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
+    if run.phase != Phase::Switched {
         return Err(Error::NotSwitched.into());
+    }
+    if run.fallback > 0 {
+        let source = source.ok_or(Error::FallbackOpen)?;
+        return fallback::finish((source, server), &run, target, save);
     }
     if let Some(save) = save {
         save(&proof::read(&mut target, server)?)?;

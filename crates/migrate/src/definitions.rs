@@ -37,11 +37,13 @@ fn refuse(differences: Vec<Difference>) -> Result<(), Error> {
     if differences.is_empty() { Ok(()) } else { Err(Error::Structure { differences }) }
 }
 
-fn names(settings: &Settings) -> BTreeSet<TableName> {
+/// Names of the tables that are moved.
+pub(crate) fn names(settings: &Settings) -> BTreeSet<TableName> {
     settings.catalog.tables.iter().map(Table::full_name).collect()
 }
 
-fn catalog(side: Side, server: &Server, names: &BTreeSet<TableName>) -> Result<Catalog, Error> {
+/// The tables of these names at a server.
+pub(crate) fn catalog(side: Side, server: &Server, names: &BTreeSet<TableName>) -> Result<Catalog, Error> {
     let schemas: BTreeSet<_> = names.iter().map(|(schema, _)| schema.clone()).collect();
     let filter = Filter { schemas: schemas.into_iter().collect(), ..Filter::default() };
     let mut catalog = read(&mut link::definitions(side, server)?, &filter).map_err(Error::at(side))?;

@@ -48,7 +48,7 @@ pub(crate) struct SavedSettings {
     /// `None` if the server does not have it.
     super_read_only: Option<bool>,
     read_only: bool,
-    server_uuid: String,
+    pub(crate) server_uuid: String,
 }
 
 impl SavedSettings {
@@ -112,16 +112,27 @@ impl SavedSettings {
 /// [`Error::MissingGrant`].
 pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
-    let held = Grants::of_session(source).map_err(Error::at(Side::Source))?;
-    let grants = preflight::cut_over(&version);
+    require_grants(source, Side::Source, &preflight::cut_over(&version))
+}
+
+/// Checks that the account of this side has these privileges.
+///
+/// # Errors
+/// [`Error::MissingGrant`].
+pub(crate) fn require_grants(
+    connection: &mut Connection,
+    side: Side,
+    grants: &[preflight::Grant],
+) -> Result<(), Error> {
+    let held = Grants::of_session(connection).map_err(Error::at(side))?;
     let missing = |grant: &preflight::Grant| Some(grant.missing(&held)).filter(|missing| !missing.is_empty());
     let Some((grant, missing)) = grants.iter().find_map(|grant| Some((grant, missing(grant)?))) else {
         return Ok(());
     };
-    let account = source.query("SELECT CURRENT_USER()").map_err(Error::at(Side::Source))?;
+    let account = connection.query("SELECT CURRENT_USER()").map_err(Error::at(side))?;
     let account = preflight::quoted_account(account.scalar().unwrap_or_default());
     let statement = grant.statement(&missing, &account);
-    Err(Error::MissingGrant { side: Side::Source, privileges: missing.join(", "), statement })
+    Err(Error::MissingGrant { side, privileges: missing.join(", "), statement })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@
 //! - [`plan`]: all of this for one pair of servers;
 //! - [`chunk_map`]: what happens to a change while its table is copied;
 //! - [`run()`], [`verify()`], [`status()`]: copy, follow and compare, and resume after an interruption;
-//! - [`cut_over`], [`finish`], [`abort`]: end a migration.
+//! - [`cut_over`], [`finish`], [`abort`]: end a migration;
+//! - [`follow_back`], [`fall_back`]: keep the source ready after the cut-over, and return to it.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
@@ -26,6 +27,7 @@ mod difference;
 pub mod encryption;
 mod error;
 mod event;
+mod fallback;
 mod fence;
 mod journal;
 mod key;
@@ -66,6 +68,7 @@ pub use cutover::{CutOver, abort, cut_over, finish};
 pub use difference::{Difference, Divergence, DivergenceKind};
 pub use error::Error;
 pub use event::Event;
+pub use fallback::{FallbackEnd, fall_back, follow_back};
 pub use link::{Accept, Server};
 pub use not_writable::NotWritable;
 pub use pause::{pause, resume};

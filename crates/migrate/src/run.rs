@@ -40,14 +40,22 @@ pub struct Verified {
 /// [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped the run before its goal,
 /// [`Error::CutOverInterrupted`] if the source may be read-only, and others.
 pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
+    resuming(settings, events, &mut |events| with_stream(settings, true, |active| until(active, events)))
+}
+
+/// Makes attempts at a run, until one ends otherwise than by a lost connection.
+pub(crate) fn resuming(
+    settings: &Settings,
+    events: &mut dyn FnMut(Event),
+    attempt: &mut dyn FnMut(&mut dyn FnMut(Event)) -> Result<Verified, Error>,
+) -> Result<Verified, Error> {
     let mut attempts = RESUMES;
     loop {
         let mut advanced = false;
-        let ended = with_stream(settings, true, |active| {
-            until(active, &mut |event| {
-                advanced |= matches!(&event, Event::Progress(progress) if progress.copied_rows > 0 || progress.applied_rows > 0);
-                events(event);
-            })
+        let ended = attempt(&mut |event| {
+            advanced |=
+                matches!(&event, Event::Progress(progress) if progress.copied_rows > 0 || progress.applied_rows > 0);
+            events(event);
         });
         match ended {
             Err(error) if error.is_transient() && attempts > 0 && !settings.stopped() => {
@@ -60,7 +68,8 @@ pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verifie
     }
 }
 
-fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
+/// Copies, follows and compares up to [`Settings::until`].
+pub(crate) fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
     if state::run(&mut active.target)?.is_some_and(|run| !run.fence.is_empty()) {
         return Err(Error::CutOverInterrupted);
     }

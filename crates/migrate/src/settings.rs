@@ -71,6 +71,8 @@ pub struct Settings {
     pub batch: BatchLimits,
     /// Longest time for which a cut-over blocks writes at the source before it gives up.
     pub max_blocked: Duration,
+    /// For how long after a cut-over the source is kept ready for a fallback; `None` for no fallback.
+    pub fallback: Option<Duration>,
     /// The caller sets it to end a run in an orderly way.
     pub stop: Arc<AtomicBool>,
 }
@@ -90,6 +92,7 @@ impl Settings {
             chunk_bytes: 16 << 20,
             batch: BatchLimits::default(),
             max_blocked: MAX_BLOCKED,
+            fallback: None,
             stop: Arc::default(),
         }
     }

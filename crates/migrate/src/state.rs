@@ -23,14 +23,14 @@ use crate::{
 };
 
 /// Version of the layout of the tables below.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 const TABLES: [&str; 7] = [
     // The token is part of the key, so that the log has it with each update, even with `binlog_row_image=MINIMAL`.
     "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
-     target_end VARCHAR(600) NOT NULL, heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL, \
+     target_end VARCHAR(600) NOT NULL, target_gtids LONGTEXT NOT NULL, fallback BIGINT UNSIGNED NOT NULL, heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL, \
      PRIMARY KEY (id, token))",
     "`_sealant`.`tbl` (number INT PRIMARY KEY, name VARCHAR(1100) NOT NULL, shape LONGTEXT NOT NULL)",
     "`_sealant`.`chunk` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, after_key LONGTEXT, upto_key LONGTEXT, \
@@ -90,8 +90,38 @@ pub(crate) struct Run {
     pub(crate) fence: String,
     /// The end of the source's log when it was fenced.
     pub(crate) source_end: String,
+    /// The end of the target's log when the switch was stored; empty before that, and without a log.
+    pub(crate) target_end: String,
+    /// The GTIDs that the target had executed then; empty unless a fallback was wanted and the target has GTIDs.
+    pub(crate) target_gtids: String,
+    /// Until when a fallback is wanted, in seconds since 1970; 0 for no fallback.
+    pub(crate) fallback: u64,
     /// Whether no process may work on it.
     pub(crate) paused: bool,
+}
+
+/// What a migration begins with.
+pub(crate) struct Beginning<'b> {
+    pub(crate) tracking: Tracking,
+    pub(crate) source_uuid: &'b str,
+    pub(crate) start: Start,
+    /// Whether the state is encrypted.
+    pub(crate) encrypted: bool,
+    /// Where the target's log is read first; `None` if it is not read.
+    pub(crate) target_log: Option<LogPosition>,
+    pub(crate) phase: Phase,
+    /// Statements of the same transaction.
+    pub(crate) more: Vec<String>,
+}
+
+/// What is stored with the switch.
+#[derive(Debug, Default)]
+pub(crate) struct SwitchEnd {
+    /// The end of the target's log; empty without a log.
+    pub(crate) target_end: String,
+    pub(crate) target_gtids: String,
+    /// In seconds since 1970; 0 for no fallback.
+    pub(crate) fallback: u64,
 }
 
 /// A loaded chunk, and whether it was compared since it last changed.
@@ -127,7 +157,8 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     if format != FORMAT.to_string() {
         return Err(Error::OtherFormat { found: format.to_owned(), known: FORMAT });
     }
-    let sql = "SELECT token, source_uuid, tracking, old_until, phase, step, fence, source_end, paused \
+    let sql = "SELECT token, source_uuid, tracking, old_until, phase, step, fence, source_end, target_end, \
+               target_gtids, fallback, paused \
                FROM `_sealant`.`run` WHERE id = 1";
     let rows = target.query(sql).map_err(failed)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
@@ -136,8 +167,23 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let old_until = text("old_until").parse().map_err(|_| Error::State { what: "old_until" })?;
     let (token, source_uuid) = (text("token"), text("source_uuid"));
     let (step, fence, source_end) = (text("step"), text("fence"), text("source_end"));
+    let (target_end, target_gtids) = (text("target_end"), text("target_gtids"));
+    let fallback = text("fallback").parse().map_err(|_| Error::State { what: "fallback" })?;
     let paused = text("paused") != "0";
-    Ok(Some(Run { token, source_uuid, tracking, old_until, phase, step, fence, source_end, paused }))
+    Ok(Some(Run {
+        token,
+        source_uuid,
+        tracking,
+        old_until,
+        phase,
+        step,
+        fence,
+        source_end,
+        target_end,
+        target_gtids,
+        fallback,
+        paused,
+    }))
 }
 
 /// All tables of the state.
@@ -191,6 +237,17 @@ pub(crate) fn begin(
     // Read before the tables are found empty, so that no foreign write falls in between.
     let target_log = log_access::start(target)?;
     moved.iter().try_for_each(|table| require_empty(target, table))?;
+    let (start, phase, more) = (start.clone(), Phase::Copy, Vec::new());
+    store_beginning(target, moved, Beginning { tracking, source_uuid, start, encrypted, target_log, phase, more })
+}
+
+/// Creates the schema with the state of a migration that begins.
+pub(crate) fn store_beginning(
+    target: &mut Connection,
+    moved: &[MovedTable],
+    beginning: Beginning<'_>,
+) -> Result<(), Error> {
+    let Beginning { tracking, source_uuid, start, encrypted, target_log, phase, more } = beginning;
     let option = table_option(flavor(target), true);
     let encryption = if encrypted { format!(" {option}") } else { String::new() };
     let identity = identity_expression(target);
@@ -207,13 +264,15 @@ pub(crate) fn begin(
     statements.push("REPLACE INTO `_sealant`.`epoch` VALUES (1, 0)".to_owned());
     statements.push(format!("REPLACE INTO `_sealant`.`pos` VALUES (1, {}, 0)", position_values(&start.position)));
     statements.extend(target_log.iter().map(|start| begin_target_log(start, identity)));
+    statements.extend(more);
     statements.push(format!(
-        "INSERT INTO `_sealant`.`run` VALUES (1, '{:016x}{:016x}', {FORMAT}, {}, '{}', {}, 'copy', '', '', '', '', NOW(), 0)",
+        "INSERT INTO `_sealant`.`run` VALUES (1, '{:016x}{:016x}', {FORMAT}, {}, '{}', {}, '{}', '', '', '', '', '', 0, NOW(), 0)",
         random(),
         random(),
         quote::text(source_uuid),
         tracking.text(),
-        quote::text(&start.old_until.to_string())
+        quote::text(&start.old_until.to_string()),
+        phase.text()
     ));
     statements.push("COMMIT".to_owned());
     statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
@@ -479,9 +538,13 @@ pub(crate) fn set_lifted(target: &mut Connection) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::State`] if the state was removed. After an error of the server or of the state, nothing is stored.
-pub(crate) fn set_switched(target: &mut Connection, target_end: &str) -> Result<(), Error> {
-    let (phase, end) = (Phase::Switched.text(), quote::text(target_end));
-    let sql = update(&format!("step = 'switched', target_end = {end}, phase = '{phase}'"));
+pub(crate) fn set_switched(target: &mut Connection, end: &SwitchEnd) -> Result<(), Error> {
+    let (phase, fallback) = (Phase::Switched.text(), end.fallback);
+    let [target_end, gtids] = [&end.target_end, &end.target_gtids].map(|text| quote::text(text));
+    let sql = update(&format!(
+        "step = 'switched', target_end = {target_end}, target_gtids = {gtids}, fallback = {fallback}, \
+         phase = '{phase}'"
+    ));
     // One statement: an error of the server after it would not tell that the switch is stored. It changes the row, if
     // there is one, because the step is another.
     let stored = target.execute(sql.as_bytes()).map_err(failed)?;
@@ -514,6 +577,33 @@ fn set(target: &mut Connection, assignments: &str) -> Result<(), Error> {
 
 fn update(assignments: &str) -> String {
     format!("UPDATE `_sealant`.`run` SET {assignments} WHERE id = 1")
+}
+
+/// Stores that there is no fallback any more.
+pub(crate) fn end_fallback(target: &mut Connection) -> Result<(), Error> {
+    set(target, "fallback = 0")
+}
+
+/// Rows of an `INSERT` statement that copies a part of the state.
+const COPIED_ROWS: usize = 1000;
+
+/// The statements that insert the chunks of this migration, and their last comparisons, into the state of another one of
+/// the same tables.
+pub(crate) fn copies_of_chunks(target: &mut Connection) -> Result<Vec<String>, Error> {
+    let mut statements = Vec::new();
+    for (table, columns) in [
+        ("chunk", "tbl, number, after_key, upto_key, row_count, bytes, verified, touches"),
+        ("compared", "tbl, number, row_count, checksum, source_end, at, touches"),
+    ] {
+        let rows = target.query(&format!("SELECT {columns} FROM `_sealant`.`{table}`")).map_err(failed)?;
+        let value = |value: &Option<String>| value.as_ref().map_or_else(|| "NULL".to_owned(), |text| quote::text(text));
+        for rows in rows.rows.chunks(COPIED_ROWS) {
+            let rows = rows.iter().map(|row| format!("({})", row.iter().map(value).collect::<Vec<_>>().join(", ")));
+            let rows = rows.collect::<Vec<_>>().join(", ");
+            statements.push(format!("INSERT INTO `_sealant`.`{table}` ({columns}) VALUES {rows}"));
+        }
+    }
+    Ok(statements)
 }
 
 /// Removes the state.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use server::{Connection, Rows};
 
-use crate::{Error, Phase, Server, Side, link, server_lock::LOCK, state};
+use crate::{Error, Phase, Server, Side, fallback::now, link, server_lock::LOCK, state};
 
 /// Stored state of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Status {
     pub running: bool,
     /// Time since a process last stored a heartbeat.
     pub seen: Duration,
+    /// For how long a fallback is possible; `None` if none is.
+    pub fallback_left: Option<Duration>,
     /// Transactions that were applied: their GTIDs, or the file and position after the last one.
     pub position: String,
     /// Tables, by name.
@@ -65,7 +67,9 @@ pub(crate) fn of_connection(target: &mut Connection, run: &state::Run) -> Result
     });
     let tables = named.collect();
     let fenced = !run.fence.is_empty() && run.phase != Phase::Switched;
-    Ok(Status { phase: run.phase, step: run.step.clone(), fenced, paused: run.paused, running, seen, position, tables })
+    let fallback_left = (run.fallback > 0).then(|| Duration::from_secs(run.fallback.saturating_sub(now())));
+    let (phase, step, paused) = (run.phase, run.step.clone(), run.paused);
+    Ok(Status { phase, step, fenced, paused, running, seen, fallback_left, position, tables })
 }
 
 fn sign_of_life(target: &mut Connection) -> Result<(bool, Duration), Error> {

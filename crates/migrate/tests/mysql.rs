@@ -247,7 +247,7 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     settings.until = Until::Copied;
     migrate::run(&settings, &mut |_| {}).unwrap();
     let unsaved = |_: &migrate::Proof| -> Result<(), Error> { panic!("there is no proof yet") };
-    assert!(matches!(migrate::finish(&settings.target, Some(unsaved)), Err(Error::NotSwitched)));
+    assert!(matches!(migrate::finish(&settings.target, None, Some(unsaved)), Err(Error::NotSwitched)));
     let mut steps = Vec::new();
     let done = migrate::cut_over(&settings, &mut |event| {
         if let Event::Step { name } = event {
@@ -276,14 +276,14 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Switched)));
     // If the proof cannot be saved, the state is not removed.
     let fail = |_: &migrate::Proof| -> Result<(), Error> { Err(Error::Stopped) };
-    let failed = migrate::finish(&settings.target, Some(fail)).unwrap_err();
+    let failed = migrate::finish(&settings.target, None, Some(fail)).unwrap_err();
     assert!(matches!(failed, Error::Stopped), "{failed}");
     let mut saved = None;
     let mut save = |proof: &migrate::Proof| -> Result<(), Error> {
         saved = Some(proof.clone());
         Ok(())
     };
-    migrate::finish(&settings.target, Some(&mut save)).unwrap();
+    migrate::finish(&settings.target, None, Some(&mut save)).unwrap();
     let saved = saved.unwrap();
     assert_eq!((saved.verdict(), saved.source_end), (ProofVerdict::Proven, done.source_end));
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
@@ -567,9 +567,12 @@ fn a_proof_that_is_discarded_is_not_read() {
     migrate::run(&settings, &mut |_| {}).unwrap();
     pair.target.sql("UPDATE _sealant.run SET phase = 'switched'; DROP TABLE _sealant.journal").unwrap();
     let unsaved = |_: &migrate::Proof| -> Result<(), Error> { panic!("it cannot be read") };
-    assert!(matches!(migrate::finish(&settings.target, Some(unsaved)), Err(Error::Server { side: Side::Target, .. })));
+    assert!(matches!(
+        migrate::finish(&settings.target, None, Some(unsaved)),
+        Err(Error::Server { side: Side::Target, .. })
+    ));
     let discard = None::<fn(&migrate::Proof) -> Result<(), Error>>;
-    migrate::finish(&settings.target, discard).unwrap();
+    migrate::finish(&settings.target, None, discard).unwrap();
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
 }
 

@@ -50,7 +50,7 @@ fn migrates(kinds: Kinds) {
     assert!(acknowledged.len() > 20, "{}", acknowledged.len());
     assert!(acknowledged.iter().all(|marker| stored.contains(marker)), "an acknowledged row is lost");
     pair.assert_equal();
-    migrate::finish(&settings.target, Some(|proof: &migrate::Proof| proven(proof.verdict()))).unwrap();
+    migrate::finish(&settings.target, None, Some(|proof: &migrate::Proof| proven(proof.verdict()))).unwrap();
 }
 
 /// A table of the target that is less encrypted than the source's gets no rows.

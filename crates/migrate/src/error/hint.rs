@@ -68,6 +68,23 @@ impl Error {
             Self::NotSwitched => {
                 "sealant migrate cutover does it; sealant migrate abort gives the migration up".into()
             }
+            Self::NoFallback => "end the migration with sealant migrate finish --proof FILE".into(),
+            Self::FellBack => "end the migration with sealant migrate finish --proof FILE".into(),
+            Self::FallbackOpen => "name the source, too: --source URL".into(),
+            Self::WayBack(error) if matches!(**error, Self::Divergence(_)) => {
+                "find out what else writes to the source, and make these rows there equal to those of the target; the \
+                 same command compares them again"
+                    .into()
+            }
+            Self::WayBack(error) if matches!(**error, Self::TargetWritten { .. }) => {
+                "find out what writes to the fenced source, and stop it; the same command compares every row again".into()
+            }
+            Self::WayBack(_) => "the same command goes on".into(),
+            Self::WayBackClosed(_) => {
+                "the target stays the server in use, and the source read-only; end the migration with sealant migrate \
+                 finish --proof FILE"
+                    .into()
+            }
             Self::Switched => "end the migration with sealant migrate finish --proof FILE".into(),
             Self::CutOverInterrupted => {
                 "sealant migrate cutover resumes it; sealant migrate abort makes the source writable again".into()
@@ -112,14 +129,20 @@ impl Error {
 
     /// Whether an account lacks a privilege.
     #[must_use]
-    pub const fn is_missing_grant(&self) -> bool {
-        matches!(self, Self::MissingGrant { .. })
+    pub fn is_missing_grant(&self) -> bool {
+        match self {
+            Self::MissingGrant { .. } => true,
+            Self::WayBack(error) => error.is_missing_grant(),
+            _ => false,
+        }
     }
 
     /// Whether the program refused to continue for safety.
     #[must_use]
-    pub const fn is_refusal(&self) -> bool {
+    pub fn is_refusal(&self) -> bool {
         match self {
+            Self::WayBackClosed(_) => true,
+            Self::WayBack(error) => error.is_refusal(),
             Self::Unverified { .. }
             | Self::OneServer
             | Self::FollowsTarget { .. }

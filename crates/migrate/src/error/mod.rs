@@ -264,6 +264,21 @@ pub enum Error {
         /// The statements that make the source writable again.
         statements: String,
     },
+    /// The cut-over was done without a fallback.
+    #[error("the cut-over was done without --fallback, or its time is over: there is no way back")]
+    NoFallback,
+    /// The fallback was done.
+    #[error("the fallback was done: the source is in use again, and the target is read-only")]
+    FellBack,
+    /// The state of a fallback is at the source, which is not named.
+    #[error("the cut-over was done with --fallback, whose state is at the source")]
+    FallbackOpen,
+    /// A step of the way back from the target to the source failed.
+    #[error("on the way back, where source and target are swapped: {0}")]
+    WayBack(#[source] Box<Self>),
+    /// The target has changes that the source cannot have.
+    #[error("the way back is closed: with source and target swapped: {0}")]
+    WayBackClosed(#[source] Box<Self>),
     /// Both addresses lead to the same server.
     #[error("source and target are one server")]
     OneServer,

@@ -54,6 +54,9 @@ const OLD_FENCE: [&str; 1] = ["SUPER"];
 /// The same for MariaDB, where everybody sees prepared transactions.
 const MARIADB_FENCE: [&str; 1] = ["READ_ONLY ADMIN"];
 
+/// The privilege to write in spite of MySQL's `read_only`.
+const WRITES_IN_SPITE: [&str; 1] = ["CONNECTION_ADMIN"];
+
 /// The grants by which a cut-over from MariaDB sees who could write in spite of `read_only`: sessions of others by their
 /// privileges, and the events of all schemas.
 fn mariadb_writers() -> [Grant; 2] {
@@ -76,6 +79,27 @@ pub(crate) fn cut_over(source: &ServerVersion) -> Vec<Grant> {
     let fence = Grant { side: Side::Source, privileges, scope: None, shown: None };
     let writers = (source.flavor == Flavor::MariaDb).then(mariadb_writers);
     std::iter::once(fence).chain(writers.into_iter().flatten()).collect()
+}
+
+/// The grants for a fallback, in addition to those of the migration and its cut-over: those of a migration from the
+/// target to the source and of its cut-over, and the one to write to the source in spite of `read_only`.
+pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: &[String]) -> Vec<Grant> {
+    let filter = Filter { schemas: schemas.to_vec(), ..Filter::default() };
+    let mut grants = required(target, source, &filter, schemas);
+    grants.extend(cut_over(target));
+    for grant in &mut grants {
+        grant.side = match grant.side {
+            Side::Source => Side::Target,
+            Side::Target => Side::Source,
+        };
+    }
+    let writes = match source.flavor {
+        Flavor::MariaDb => MARIADB_FENCE,
+        Flavor::MySql | Flavor::Percona if source.at_least(8, 0, 0) => WRITES_IN_SPITE,
+        Flavor::MySql | Flavor::Percona => OLD_FENCE,
+    };
+    grants.push(Grant { side: Side::Source, privileges: writes.to_vec(), scope: None, shown: None });
+    grants
 }
 
 /// The grants that a migration of these schemas needs.

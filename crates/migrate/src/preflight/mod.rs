@@ -26,7 +26,7 @@ pub use self::{
 };
 pub(crate) use self::{
     checks::{LOGS_REPLICATED, ROW_SETTINGS},
-    grants::cut_over,
+    grants::{cut_over, fallback},
 };
 
 /// What a check judges.

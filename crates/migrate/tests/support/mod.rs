@@ -178,10 +178,15 @@ impl Pair {
         if !self.source.kind().is_mariadb() {
             return root(&self.source);
         }
-        let password = Some(Password::new(b"secret".to_vec()));
-        let target = Target { user: "writer".to_owned(), ..root_target(&self.source) };
-        Connection::open(&target, &server::Options { changes: true, password, ..Default::default() }).unwrap()
+        writer(&self.source)
     }
+}
+
+/// A connection of the account `writer`, which cannot write to a server that is read-only.
+pub(crate) fn writer(server: &Server) -> Connection {
+    let password = Some(Password::new(b"secret".to_vec()));
+    let target = Target { user: "writer".to_owned(), ..root_target(server) };
+    Connection::open(&target, &server::Options { changes: true, password, ..Default::default() }).unwrap()
 }
 
 pub(crate) fn root(server: &Server) -> Connection {

@@ -40,11 +40,15 @@ impl Chance {
 impl Writers {
     /// Starts writers on the rows that the source was filled with.
     pub(crate) fn start(pair: &Pair, count: u64, rows: u64) -> Self {
+        Self::with((0..count).map(|_| pair.client()).collect(), 0, rows)
+    }
+
+    /// Starts a writer on each connection. The first has this number, which makes its markers differ from those of others.
+    pub(crate) fn with(connections: Vec<Connection>, first: u64, rows: u64) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let pause = std::env::var("SEALANT_WRITER_PAUSE_MS").map_or(PAUSE_MS, |text| text.parse().unwrap());
-        let threads = (0..count).map(|number| {
+        let threads = connections.into_iter().zip(first..).map(|(mut connection, number)| {
             let (stop, acknowledged) = (Arc::clone(&stop), Arc::clone(&acknowledged));
-            let mut connection = pair.client();
             std::thread::spawn(move || {
                 let mut chance = Chance(0x9e37_79b9_7f4a_7c15 ^ (number + 1));
                 let mut inserted = Vec::new();

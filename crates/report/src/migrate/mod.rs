@@ -12,9 +12,9 @@ pub use self::{
     progress::migrate_status_line,
     proof::{migrate_unproven, write_migrate_html, write_migrate_proof, write_migrate_proof_lines},
     run::{
-        migrate_abort_change, migrate_aborted, migrate_copied, migrate_cut_over, migrate_event, migrate_finished,
-        migrate_more_differ, migrate_paused, migrate_proof_saved, migrate_ready, migrate_resumed, migrate_verified,
-        write_migrate_status,
+        migrate_abort_change, migrate_aborted, migrate_copied, migrate_cut_over, migrate_event, migrate_fell_back,
+        migrate_finished, migrate_more_differ, migrate_paused, migrate_proof_saved, migrate_ready, migrate_resumed,
+        migrate_verified, migrate_way_back, migrate_way_back_ended, write_migrate_status,
     },
 };
 

@@ -260,6 +260,7 @@ mod tests {
             paused: false,
             running: false,
             seen: Duration::ZERO,
+            fallback_left: None,
             position: "binlog.000002:900".to_owned(),
             tables: vec![table],
         };

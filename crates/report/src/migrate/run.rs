@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path, time::Duration};
 
-use ::migrate::{CutOver, DivergenceKind, Event, Phase, Status, Verified};
+use ::migrate::{CutOver, DivergenceKind, Event, FallbackEnd, Phase, Status, Verified};
 
 use super::plan::paragraph;
 use crate::{
@@ -145,6 +145,51 @@ pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
     vec![Message::info(text), Message::hint(next)]
 }
 
+/// Messages after a cut-over whose source is kept ready for a fallback.
+#[must_use]
+pub fn migrate_way_back() -> [Message; 2] {
+    [
+        Message::info("the target is ready; its changes are applied to the source from now on"),
+        Message::hint(
+            "let the applications write to the target; sealant migrate fallback returns to the source; SIGINT or SIGTERM \
+             ends this command, and the same command resumes; sealant migrate finish --proof FILE ends the migration",
+        ),
+    ]
+}
+
+/// Message that changes of the target are not applied to the source any more.
+#[must_use]
+pub fn migrate_way_back_ended(end: FallbackEnd) -> Vec<Message> {
+    match end {
+        FallbackEnd::Expired => vec![
+            Message::info("the time for a fallback is over: there is no way back, and the source stays read-only"),
+            Message::hint("end the migration with sealant migrate finish --proof FILE"),
+        ],
+        FallbackEnd::TakenOver => vec![Message::info("another command works on the way back now")],
+        FallbackEnd::Stopped => vec![
+            Message::info("changes of the target are not applied to the source any more"),
+            Message::hint("the same command resumes; the target has to keep its binary log meanwhile"),
+        ],
+    }
+}
+
+/// Messages about a fallback, and the next step.
+#[must_use]
+pub fn migrate_fell_back(done: &CutOver) -> Vec<Message> {
+    let end = visible(&done.source_end);
+    let text = match done.blocked {
+        None => format!("the fallback was done before: the source has every row up to {end} of the target's log"),
+        Some(blocked) => format!(
+            "the source has every row up to {end} of the target's log, and all are equal; it is writable again, and the \
+             target is read-only since {:.1} s",
+            blocked.as_secs_f64()
+        ),
+    };
+    let next = "let the applications write to the source; end the migration with sealant migrate finish --proof FILE; the \
+                target stays read-only (super_read_only)";
+    vec![Message::info(text), Message::hint(next)]
+}
+
 /// Writes the state of a migration as text, in 80 columns.
 ///
 /// # Errors
@@ -153,6 +198,10 @@ pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), 
     paragraph(out, "phase", phase(status))?;
     if status.fenced {
         paragraph(out, "source", "fenced: it is read-only (super_read_only)")?;
+    }
+    if let Some(left) = status.fallback_left {
+        let text = format!("possible for {}, by sealant migrate fallback", ago(left));
+        paragraph(out, "fallback", &text)?;
     }
     let process = match (status.running, status.paused) {
         (true, _) => "runs now".to_owned(),
@@ -243,7 +292,8 @@ mod tests {
         let tables = vec![table(&long, true, 8), table("shop.b", false, 2)];
         let position = "f275dc0a-ea58-11f1-8af4-02fc00000001:1-7,".repeat(4);
         let seen = Duration::from_secs(4000);
-        let status = Status { phase, step: String::new(), fenced, paused: false, running, seen, position, tables };
+        let (step, fallback_left) = (String::new(), None);
+        let status = Status { phase, step, fenced, paused: false, running, seen, fallback_left, position, tables };
         let mut out = Vec::new();
         write_migrate_status(&status, &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -1,6 +1,7 @@
 //! `sealant migrate`: moves the tables of a server into another one over SQL.
 
 mod cutover;
+mod fallback;
 mod finish;
 mod pause;
 mod plan;
@@ -23,7 +24,7 @@ use crate::process::forbid_dumps;
 ///
 /// Both connections are sockets, or TLS with verified certificates. `plan` judges both servers and changes nothing.
 /// `run` copies the tables, applies their changes and compares every row. `cutover` stops writes at the source for
-/// seconds. After an interruption, the same command resumes.
+/// seconds, and `fallback` returns to the source. After an interruption, the same command resumes.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, plan::EXITS))]
 pub(crate) struct Migrate {
@@ -40,6 +41,7 @@ enum Command {
     Resume(Box<pause::Resume>),
     Verify(Box<verify::Verify>),
     Cutover(Box<cutover::Cutover>),
+    Fallback(Box<fallback::Fallback>),
     Report(Box<report::Report>),
     Finish(Box<finish::Finish>),
     Abort(Box<finish::Abort>),
@@ -60,6 +62,7 @@ impl Migrate {
             Command::Resume(verb) => verb.run(),
             Command::Verify(verb) => verb.run(),
             Command::Cutover(verb) => verb.run(),
+            Command::Fallback(verb) => verb.run(),
             Command::Report(verb) => verb.run(),
             Command::Finish(verb) => verb.run(),
             Command::Abort(verb) => verb.run(),

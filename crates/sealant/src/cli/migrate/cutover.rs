@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ::migrate::cut_over;
+use ::migrate::{cut_over, follow_back};
 use clap::{Args, ValueEnum};
-use report::{MigrateLine, migrate_cut_over};
+use report::{MigrateLine, migrate_cut_over, migrate_way_back, migrate_way_back_ended};
 
 use super::reporting::{Reporter, Reporting};
 use super::scope::Scope;
@@ -17,7 +17,8 @@ use crate::process::ended_by_signals;
 /// Stop writes at the source, apply and compare the last changes, and leave the target ready
 ///
 /// Needs SYSTEM_VARIABLES_ADMIN and XA_RECOVER_ADMIN at the source. If it fails before the end, the source is writable
-/// again. After a kill the same command resumes, or `sealant migrate abort` undoes it.
+/// again. After a kill the same command resumes, or `sealant migrate abort` undoes it. With --fallback, the source stays
+/// ready: both accounts need privileges for the way back, which are named if they are missing.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", EXITS))]
 pub(crate) struct Cutover {
@@ -29,6 +30,10 @@ pub(crate) struct Cutover {
     /// Longest time that writes are stopped; then give up, and make the source writable again
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::seconds(1, 86_400))]
     max_blocked: Duration,
+    /// After the cut-over, apply the target's changes to the source for this long, so that `sealant migrate fallback`
+    /// can return to it; the command runs until then
+    #[arg(long, value_name = "TIME", value_parser = value::seconds(1, 2_592_000))]
+    fallback: Option<Duration>,
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
@@ -61,9 +66,16 @@ impl Cutover {
             confirm_change("The source will be read-only (super_read_only).")?;
         }
         settings.max_blocked = self.max_blocked;
+        settings.fallback = self.fallback;
         settings.stop = ended_by_signals()?;
         let done = cut_over(&settings, &mut |event| reporter.event(&event))?;
-        reporter.end(&MigrateLine::CutOver(&done), &migrate_cut_over(&done));
+        if self.fallback.is_none() {
+            reporter.end(&MigrateLine::CutOver(&done), &migrate_cut_over(&done));
+            return Ok(Exit::Clean);
+        }
+        reporter.say(&migrate_way_back());
+        let end = follow_back(&settings, &mut |event| reporter.event(&event))?;
+        reporter.end(&MigrateLine::CutOver(&done), &migrate_way_back_ended(end));
         Ok(Exit::Clean)
     }
 }

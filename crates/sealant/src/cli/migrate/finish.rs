@@ -15,7 +15,8 @@ use crate::output::message::{Failure, say};
 
 /// Save the proof of a migration after its cut-over, and remove its state; the tables stay on both servers
 ///
-/// Only the target is contacted: its state is the only copy of the proof.
+/// The target is contacted: its state is the only copy of the proof. After a cut-over with --fallback, the source is
+/// contacted as well, and the way back is closed; after a fallback the proof is that of the fallback.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", FINISH_EXITS))]
 pub(crate) struct Finish {
@@ -59,7 +60,8 @@ impl Finish {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         self.proof.proof.iter().try_for_each(|path| check_writable(path))?;
         let path = self.proof.proof.as_deref();
-        ::migrate::finish(&self.scope.target()?, path.map(|path| move |proof: &Proof| save(path, proof)))?;
+        let (source, target) = (self.scope.source_if_named()?, self.scope.target()?);
+        ::migrate::finish(&target, source.as_ref(), path.map(|path| move |proof: &Proof| save(path, proof)))?;
         say(&[migrate_finished()]);
         Ok(Exit::Clean)
     }

@@ -80,7 +80,8 @@ impl Reporter<'_> {
         }
     }
 
-    fn say(&self, messages: &[Message]) {
+    /// Shows messages while the verb goes on.
+    pub(super) fn say(&self, messages: &[Message]) {
         self.status.clear();
         if !self.options.quiet {
             say(messages);

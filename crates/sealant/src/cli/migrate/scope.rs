@@ -67,6 +67,11 @@ impl Scope {
         self.servers.target(self.min_tls)
     }
 
+    /// The source, if it is named.
+    pub(crate) fn source_if_named(&self) -> Result<Option<Server>, Failure> {
+        self.servers.source_if_named(self.min_tls)
+    }
+
     pub(crate) fn filter(&self) -> Filter {
         Filter { schemas: self.selection.schema.clone(), exclude: self.selection.exclude.clone() }
     }

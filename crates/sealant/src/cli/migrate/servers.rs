@@ -116,6 +116,12 @@ impl Servers {
         Ok([self.source.server(self, min_tls)?, self.target(min_tls)?])
     }
 
+    /// The source, if an option names it. It is not contacted.
+    pub(crate) fn source_if_named(&self, min_tls: TlsVersion) -> Result<Option<Server>, Failure> {
+        let is_named = self.source.url.is_some() || self.source.socket.is_some() || self.defaults_file.is_some();
+        is_named.then(|| self.source.server(self, min_tls)).transpose()
+    }
+
     /// The target, which is not contacted.
     pub(crate) fn target(&self, min_tls: TlsVersion) -> Result<Server, Failure> {
         self.target.server(self, min_tls)

@@ -1,0 +1,396 @@
+//! The fallback: after the switch, changes of the target are applied to the source, so that clients can return to it.
+//!
+//! It is a migration of its own, from the target to the source, whose state is at the source, in the same transactions
+//! as the rows. It begins as a copy that is complete and compared, at the end that the target's log had at the switch;
+//! so it can also begin after a kill, from what the switch has stored at the target. The fallback itself is its
+//! cut-over. Until then the source stays read-only, except for accounts that may write in spite of it.
+
+use std::{
+    collections::BTreeSet,
+    sync::atomic::Ordering,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use server::{
+    Connection,
+    dialect::{
+        statement::{READ_ONLY_ON, RUNNING_EVENTS, SUPER_READ_ONLY_OFF, set_lock_timeout},
+        variable::{READ_ONLY, SUPER_READ_ONLY},
+    },
+};
+
+use crate::{
+    CutOver, Divergence, DivergenceKind, Error, Event, Phase, Proof, Server, Settings, Side, Until,
+    active::{Active, check_source, lock_target, moved_tables, tracking, with_stream},
+    catalog::{Encrypt, Table},
+    cutover::{cut_over, lift_earlier},
+    definitions,
+    fence::{SavedSettings, require_grants, write_block},
+    journal,
+    link::{self, flavor, identity, variable},
+    log_access,
+    pause::pause,
+    position::{self, Position, Start, Tracking},
+    preflight, proof,
+    run::{resuming, until},
+    state::{self, Beginning, Run, SwitchEnd},
+};
+
+/// Longest wait of the statement that makes the source read-only again.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// Errors of a server that cannot hold a value, or to which a constraint forbids it: out of range, too long, truncated,
+/// incorrect, NULL, and a CHECK of either fork.
+const VALUES: [u16; 7] = [1048, 1264, 1265, 1366, 1406, 3819, 4025];
+
+/// How [`follow_back`] has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FallbackEnd {
+    /// The time for a fallback is over. Its state is removed, and the source stays read-only.
+    Expired,
+    /// Another process works on the way back.
+    TakenOver,
+    /// The caller has stopped it; the same call goes on.
+    Stopped,
+}
+
+/// The way back from the target to the source.
+struct WayBack {
+    /// Settings with the sides swapped.
+    back: Settings,
+    /// What the cut-over has stored at the target.
+    forward: Run,
+}
+
+/// Checks, before writes are blocked, that a fallback will be possible.
+///
+/// # Errors
+/// [`Error::NotReady`], [`Error::MissingGrant`], [`Error::WayBack`].
+pub(crate) fn require_possible(
+    settings: &Settings,
+    source: &mut Connection,
+    target: &mut Connection,
+) -> Result<(), Error> {
+    let refused = |what: String| Err(Error::NotReady { what: format!("no fallback is possible: {what}") });
+    if flavor(source) != flavor(target) {
+        return refused("the source cannot follow a server of another fork".to_owned());
+    }
+    let on_way_back = |error| Error::WayBack(Box::new(error));
+    if variable(target, Side::Target, "log_bin")? != "1" || !log_access::is_whole(target)? {
+        return refused("the target has no binary log of all schemas".to_owned());
+    }
+    let tracked = tracking(target)?;
+    check_source(target, tracked).map_err(on_way_back)?;
+    if let Some(trigger) = trigger(settings) {
+        return refused(format!("{trigger} at the source would be executed for every change that comes back"));
+    }
+    let events = source.query(RUNNING_EVENTS).map_err(Error::at(Side::Source))?;
+    if events.scalar() != Some("0") {
+        return refused("events of the source could write to it (SET GLOBAL event_scheduler = OFF)".to_owned());
+    }
+    if let (Some(from), Some(to)) = (source.greeting().server_version(), target.greeting().server_version()) {
+        let schemas: BTreeSet<_> = settings.catalog.tables.iter().map(|table| table.schema.clone()).collect();
+        let grants = preflight::fallback(&from, &to, &schemas.into_iter().collect::<Vec<_>>());
+        let (of_source, of_target): (Vec<_>, Vec<_>) = grants.into_iter().partition(|it| it.side == Side::Source);
+        require_grants(source, Side::Source, &of_source)?;
+        require_grants(target, Side::Target, &of_target)?;
+    }
+    definitions::check(&swapped(settings)?).map_err(on_way_back)
+}
+
+/// A trigger of a table that is moved.
+fn trigger(settings: &Settings) -> Option<String> {
+    let names: BTreeSet<_> = settings.catalog.tables.iter().map(Table::full_name).collect();
+    let is_moved = |schema: &String, table: &String| names.contains(&(schema.clone(), table.clone()));
+    let mut triggers = settings.catalog.code.iter().filter(|code| code.kind == "trigger");
+    let found = triggers.find(|code| code.table.as_ref().is_some_and(|table| is_moved(&code.schema, table)))?;
+    Some(format!("the trigger {}.{}", found.schema, found.name))
+}
+
+/// Settings of a migration from the target to the source.
+fn swapped(settings: &Settings) -> Result<Settings, Error> {
+    let catalog = definitions::catalog(Side::Target, &settings.target, &definitions::names(settings))?;
+    let (source, target) = (settings.target.clone(), settings.source.clone());
+    let (encrypt, until) = (Encrypt::AsSource, Until::Forever);
+    Ok(Settings { source, target, catalog, encrypt, until, fallback: None, ..settings.clone() })
+}
+
+/// What the switch stores of the target, so that a fallback can begin at this moment.
+pub(crate) fn switch_end(active: &mut Active<'_>) -> Result<SwitchEnd, Error> {
+    let target_end = position::log_end_at(&mut active.target, Side::Target);
+    let Some(time) = active.settings.fallback else {
+        let target_end = target_end.map(|end| end.to_string()).unwrap_or_default();
+        return Ok(SwitchEnd { target_end, ..SwitchEnd::default() });
+    };
+    let target_end = target_end?.to_string();
+    let target_gtids = match tracking(&mut active.target)? {
+        Tracking::Gtids => position::end(&mut active.target, Tracking::Gtids)?.gtids.to_string(),
+        Tracking::Positions | Tracking::Snapshots => String::new(),
+    };
+    let fallback = now().saturating_add(time.as_secs()).max(1);
+    Ok(SwitchEnd { target_end, target_gtids, fallback })
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Applies the target's changes to the source after a cut-over with [`Settings::fallback`], until the time is over, the
+/// caller stops it or another process takes over. Resumes an earlier call.
+///
+/// # Errors
+/// [`Error::NotSwitched`], [`Error::NoFallback`], [`Error::FellBack`]; [`Error::WayBackClosed`] if the target has a
+/// change that the source cannot have; [`Error::WayBack`] and others.
+pub fn follow_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<FallbackEnd, Error> {
+    let way = WayBack::open(settings)?;
+    if way.begin()?.phase == Phase::Switched {
+        return Err(Error::FellBack);
+    }
+    if way.is_over() {
+        return way.close().map(|()| FallbackEnd::Expired);
+    }
+    way.is_open()?;
+    state::set_paused(&mut way.state()?, false)?;
+    let mut events = |event| {
+        if way.is_over() {
+            settings.stop.store(true, Ordering::Relaxed);
+        }
+        way.report(event, events);
+    };
+    let ended = resuming(&way.back, &mut events, &mut |events| {
+        // A server that was restarted has forgotten its settings.
+        way.admit()?;
+        with_stream(&way.back, false, |active| {
+            let mut control = link::source_control(&way.back.source)?;
+            // If a fallback was killed, clients can write to the target again.
+            lift_earlier(&mut active.target, &mut control)?;
+            until(active, events)
+        })
+    });
+    match ended {
+        Ok(_) | Err(Error::Stopped) if way.is_over() => way.close().map(|()| FallbackEnd::Expired),
+        Ok(_) => Ok(FallbackEnd::Stopped),
+        Err(Error::Paused) => Ok(FallbackEnd::TakenOver),
+        Err(error) => Err(on_way_back(error)),
+    }
+}
+
+/// Returns to the source: the target becomes read-only, its last changes are applied and compared, and the source is
+/// writable as before the cut-over. A process that follows the way back ends first.
+///
+/// # Errors
+/// Those of [`cut_over`], as [`Error::WayBack`]: the target is then writable again. [`Error::NoFallback`] and others.
+pub fn fall_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
+    let way = WayBack::open(settings)?;
+    if way.begin()?.phase != Phase::Switched {
+        way.end_follower()?;
+        way.admit()?;
+        way.is_open()?;
+    }
+    let done = cut_over(&way.back, &mut |event| way.report(event, events)).map_err(on_way_back)?;
+    way.open_source()?;
+    Ok(done)
+}
+
+/// Ends a migration whose cut-over was done with a fallback. See [`crate::finish`].
+pub(crate) fn finish<E: From<Error>>(
+    (source, target): (&Server, &Server),
+    forward: &Run,
+    mut locked: Connection,
+    save: Option<impl FnOnce(&Proof) -> Result<(), E>>,
+) -> Result<(), E> {
+    let mut control = link::source_control(source)?;
+    same_source(&mut control, forward)?;
+    let mut old = link::target(source)?;
+    lock_target(&mut old)?;
+    let fell_back = state::run(&mut old)?.is_some_and(|run| run.phase == Phase::Switched);
+    if let Some(save) = save {
+        let proof = if fell_back { proof::read(&mut old, source) } else { proof::read(&mut locked, target) };
+        save(&proof?)?;
+    }
+    if fell_back {
+        // First at the target, because the state at the source tells that this server is the one to write through.
+        write_through(&mut link::source_control(target)?)?;
+        state::remove(&mut locked)?;
+        block(&mut link::source_control(target)?)?;
+        saved(forward)?.restore(&mut control)?;
+        return Ok(state::remove(&mut old)?);
+    }
+    remove_from_source(&mut old, &mut control)?;
+    Ok(state::remove(&mut locked)?)
+}
+
+impl WayBack {
+    /// Reads what the cut-over has stored.
+    fn open(settings: &Settings) -> Result<Self, Error> {
+        let forward = state::run(&mut link::target(&settings.target)?)?.ok_or(Error::NotBegun)?;
+        match (forward.phase, forward.fallback) {
+            (Phase::Switched, 1..) => Ok(Self { back: swapped(settings)?, forward }),
+            (Phase::Switched, 0) => Err(Error::NoFallback),
+            _ => Err(Error::NotSwitched),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        now() >= self.forward.fallback
+    }
+
+    /// A connection to the state, at the source.
+    fn state(&self) -> Result<Connection, Error> {
+        link::target(&self.back.target)
+    }
+
+    /// Keeps the source read-only for others, and lets this account write to it.
+    fn admit(&self) -> Result<(), Error> {
+        let mut source = link::source_control(&self.back.target)?;
+        same_source(&mut source, &self.forward)?;
+        write_through(&mut source)
+    }
+
+    /// Begins the way back, unless it has begun. Returns its state.
+    fn begin(&self) -> Result<Run, Error> {
+        let mut old = self.state()?;
+        if let Some(run) = state::run(&mut old)? {
+            return Ok(run);
+        }
+        self.admit()?;
+        lock_target(&mut old)?;
+        if let Some(run) = state::run(&mut old)? {
+            return Ok(run);
+        }
+        let mut new = link::target(&self.back.source)?;
+        let damaged = |what| move |_| Error::State { what };
+        let gtids = self.forward.target_gtids.parse().map_err(|_| Error::State { what: "target_gtids" })?;
+        let log = self.forward.target_end.parse().map_err(damaged("target_end"))?;
+        let tracking = match tracking(&mut new)? {
+            // They were off at the switch.
+            Tracking::Gtids if self.forward.target_gtids.is_empty() => Tracking::Positions,
+            tracking => tracking,
+        };
+        // Everything that the source's log has after the switch is a foreign write, unless it is one of the way back.
+        let target_log = match log_access::start(&mut old)? {
+            Some(_) => Some(self.forward.source_end.parse().map_err(damaged("source_end"))?),
+            None => None,
+        };
+        let source_uuid = &identity(&mut new, Side::Source)?;
+        let start = Start { position: Position { gtids, log, row: None }, ..Start::default() };
+        let encrypted = self.back.encrypt.requires_any(&self.back.catalog.tables);
+        let (phase, more) = (Phase::Copied, state::copies_of_chunks(&mut new)?);
+        let tables = moved_tables(&self.back.catalog.tables)?;
+        let beginning = Beginning { tracking, source_uuid, start, encrypted, target_log, phase, more };
+        state::store_beginning(&mut old, &tables, beginning)?;
+        journal::note(&mut old, "way-back", &format!("from {} of the target's log", self.forward.target_end))?;
+        state::run(&mut old)?.ok_or(Error::State { what: "run" })
+    }
+
+    /// Checks that both servers still have the same definitions.
+    fn is_open(&self) -> Result<(), Error> {
+        definitions::check(&self.back).map_err(on_way_back)
+    }
+
+    /// Ends a process that follows the way back.
+    fn end_follower(&self) -> Result<(), Error> {
+        match pause(&self.back.target) {
+            Ok(()) => state::set_paused(&mut self.state()?, false),
+            // A fallback was killed, so that none follows.
+            Err(Error::CutOverInterrupted | Error::Switched) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the source its settings of before the cut-over.
+    fn open_source(&self) -> Result<(), Error> {
+        saved(&self.forward)?.restore(&mut link::source_control(&self.back.target)?)
+    }
+
+    /// Ends the way back: the source stays read-only for all.
+    fn close(&self) -> Result<(), Error> {
+        let mut old = self.state()?;
+        lock_target(&mut old)?;
+        remove_from_source(&mut old, &mut link::source_control(&self.back.target)?)?;
+        let mut target = link::target(&self.back.source)?;
+        state::end_fallback(&mut target)?;
+        journal::note(&mut target, "way-back-over", "the time for a fallback is over")
+    }
+
+    /// Reports an event, with the names of the sides that the user has given them.
+    fn report(&self, event: Event, events: &mut dyn FnMut(Event)) {
+        match event {
+            Event::Phase(_) | Event::Table { .. } => {}
+            Event::Divergence(found) => events(Event::Divergence(of_the_user(found))),
+            event => events(event),
+        }
+    }
+}
+
+/// Removes the state of the way back, and blocks all writes to the source.
+fn remove_from_source(old: &mut Connection, control: &mut Connection) -> Result<(), Error> {
+    write_through(control)?;
+    state::remove(old)?;
+    block(control)
+}
+
+fn saved(forward: &Run) -> Result<SavedSettings, Error> {
+    SavedSettings::parse(&forward.fence).ok_or(Error::State { what: "fence" })
+}
+
+/// Checks that this is the server that the cut-over has fenced.
+fn same_source(source: &mut Connection, forward: &Run) -> Result<(), Error> {
+    link::same_server(source, &saved(forward)?.server_uuid)
+}
+
+/// Blocks writes of others, and permits those of accounts that may write in spite of `read_only`.
+fn write_through(server: &mut Connection) -> Result<(), Error> {
+    let mut set = |name: &str, is: &str, sql: &str| -> Result<(), Error> {
+        if variable(server, Side::Source, name)? == is {
+            server.query(&set_lock_timeout(LOCK_WAIT)).map_err(Error::at(Side::Source))?;
+            server.query(sql).map_err(Error::at(Side::Source))?;
+        }
+        Ok(())
+    };
+    set(READ_ONLY, "0", READ_ONLY_ON)?;
+    set(SUPER_READ_ONLY, "1", SUPER_READ_ONLY_OFF)
+}
+
+fn block(server: &mut Connection) -> Result<(), Error> {
+    let (_, block) = write_block(flavor(server));
+    server.query(block).map(drop).map_err(Error::at(Side::Source))
+}
+
+/// An error of the way back, and whether it can go on after it.
+fn on_way_back(error: Error) -> Error {
+    let error = match error {
+        Error::Divergence(found) => Error::Divergence(found.into_iter().map(of_the_user).collect()),
+        error => error,
+    };
+    match &error {
+        Error::Stopped => error,
+        Error::DefinitionChanged { .. }
+        | Error::StatementFormat { .. }
+        | Error::LogGap { .. }
+        | Error::LogReset { .. }
+        | Error::Anonymous { .. }
+        | Error::Columns { .. }
+        | Error::ColumnType { .. }
+        | Error::Change { .. }
+        | Error::Structure { .. }
+        | Error::OtherMigration { .. }
+        | Error::Stream(binlog::Error::Unavailable { .. })
+        | Error::ApplyWarnings { .. } => Error::WayBackClosed(Box::new(error)),
+        Error::Server { side: Side::Target, error: server::Error::Server { code, .. } } if VALUES.contains(code) => {
+            Error::WayBackClosed(Box::new(error))
+        }
+        _ => Error::WayBack(Box::new(error)),
+    }
+}
+
+/// A difference, with the names of the sides that the user has given them.
+fn of_the_user(found: Divergence) -> Divergence {
+    let kind = match found.kind {
+        DivergenceKind::Missing => DivergenceKind::Extra,
+        DivergenceKind::Extra => DivergenceKind::Missing,
+        DivergenceKind::Different => DivergenceKind::Different,
+    };
+    Divergence { kind, ..found }
+}
