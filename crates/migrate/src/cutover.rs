@@ -29,7 +29,7 @@ use crate::{
     run::verify_changed,
     settings::Settings,
     shared::Shared,
-    state,
+    state::{self, SwitchEnd},
     verify::OnChange,
 };
 
@@ -202,10 +202,12 @@ fn fenced(
     step(active, "fenced", "", events)?;
     let end = drain(active, source, events)?;
     set_counters(active, source)?;
+    // Before the log is read: it shows that nobody else has written to the target before this position.
+    let switch_end = fallback::switch_end(active)?;
     active.read_target_log(events)?;
     // Only here: it opens a connection, while writes are blocked.
     active.check_target_log()?;
-    switch(active, fence, source, &end)?;
+    switch(active, fence, source, &end, &switch_end)?;
     let detail = format!("{:.3} s without writes at the source", fence.age().as_secs_f64());
     // The switch is done, even if the journal cannot record it.
     drop(step(active, "switched", &detail, events));
@@ -247,12 +249,17 @@ fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMu
 }
 
 /// Makes the fence permanent, and stores that the target is ready for writes.
-fn switch(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection, end: &Position) -> Result<(), Error> {
-    let switch_end = fallback::switch_end(active)?;
+fn switch(
+    active: &mut Active<'_>,
+    fence: &Fence<'_>,
+    source: &mut Connection,
+    end: &Position,
+    switch_end: &SwitchEnd,
+) -> Result<(), Error> {
     fence.keep()?;
     unchanged(source, &active.source, end, active.shared)?;
     active.others_may_write()?;
-    match state::set_switched(&mut active.target, &switch_end) {
+    match state::set_switched(&mut active.target, switch_end) {
         Ok(()) => {}
         // Nothing is stored.
         Err(error @ (Error::Server { error: server::Error::Server { .. }, .. } | Error::State { .. })) => {

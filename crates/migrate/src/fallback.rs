@@ -81,6 +81,9 @@ pub(crate) fn require_possible(
     }
     let tracked = tracking(target)?;
     check_source(target, tracked).map_err(on_way_back)?;
+    if state::run(source).map_err(on_way_back)?.is_some() {
+        return refused("the source has the state of an earlier migration, which has to be finished".to_owned());
+    }
     if let Some(trigger) = trigger(settings) {
         return refused(format!("{trigger} at the source would be executed for every change that comes back"));
     }
@@ -129,6 +132,24 @@ pub(crate) fn switch_end(active: &mut Active<'_>) -> Result<SwitchEnd, Error> {
     };
     let fallback = now().saturating_add(time.as_secs()).max(1);
     Ok(SwitchEnd { target_end, target_gtids, fallback })
+}
+
+/// The random text of the way back of a migration. Another migration to the source has another one.
+fn token(forward: &Run) -> String {
+    forward.token.chars().rev().collect()
+}
+
+/// The state of the way back, if it has begun.
+///
+/// # Errors
+/// [`Error::OtherMigration`] if the state at the source is another one.
+fn begun(old: &mut Connection, forward: &Run) -> Result<Option<Run>, Error> {
+    match state::run(old)? {
+        Some(run) if run.token != token(forward) => {
+            Err(Error::OtherMigration { what: "the source has the state of an earlier one".to_owned() })
+        }
+        run => Ok(run),
+    }
 }
 
 /// Seconds since 1970.
@@ -204,7 +225,7 @@ pub(crate) fn finish<E: From<Error>>(
     same_source(&mut control, forward)?;
     let mut old = link::target(source)?;
     lock_target(&mut old)?;
-    let fell_back = state::run(&mut old)?.is_some_and(|run| run.phase == Phase::Switched);
+    let fell_back = begun(&mut old, forward)?.is_some_and(|run| run.phase == Phase::Switched);
     if let Some(save) = save {
         let proof = if fell_back { proof::read(&mut old, source) } else { proof::read(&mut locked, target) };
         save(&proof?)?;
@@ -217,7 +238,7 @@ pub(crate) fn finish<E: From<Error>>(
         saved(forward)?.restore(&mut control)?;
         return Ok(state::remove(&mut old)?);
     }
-    remove_from_source(&mut old, &mut control)?;
+    remove_from_source(&mut old, &mut control, target)?;
     Ok(state::remove(&mut locked)?)
 }
 
@@ -251,12 +272,12 @@ impl WayBack {
     /// Begins the way back, unless it has begun. Returns its state.
     fn begin(&self) -> Result<Run, Error> {
         let mut old = self.state()?;
-        if let Some(run) = state::run(&mut old)? {
+        if let Some(run) = begun(&mut old, &self.forward)? {
             return Ok(run);
         }
         self.admit()?;
         lock_target(&mut old)?;
-        if let Some(run) = state::run(&mut old)? {
+        if let Some(run) = begun(&mut old, &self.forward)? {
             return Ok(run);
         }
         let mut new = link::target(&self.back.source)?;
@@ -276,9 +297,12 @@ impl WayBack {
         let source_uuid = &identity(&mut new, Side::Source)?;
         let start = Start { position: Position { gtids, log, row: None }, ..Start::default() };
         let encrypted = self.back.encrypt.requires_any(&self.back.catalog.tables);
-        let (phase, more) = (Phase::Copied, state::copies_of_chunks(&mut new)?);
+        let (phase, token) = (Phase::Copied, token(&self.forward));
+        // Without the target's log, it is not known what others have written to it since a chunk was compared.
+        let compared = state::target_log(&mut new)?.is_some();
+        let more = state::copies_of_chunks(&mut new, compared)?;
         let tables = moved_tables(&self.back.catalog.tables)?;
-        let beginning = Beginning { tracking, source_uuid, start, encrypted, target_log, phase, more };
+        let beginning = Beginning { token, tracking, source_uuid, start, encrypted, target_log, phase, more };
         state::store_beginning(&mut old, &tables, beginning)?;
         journal::note(&mut old, "way-back", &format!("from {} of the target's log", self.forward.target_end))?;
         state::run(&mut old)?.ok_or(Error::State { what: "run" })
@@ -308,8 +332,8 @@ impl WayBack {
     fn close(&self) -> Result<(), Error> {
         let mut old = self.state()?;
         lock_target(&mut old)?;
-        remove_from_source(&mut old, &mut link::source_control(&self.back.target)?)?;
         let mut target = link::target(&self.back.source)?;
+        remove_from_source(&mut old, &mut link::source_control(&self.back.target)?, &self.back.source)?;
         state::end_fallback(&mut target)?;
         journal::note(&mut target, "way-back-over", "the time for a fallback is over")
     }
@@ -324,9 +348,13 @@ impl WayBack {
     }
 }
 
-/// Removes the state of the way back, and blocks all writes to the source.
-fn remove_from_source(old: &mut Connection, control: &mut Connection) -> Result<(), Error> {
+/// Removes the state of the way back, and blocks all writes to the source. If a fallback was killed, the target is writable
+/// again before that.
+fn remove_from_source(old: &mut Connection, control: &mut Connection, target: &Server) -> Result<(), Error> {
     write_through(control)?;
+    if state::run(old)?.is_some() {
+        lift_earlier(old, &mut link::source_control(target)?)?;
+    }
     state::remove(old)?;
     block(control)
 }

@@ -102,6 +102,8 @@ pub(crate) struct Run {
 
 /// What a migration begins with.
 pub(crate) struct Beginning<'b> {
+    /// The migration's random text, which no other one has.
+    pub(crate) token: String,
     pub(crate) tracking: Tracking,
     pub(crate) source_uuid: &'b str,
     pub(crate) start: Start,
@@ -238,7 +240,12 @@ pub(crate) fn begin(
     let target_log = log_access::start(target)?;
     moved.iter().try_for_each(|table| require_empty(target, table))?;
     let (start, phase, more) = (start.clone(), Phase::Copy, Vec::new());
-    store_beginning(target, moved, Beginning { tracking, source_uuid, start, encrypted, target_log, phase, more })
+    let token = format!("{:016x}{:016x}", random(), random());
+    store_beginning(
+        target,
+        moved,
+        Beginning { token, tracking, source_uuid, start, encrypted, target_log, phase, more },
+    )
 }
 
 /// Creates the schema with the state of a migration that begins.
@@ -247,7 +254,7 @@ pub(crate) fn store_beginning(
     moved: &[MovedTable],
     beginning: Beginning<'_>,
 ) -> Result<(), Error> {
-    let Beginning { tracking, source_uuid, start, encrypted, target_log, phase, more } = beginning;
+    let Beginning { token, tracking, source_uuid, start, encrypted, target_log, phase, more } = beginning;
     let option = table_option(flavor(target), true);
     let encryption = if encrypted { format!(" {option}") } else { String::new() };
     let identity = identity_expression(target);
@@ -266,9 +273,7 @@ pub(crate) fn store_beginning(
     statements.extend(target_log.iter().map(|start| begin_target_log(start, identity)));
     statements.extend(more);
     statements.push(format!(
-        "INSERT INTO `_sealant`.`run` VALUES (1, '{:016x}{:016x}', {FORMAT}, {}, '{}', {}, '{}', '', '', '', '', '', 0, NOW(), 0)",
-        random(),
-        random(),
+        "INSERT INTO `_sealant`.`run` VALUES (1, '{token}', {FORMAT}, {}, '{}', {}, '{}', '', '', '', '', '', 0, NOW(), 0)",
         quote::text(source_uuid),
         tracking.text(),
         quote::text(&start.old_until.to_string()),
@@ -382,9 +387,11 @@ pub(crate) fn mark_touched(table: usize, chunk: u64) -> String {
     )
 }
 
+const UNVERIFY: &str = "UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1";
+
 /// Marks every chunk as not compared.
 pub(crate) fn unverify(target: &mut Connection) -> Result<(), Error> {
-    target.query("UPDATE `_sealant`.`chunk` SET verified = 0, touches = touches + 1").map(drop).map_err(failed)
+    target.query(UNVERIFY).map(drop).map_err(failed)
 }
 
 /// How often a chunk has changed since it was first stored.
@@ -588,8 +595,8 @@ pub(crate) fn end_fallback(target: &mut Connection) -> Result<(), Error> {
 const COPIED_ROWS: usize = 1000;
 
 /// The statements that insert the chunks of this migration, and their last comparisons, into the state of another one of
-/// the same tables.
-pub(crate) fn copies_of_chunks(target: &mut Connection) -> Result<Vec<String>, Error> {
+/// the same tables. Without `compared`, no chunk counts as compared there.
+pub(crate) fn copies_of_chunks(target: &mut Connection, compared: bool) -> Result<Vec<String>, Error> {
     let mut statements = Vec::new();
     for (table, columns) in [
         ("chunk", "tbl, number, after_key, upto_key, row_count, bytes, verified, touches"),
@@ -602,6 +609,9 @@ pub(crate) fn copies_of_chunks(target: &mut Connection) -> Result<Vec<String>, E
             let rows = rows.collect::<Vec<_>>().join(", ");
             statements.push(format!("INSERT INTO `_sealant`.`{table}` ({columns}) VALUES {rows}"));
         }
+    }
+    if !compared {
+        statements.push(UNVERIFY.to_owned());
     }
     Ok(statements)
 }

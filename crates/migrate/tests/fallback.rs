@@ -153,6 +153,9 @@ fn what_stands_in_the_way_is_said_before_the_cut_over() {
     pair.target.sql("SET GLOBAL binlog_row_image = MINIMAL").unwrap();
     refused("where source and target are swapped: source: binlog_row_image is MINIMAL, and not FULL");
     pair.target.sql("SET GLOBAL binlog_row_image = FULL").unwrap();
+    pair.source.sql("CREATE DATABASE _sealant; CREATE TABLE _sealant.t (a INT PRIMARY KEY)").unwrap();
+    refused("the schema _sealant exists, but no migration has made it");
+    pair.source.sql("DROP DATABASE _sealant").unwrap();
     let create = "CREATE TRIGGER shop.stamp BEFORE UPDATE ON shop.pair FOR EACH ROW SET NEW.v = 'x'";
     pair.source.sql(create).unwrap();
     let settings = Settings { fallback: Some(HOUR), ..pair.addresses().settings() };
