@@ -328,7 +328,7 @@ fn clients_return_to_the_source() {
     let mut way_back = Running::start(&pair, "cutover", &with);
     way_back.until_it_says("the target is ready; its changes are applied to the source");
     pair.target.sql("INSERT INTO shop.orders VALUES (900, 1)").expect("it is writable");
-    ends(&pair, "status", &[], 0, &["fallback  possible for 59 min, by sealant migrate fallback"]);
+    ends(&pair, "status", &[], 0, &["fallback  possible for ", ", by sealant migrate fallback"]);
     ends(&pair, "fallback", &[], 2, &["standard input is not a terminal"]);
     let fell_back = ["cut-over: switched", "the source has every row up to", "it is writable again"];
     ends(&pair, "fallback", &["--yes"], 0, &fell_back);

@@ -43,11 +43,14 @@ pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verifie
     resuming(settings, events, &mut |events| with_stream(settings, true, |active| until(active, events)))
 }
 
+/// An attempt at a run, which reports events.
+type Attempt<'a> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<Verified, Error> + 'a;
+
 /// Makes attempts at a run, until one ends otherwise than by a lost connection.
 pub(crate) fn resuming(
     settings: &Settings,
     events: &mut dyn FnMut(Event),
-    attempt: &mut dyn FnMut(&mut dyn FnMut(Event)) -> Result<Verified, Error>,
+    attempt: &mut Attempt<'_>,
 ) -> Result<Verified, Error> {
     let mut attempts = RESUMES;
     loop {
