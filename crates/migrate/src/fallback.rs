@@ -43,6 +43,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// incorrect, NULL, and a CHECK of either fork.
 const VALUES: [u16; 7] = [1048, 1264, 1265, 1366, 1406, 3819, 4025];
 
+/// Attempts of a fallback to take over from a process that follows.
+const TAKEOVERS: u32 = 3;
+
 /// How [`follow_back`] has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackEnd {
@@ -172,7 +175,7 @@ pub fn follow_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result
         return way.close().map(|()| FallbackEnd::Expired);
     }
     way.is_open()?;
-    state::set_paused(&mut way.state()?, false)?;
+    way.clear_pause()?;
     let mut events = |event| {
         if way.is_over() {
             settings.stop.store(true, Ordering::Relaxed);
@@ -204,12 +207,20 @@ pub fn follow_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result
 /// Those of [`cut_over`], as [`Error::WayBack`]: the target is then writable again. [`Error::NoFallback`] and others.
 pub fn fall_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
     let way = WayBack::open(settings)?;
-    if way.begin()?.phase != Phase::Switched {
-        way.end_follower()?;
-        way.admit()?;
-        way.is_open()?;
-    }
-    let done = cut_over(&way.back, &mut |event| way.report(event, events)).map_err(on_way_back)?;
+    let mut events = |event| way.report(event, events);
+    let mut takeovers = TAKEOVERS;
+    let done = loop {
+        if way.begin()?.phase != Phase::Switched {
+            way.end_follower()?;
+            way.admit()?;
+            way.is_open()?;
+        }
+        match cut_over(&way.back, &mut events) {
+            // A process that was just being started has begun to follow.
+            Err(Error::Locked { .. }) if takeovers > 0 => takeovers = takeovers.saturating_sub(1),
+            ended => break ended.map_err(on_way_back)?,
+        }
+    };
     way.open_source()?;
     Ok(done)
 }
@@ -311,6 +322,13 @@ impl WayBack {
     /// Checks that both servers still have the same definitions.
     fn is_open(&self) -> Result<(), Error> {
         definitions::check(&self.back).map_err(on_way_back)
+    }
+
+    /// Takes back the request of a fallback that was killed, if no process works on the way back.
+    fn clear_pause(&self) -> Result<(), Error> {
+        let mut old = self.state()?;
+        lock_target(&mut old).map_err(on_way_back)?;
+        state::set_paused(&mut old, false)
     }
 
     /// Ends a process that follows the way back.
