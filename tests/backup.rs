@@ -357,6 +357,21 @@ fn without_a_change_nothing_but_a_manifest_is_stored() {
     let good: Vec<bool> =
         listed.json["backups"].as_array().expect("a list").iter().map(|of| of["good"] == true).collect();
     assert_eq!(good, [true; 4]);
+    a_new_recipient_gets_everything(&backups, server.datadir(), &keyring);
+}
+
+/// A new recipient's identity cannot open what is already stored, so all of it is stored again.
+fn a_new_recipient_gets_everything(backups: &Backups, datadir: &Path, keyring: &Path) {
+    let identity = agefile::Identity::generate().expect("an identity");
+    backups.configure("recipients = [", &format!("recipients = [\"{}\", ", identity.recipient()));
+    for verb in [&["run", "--dry-run"][..], &["run"]] {
+        backups.backup(verb).is(0).says("the recipients have changed");
+    }
+    fs::write(backups.path("identity"), format!("{}\n", identity.to_secret_text().as_str())).expect("written");
+    let into = backups.path("into");
+    backups.restore("latest", &into, &["--keyring", text(keyring)]).is(4);
+    is_same(&into, &files(datadir));
+    backups.backup(&["run"]).is(0).says("continues from 5");
 }
 
 #[test]

@@ -152,7 +152,9 @@ impl State {
             let (_, milliseconds) = name.strip_suffix(PART)?.split_once('-')?;
             let began = Timestamp::from_millisecond(milliseconds.parse().ok()?).ok()?;
             let directory = self.directory.join(name);
-            let is_used = has_journal(&directory) && now.duration_since(began).as_hours() < MAX_ATTEMPT_HOURS;
+            let hours = now.duration_since(began).as_hours();
+            // One that began in the future is of a clock that was set back: its age is not known.
+            let is_used = has_journal(&directory) && (0..MAX_ATTEMPT_HOURS).contains(&hours);
             is_used.then_some(Attempt { directory, began })
         };
         let mut attempts: Vec<Attempt> = self.names()?.into_iter().filter_map(attempt).collect();

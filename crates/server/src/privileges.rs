@@ -283,7 +283,7 @@ mod tests {
             assert!(!complete(line), "{line}");
         }
         let one = Grants::parse(["GRANT ALTER ON `shop`.`t` TO `a`@`%`"]);
-        assert!(one.name("ALTER") && !one.name("DROP"));
+        assert!(one.mention("ALTER") && !one.mention("DROP"));
     }
 
     #[test]

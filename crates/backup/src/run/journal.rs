@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! 000123-1764376000123.part/    of run 123, with the milliseconds of its start
-//!     journal-files.json        for each entry: path in hexadecimal, and state as in files.json
+//!     journal-files.json        fingerprints of the recipients; for each entry: path in hexadecimal, and state as in files.json
 //!     journal                   for each stored pack, a line of JSON: length, hash, parts of files
 //!     hashes                    of the pages read so far
 //! ```
@@ -62,18 +62,30 @@ struct PartLine {
     runs: Vec<(u64, u64)>,
 }
 
+/// For whom a run encrypts, and what it reads.
+#[derive(Serialize, Deserialize)]
+struct FileList {
+    recipients: BTreeSet<String>,
+    files: Vec<FileLine>,
+}
+
 /// An entry of the list of files: path and state.
 type FileLine = Option<(String, FileState)>;
 
 impl Journal {
-    /// Starts the journal of a run.
-    pub(super) fn begin(draft: &Draft, plan: &Plan, files: &Files) -> Result<Self, Error> {
+    /// Starts the journal of a run that encrypts to recipients with these fingerprints.
+    pub(super) fn begin(
+        draft: &Draft,
+        recipients: BTreeSet<String>,
+        plan: &Plan,
+        files: &Files,
+    ) -> Result<Self, Error> {
         let line = |(number, planned): (usize, &transfer::plan::PlannedEntry)| {
             Some((HEXLOWER.encode(planned.entry.path.as_bytes()), files.get(number)?.state))
         };
-        let lines: Vec<FileLine> = plan.entries.iter().enumerate().map(line).collect();
+        let list = FileList { recipients, files: plan.entries.iter().enumerate().map(line).collect() };
         let (path, mut file) = draft.temporary_file(JOURNAL_FILES)?;
-        let bytes = serde_json::to_vec(&lines).map_err(io::Error::from);
+        let bytes = serde_json::to_vec(&list).map_err(io::Error::from);
         bytes.and_then(|bytes| file.write_all(&bytes)).map_err(Error::io(&path, "cannot be written"))?;
         let (path, file) = draft.temporary_file(JOURNAL)?;
         Ok(Self { file, path })
@@ -121,13 +133,14 @@ pub(super) struct StoredParts {
 }
 
 impl Attempts {
-    /// Reads the journals. Packs that are missing, truncated or out of scope are not used, and none of a repository that
-    /// this host may not read. `first_pack` is the number of the first pack.
+    /// Reads the journals. Packs that are missing, truncated, out of scope or for other recipients are not used, and none
+    /// of a repository that this host may not read. `first_pack` is the number of the first pack.
     pub(super) fn read(
         repository: &Repository,
         host: &str,
         state: &State,
         scope: &Scope,
+        recipients: &BTreeSet<String>,
         first_pack: usize,
     ) -> Result<Self, Error> {
         let found = if repository.may_read() { state.attempts()? } else { Vec::new() };
@@ -139,7 +152,7 @@ impl Attempts {
         let mut attempts = Self::default();
         for attempt in &found {
             // What cannot be read is stored again.
-            let _ = attempts.add(attempt, first_pack, &is_there);
+            let _ = attempts.add(attempt, recipients, first_pack, &is_there);
         }
         Ok(attempts)
     }
@@ -152,9 +165,15 @@ impl Attempts {
         self.files.get(path).into_iter().flatten().filter(is_same).cloned().collect()
     }
 
-    fn add(&mut self, attempt: &Attempt, first_pack: usize, is_there: &dyn Fn(&Digest, u64) -> bool) -> Option<()> {
-        let files: Vec<FileLine> =
-            serde_json::from_slice(&fs::read(attempt.directory.join(JOURNAL_FILES)).ok()?).ok()?;
+    fn add(
+        &mut self,
+        attempt: &Attempt,
+        recipients: &BTreeSet<String>,
+        first_pack: usize,
+        is_there: &dyn Fn(&Digest, u64) -> bool,
+    ) -> Option<()> {
+        let list: FileList = serde_json::from_slice(&fs::read(attempt.directory.join(JOURNAL_FILES)).ok()?).ok()?;
+        let FileList { files, .. } = Some(list).filter(|list| list.recipients == *recipients)?;
         let pages = Arc::new(File::open(attempt.directory.join(PAGES)).ok()?);
         let journal = BufReader::new(File::open(attempt.directory.join(JOURNAL)).ok()?);
         let (packs_before, mut runs) = (self.packs.len(), BTreeMap::<usize, Vec<FileRun>>::new());

@@ -16,6 +16,7 @@ mod uploads;
 mod worker;
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -90,16 +91,17 @@ pub fn run(
     let state = State::open(&config.state, &repository.id, &config.host)?;
     predecessor::check_state(repository, &config.host, &state)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
-    let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
+    let recipients: BTreeSet<String> = config.recipients.iter().map(fingerprint).collect();
+    let predecessor = Predecessor::find(repository, &config.host, &state, scope, &recipients)?;
     let keys = &config.server.keys()?.0;
     let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     let draft = state.begin(predecessor.number)?;
     let (base, plan) = (predecessor.base.as_ref(), &plan);
     let first_pack = base.map_or(0, |base| base.manifest.packs.len());
-    let attempts = Attempts::read(repository, &config.host, &state, scope, first_pack)?;
+    let attempts = Attempts::read(repository, &config.host, &state, scope, &recipients, first_pack)?;
     let files = &Files::read(plan, keys, config, (base, &attempts), &state, looked)?;
-    let journal = Journal::begin(&draft, plan, files)?;
+    let journal = Journal::begin(&draft, recipients, plan, files)?;
     let packs = Packs::new(repository, config, base.map(|base| &base.manifest), &attempts, journal);
     let (pages, secret) = (&draft.pages, &state.secret);
     let inputs = Inputs { config, plan, files, keys, base, packs: &packs, progress, pages, secret };

@@ -1,6 +1,6 @@
 //! Plans a run without carrying it out.
 
-use archive::{manifest::ExcludedFile, names::Number};
+use archive::{manifest::ExcludedFile, names::Number, receipt::fingerprint};
 use snapshot::{DataDir, Estimate};
 use verify::KeyWarning;
 
@@ -40,7 +40,8 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
     let datadir = config.server.datadir()?;
     let copy = snapshot::estimate(&datadir, &options(config, keys)?)?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
-    let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
+    let recipients = config.recipients.iter().map(fingerprint).collect();
+    let predecessor = Predecessor::find(repository, &config.host, &state, scope, &recipients)?;
     let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
     Ok(RunPlan {
         number: predecessor.number,

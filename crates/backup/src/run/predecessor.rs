@@ -33,6 +33,9 @@ pub enum FullReason {
     /// Packs that the last backup needs are missing or truncated.
     #[error("packs of the last backup are missing or damaged in the repository")]
     LostPacks,
+    /// The packs of the last backup are encrypted to other recipients.
+    #[error("the recipients have changed, and the identity of a new one does not open what is stored")]
+    OtherRecipients,
 }
 
 /// State of the repository before this backup.
@@ -55,12 +58,31 @@ pub struct Repacked {
 }
 
 impl Predecessor {
-    pub(super) fn find(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, Error> {
+    /// `recipients`: fingerprints of those to whom the next backup is encrypted.
+    pub(super) fn find(
+        repository: &Repository,
+        host: &str,
+        state: &State,
+        scope: &Scope,
+        recipients: &BTreeSet<String>,
+    ) -> Result<Self, Error> {
         let found = match repository.may_read() {
-            true => Self::in_repository(repository, host, state, scope),
-            false => Self::remembered(state, scope),
+            true => Self::in_repository(repository, host, state, scope)?,
+            false => Self::remembered(state, scope)?,
         };
-        found.map(Self::without_sparse_packs)
+        Ok(found.for_recipients(state, recipients)?.without_sparse_packs())
+    }
+
+    /// Does not build on a backup for other recipients.
+    fn for_recipients(self, state: &State, recipients: &BTreeSet<String>) -> Result<Self, Error> {
+        let newest = if self.base.is_some() { state.newest()? } else { None };
+        let is_same = |earlier: &[String]| earlier.iter().collect::<BTreeSet<_>>() == recipients.iter().collect();
+        match newest {
+            Some(newest) if !is_same(&newest.receipt.recipients) => {
+                Ok(Self { base: None, full: Some(FullReason::OtherRecipients), ..self })
+            }
+            _ => Ok(self),
+        }
     }
 
     /// Drops the packs of which little is needed, so that what is needed of them counts as changed.

@@ -154,8 +154,9 @@ impl<'r, 'j> Worker<'r, 'j> {
         let first = at.checked_div(page_bytes).unwrap_or(0);
         let hashes = hashes_at(&base.pages, &before.state, first, pages.len());
         let mut kept = Vec::new();
+        // A hole has no hash, and is not stored; what is stored counts even if its hash is damaged.
         let mut is_stored =
-            |(hash, (at, bytes)): (&u64, &(u64, u64))| *hash == 0 || keep(&stored.runs, *at, *bytes, &mut kept);
+            |(hash, (at, bytes)): (&u64, &(u64, u64))| keep(&stored.runs, *at, *bytes, &mut kept) || *hash == 0;
         if hashes.len() != pages.len() || !hashes.iter().zip(&pages).all(&mut is_stored) {
             return Ok(false);
         }
