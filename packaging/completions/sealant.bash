@@ -601,6 +601,9 @@ _sealant() {
             sealant__subcmd__help__subcmd__migrate,cutover)
                 cmd="sealant__subcmd__help__subcmd__migrate__subcmd__cutover"
                 ;;
+            sealant__subcmd__help__subcmd__migrate,fallback)
+                cmd="sealant__subcmd__help__subcmd__migrate__subcmd__fallback"
+                ;;
             sealant__subcmd__help__subcmd__migrate,finish)
                 cmd="sealant__subcmd__help__subcmd__migrate__subcmd__finish"
                 ;;
@@ -877,6 +880,9 @@ _sealant() {
             sealant__subcmd__migrate,cutover)
                 cmd="sealant__subcmd__migrate__subcmd__cutover"
                 ;;
+            sealant__subcmd__migrate,fallback)
+                cmd="sealant__subcmd__migrate__subcmd__fallback"
+                ;;
             sealant__subcmd__migrate,finish)
                 cmd="sealant__subcmd__migrate__subcmd__finish"
                 ;;
@@ -909,6 +915,9 @@ _sealant() {
                 ;;
             sealant__subcmd__migrate__subcmd__help,cutover)
                 cmd="sealant__subcmd__migrate__subcmd__help__subcmd__cutover"
+                ;;
+            sealant__subcmd__migrate__subcmd__help,fallback)
+                cmd="sealant__subcmd__migrate__subcmd__help__subcmd__fallback"
                 ;;
             sealant__subcmd__migrate__subcmd__help,finish)
                 cmd="sealant__subcmd__migrate__subcmd__help__subcmd__finish"
@@ -2242,7 +2251,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__oltp)
-            opts="-q -h --dir --server --mysqld --server-option --preset --arms --workload --tables --rows --uniform --threads --rate --span --buffer-pool --rounds --budget --format --raw --html --quiet --help"
+            opts="-q -h --dir --server --mysqld --server-option --preset --arms --workload --tables --rows --uniform --threads --rate --span --buffer-pool --driver --rounds --budget --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2298,6 +2307,10 @@ _sealant() {
                     ;;
                 --buffer-pool)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --driver)
+                    COMPREPLY=($(compgen -W "auto sysbench own" -- "${cur}"))
                     return 0
                     ;;
                 --rounds)
@@ -3019,7 +3032,7 @@ _sealant() {
                     return 0
                     ;;
                 --parts)
-                    COMPREPLY=($(compgen -W "in-memory larger-than-memory commits connections disk" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "in-memory larger-than-memory commits connections copies disk" -- "${cur}"))
                     return 0
                     ;;
                 --mysqld)
@@ -4742,7 +4755,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__migrate)
-            opts="plan run status pause resume verify cutover report finish abort"
+            opts="plan run status pause resume verify cutover fallback report finish abort"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4770,6 +4783,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__migrate__subcmd__cutover)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__migrate__subcmd__fallback)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -6844,7 +6871,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate)
-            opts="-h --help plan run status pause resume verify cutover report finish abort help"
+            opts="-h --help plan run status pause resume verify cutover fallback report finish abort help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6968,7 +6995,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__cutover)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --fence --max-blocked --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --fence --max-blocked --fallback --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7072,6 +7099,124 @@ _sealant() {
                     ;;
                 --fence)
                     COMPREPLY=($(compgen -W "read-only" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-blocked)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fallback)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__migrate__subcmd__fallback)
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --max-blocked --yes --json --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-password-fd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --defaults-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --schema)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --encrypt)
+                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --min-tls)
+                    COMPREPLY=($(compgen -W "1.3 1.2" -- "${cur}"))
                     return 0
                     ;;
                 --max-blocked)
@@ -7200,7 +7345,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__help)
-            opts="plan run status pause resume verify cutover report finish abort help"
+            opts="plan run status pause resume verify cutover fallback report finish abort help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7228,6 +7373,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__help__subcmd__cutover)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__migrate__subcmd__help__subcmd__fallback)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -9064,7 +9223,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__create)
-            opts="-S -u -h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --keyring --keyring-config --format --help"
+            opts="-S -u -q -h --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --keyring --keyring-config --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
