@@ -66,7 +66,7 @@ const PARTS: [(&str, Part); 9] = [
 struct Bench {
     tables: Tables,
     environment: Environment,
-    settings: Settings,
+    settings: Settings<'static>,
     mysql: Option<Peer>,
     mariadb: Option<Peer>,
     inno: Option<Peer>,

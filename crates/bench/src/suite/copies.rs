@@ -79,6 +79,7 @@ impl CopiesSuite<'_> {
     pub(crate) fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.directory);
         let scratch = TemporaryDirectory::below(self.directory)?;
+        self.check_room(&scratch)?;
         let mut collected = Collected::default();
         let directories = self.fill(&scratch, &mut collected, watch)?;
         self.settings.check_stopped()?;
@@ -90,7 +91,9 @@ impl CopiesSuite<'_> {
             Ok(Source { arm: *arm, tree: Tree::scan(datadir)?, sealant, workspace })
         });
         let sources = sources.collect::<Result<Vec<_>, Error>>()?;
-        let arms = sources.iter().map(|source| source.backup(&scratch));
+        // Both directories have the same rows: the ratio is that of the times.
+        let bytes = sources.first().map_or(0, |source| source.tree.bytes());
+        let arms = sources.iter().map(|source| source.backup(&scratch, bytes));
         let pair = (ServerArm::TABLES.as_str().to_owned(), ServerArm::CLEAR.as_str().to_owned());
         collected.run(Experiment::new(BACKUP).arms(arms), &self.settings, &[pair], watch)?;
         self.copy(&sources, &scratch, &mut collected, watch)?;
@@ -98,6 +101,16 @@ impl CopiesSuite<'_> {
             .notes
             .push("a backup is encrypted, and every page is verified, with and without encrypted tables".to_owned());
         Ok(collected.finish(environment, Subject::default()))
+    }
+
+    /// Two data directories, a backup of each and a copy have to fit.
+    fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
+        let needed = self.tables.bytes().saturating_mul(5).div_euclid(4).saturating_add(EMPTY_BYTES).saturating_mul(5);
+        let room = scratch.free_bytes()?;
+        if room >= needed {
+            return Ok(());
+        }
+        Err(Error::NoServerRoom { path: self.directory.to_owned(), needed, room })
     }
 
     /// Fills both servers and shuts them down. Returns their data directories with the keys of the encrypted one.
@@ -173,7 +186,8 @@ impl CopiesSuite<'_> {
 
 impl<'s> Source<'s> {
     /// A full backup into an empty repository, until the disk is synced. The source is read into the page cache first.
-    fn backup<'a>(&'a self, scratch: &'a TemporaryDirectory) -> Arm<'a> {
+    /// `amount`: bytes that its rate is of.
+    fn backup<'a>(&'a self, scratch: &'a TemporaryDirectory, amount: u64) -> Arm<'a> {
         Arm::self_timed(self.arm.as_str(), move || {
             self.workspace.begin(&self.sealant)?;
             cache::warm(&self.tree.files())?;
@@ -181,7 +195,7 @@ impl<'s> Source<'s> {
             let begin = Instant::now();
             self.sealant.back_up(self.tree.root(), &self.workspace)?;
             scratch.sync()?;
-            Ok(Work { amount: self.tree.bytes(), seconds: Some(begin.elapsed().as_secs_f64()), ..Work::default() })
+            Ok(Work { amount, seconds: Some(begin.elapsed().as_secs_f64()), ..Work::default() })
         })
     }
 }

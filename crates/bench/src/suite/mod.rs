@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     Difference, Environment, Error, Experiment, ExperimentRecord, PeerVerdicts, Program, Progress, Record, SCHEMA,
-    Sample, Samples, Settings, Subject,
+    Sample, Samples, Settings, Stop, Subject,
 };
 
 /// Receives the progress of a suite, for the status line.
@@ -78,9 +78,10 @@ impl Collected {
         let mut notes = conditions(&environment);
         notes.extend(self.notes);
         let Self { samples, experiments, opinions, programs, missing, .. } = self;
+        let interrupted = experiments.iter().any(|experiment| experiment.stopped == Stop::Interrupted);
         let record =
             Record { schema: SCHEMA.into(), environment, subject, programs, missing, experiments, opinions, notes };
-        Outcome { record, samples, interrupted: false }
+        Outcome { record, samples, interrupted }
     }
 }
 

@@ -151,7 +151,7 @@ impl OltpSuite<'_> {
         watch("predicting the cost");
         let calibration = Calibration::measure(scratch.path());
         match calibration.and_then(|calibration| {
-            Predicted::of(&clear, self.load(drivers.sysbench(drivers.not_on_wires.as_deref())), calibration)
+            Predicted::of(&clear, self.load(drivers.sysbench(drivers.not_predicted.as_deref())), calibration)
         }) {
             Ok(predicted) => predicted.compare(collected),
             Err(_) if self.stopped.load(Ordering::Relaxed) => return Err(Error::Interrupted),

@@ -141,7 +141,7 @@ impl Checker<'_, '_> {
             }
             Ok(false) => self.opens("opens", &store),
             Err(error) => {
-                let remedy = error.hint().unwrap_or(KEYRING_LOST.into());
+                let remedy = error.hint().unwrap_or(Cow::Borrowed(KEYRING_LOST));
                 self.add("opens", CheckState::Failed, &error.to_string(), &remedy);
             }
         }

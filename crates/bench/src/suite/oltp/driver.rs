@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::OltpSuite;
 use crate::{
-    Certificates, Error, Pace,
+    Certificates, Error, Pace, Security,
     oltp::{BenchServer, Driver, Load, SysbenchLoad, Wire},
     sysbench::Sysbench,
 };
@@ -19,6 +19,8 @@ pub(super) struct Drivers {
     pub(super) not_at_rest: Option<String>,
     /// Why the experiment with connections goes without it.
     pub(super) not_on_wires: Option<String>,
+    /// Why the load of the prediction, which is over TCP in clear text, goes without it.
+    pub(super) not_predicted: Option<String>,
 }
 
 impl OltpSuite<'_> {
@@ -37,7 +39,8 @@ impl OltpSuite<'_> {
             return Ok(());
         }
         Sysbench::find()?;
-        self.obstacle().map_or(Ok(()), |reason| Err(Error::SysbenchLoad { reason }))
+        let rotates = self.arms.servers.iter().any(|arm| arm.rotates).then_some(NOT_IN_SLICES);
+        self.obstacle().or(rotates).map_or(Ok(()), |reason| Err(Error::SysbenchLoad { reason }))
     }
 
     /// Chooses the clients, and lets sysbench connect in every way that is measured. `directory` is private.
@@ -56,19 +59,21 @@ impl OltpSuite<'_> {
         let prepared = sysbench.map(|sysbench| {
             SysbenchLoad::new(sysbench, directory.join("sysbench"), &certificates.ca, &certificates.near)
         });
-        let mut drivers = match prepared {
-            Ok(sysbench) => Drivers { sysbench: Ok(sysbench?), not_at_rest: None, not_on_wires: None },
-            Err(reason) => Drivers { sysbench: Err(reason), not_at_rest: None, not_on_wires: None },
+        let sysbench = match prepared {
+            Ok(sysbench) => Ok(sysbench?),
+            Err(reason) => Err(reason),
         };
-        if self.arms.servers.iter().any(|arm| arm.rotates) {
-            drivers.not_at_rest = Some(NOT_IN_SLICES.to_owned());
-        }
+        let drivers = Drivers { sysbench, not_at_rest: None, not_on_wires: None, not_predicted: None };
         let refused = |wire: &Wire| drivers.refusal(wire, self.load(None));
-        let (at_rest, on_wires) =
-            (refused(&clear.socket())?, wires.iter().map(refused).collect::<Result<Vec<_>, _>>()?);
-        drivers.not_at_rest = drivers.not_at_rest.or(at_rest);
-        drivers.not_on_wires = on_wires.into_iter().flatten().next();
-        Ok(drivers)
+        let at_rest = refused(&clear.socket())?;
+        let on_wires = wires.iter().map(refused).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
+        let not_predicted = refused(&clear.tcp(Security::Plain))?;
+        if let (Driver::Sysbench, Some(reason)) = (self.driver, at_rest.as_ref().or(on_wires.as_ref())) {
+            return Err(Error::Sysbench { reason: reason.clone() });
+        }
+        let rotates = self.arms.servers.iter().any(|arm| arm.rotates);
+        let not_at_rest = rotates.then(|| NOT_IN_SLICES.to_owned()).or(at_rest);
+        Ok(Drivers { not_at_rest, not_on_wires: on_wires, not_predicted, ..drivers })
     }
 }
 
@@ -115,8 +120,12 @@ mod tests {
 
     #[test]
     fn the_note_says_who_ran_the_transactions_and_why() {
-        let none =
-            Drivers { sysbench: Err("as sysbench is not in PATH".to_owned()), not_at_rest: None, not_on_wires: None };
+        let none = Drivers {
+            sysbench: Err("as sysbench is not in PATH".to_owned()),
+            not_at_rest: None,
+            not_on_wires: None,
+            not_predicted: None,
+        };
         assert_eq!(
             none.note(),
             "clients of this program, with sysbench's statements, ran all transactions, as sysbench is not in PATH"
