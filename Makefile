@@ -8,7 +8,7 @@ ADVISORY_DB ?= https://github.com/rustsec/advisory-db
 PREFIX ?= /usr/local
 RELEASE = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/release/sealant)
 
-.PHONY: help demo test test-build check servers build install deb release lint deny advisories-refresh docs docs-check fuzz-build fuzz-smoke bench soak soak-tests clean
+.PHONY: help demo test test-build check servers build install deb optimized release release-check lint deny advisories-refresh docs docs-check fuzz-build fuzz-smoke bench soak soak-tests clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -33,14 +33,21 @@ servers: ## Install the servers and tools of the tests, outside the tree
 build: ## Build the binary
 	cargo build --package sealant
 
-install: $(if $(BINARY),,release) ## Put a release build (or BINARY), man pages, completions, units and Galera's state transfer below PREFIX (and DESTDIR)
+install: $(if $(BINARY),,optimized) ## Put a release build (or BINARY), man pages, completions, units and Galera's state transfer below PREFIX (and DESTDIR)
 	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install "$(RELEASE)"
 
-deb: $(if $(BINARY),,release) ## Make a Debian package of a release build (or BINARY) in the working directory
+deb: $(if $(BINARY),,optimized) ## Make a Debian package of a release build (or BINARY) in the working directory
 	packaging/deb "$(RELEASE)"
 
-release:
+optimized:
 	cargo build --release --package sealant
+
+release: ## Static programs, packages, images, bills of materials and checksums in dist/; see docs/install.md
+	$(SERVERS) cross
+	packaging/release
+
+release-check: ## Install the Debian package of dist/ on clean Debian 12 and 13 (root, debootstrap)
+	tests/clean-roots dist/sealant_*_amd64.deb
 
 lint: ## Formatting, clippy, rustdoc: warnings are errors
 	cargo metadata --locked --format-version 1 >/dev/null
@@ -117,4 +124,4 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 
 clean: ## Remove what was built
 	cargo clean
-	rm -rf demo
+	rm -rf demo dist

@@ -92,6 +92,62 @@ fn the_package_has_every_file() {
     assert!(root.join("usr/share/doc/sealant/copyright").exists());
 }
 
+/// A static program, as releases have; what it does is of no importance.
+fn static_program(desk: &Path) -> PathBuf {
+    let program = desk.join("static");
+    let source = desk.join("static.c");
+    fs::write(&source, "int main(void) { return 0; }").expect("room");
+    runs(Command::new("cc").arg("-static").arg(&source).arg("-o").arg(&program));
+    program
+}
+
+#[test]
+fn packages_and_images_of_one_static_program_have_equal_bytes() {
+    if !is_here("dpkg-deb") || !is_here("rpmbuild") || !is_here("buildah") {
+        return;
+    }
+    let desk = tempfile::tempdir().expect("a directory");
+    let program = static_program(desk.path());
+    for kind in ["deb", "rpm", "container"] {
+        let package = |directory: &str| {
+            let directory = desk.path().join(directory);
+            fs::create_dir_all(&directory).expect("room");
+            let mut made = Command::new(top().join("packaging").join(kind));
+            made.arg(&program).arg(&directory).env("DPKG_DEB_COMPRESSOR_LEVEL", "1").env("RPM_PAYLOAD", "w1.zstdio");
+            let made = runs(made.env("SOURCE_DATE_EPOCH", "1700000000"));
+            String::from_utf8(made.stdout).expect("a path").trim().to_owned()
+        };
+        let (one, other) = (package("one"), package("other"));
+        assert!(fs::read(&one).expect("a package") == fs::read(&other).expect("a package"), "{one} and {other} differ");
+        let needs = match kind {
+            "deb" => runs(Command::new("dpkg-deb").args(["--field", &one, "Depends"])),
+            "rpm" => runs(Command::new("rpm").args(["--query", "--requires", "--package", &one])),
+            _ => continue,
+        };
+        let needs = String::from_utf8_lossy(&needs.stdout).into_owned();
+        assert!(!needs.contains("libc"), "a static program needs no library: {needs}");
+    }
+    let dynamic = Command::new(top().join("packaging/container")).arg(BINARY).output().expect("it starts");
+    assert!(!dynamic.status.success());
+    assert!(String::from_utf8_lossy(&dynamic.stderr).contains("needs libraries"), "{dynamic:?}");
+}
+
+#[test]
+fn the_bill_of_materials_names_every_linked_crate_with_its_checksum() {
+    let made = runs(Command::new(top().join("packaging/sbom")).arg("aarch64-unknown-linux-musl"));
+    let bill = serde_json::from_slice::<serde_json::Value>(&made.stdout).expect("JSON");
+    assert_eq!(bill["bomFormat"], "CycloneDX");
+    let components = bill["components"].as_array().expect("components");
+    let named = |name: &str| components.iter().find(|component| component["name"] == name);
+    let hash = |name: &str| named(name).and_then(|component| component["hashes"][0]["content"].as_str());
+    assert_eq!(hash("aws-lc-sys").map(str::len), Some(64));
+    assert!(named("sealant-innodb").is_some(), "the workspace's own crates are parts too");
+    assert!(named("serde_derive").is_none() && named("tempfile").is_some(), "macros are not linked");
+    for component in components.iter().filter(|component| component["hashes"].is_null()) {
+        assert!(component["name"].as_str().is_some_and(|name| name.starts_with("sealant-")), "{component}");
+    }
+}
+
 #[test]
 fn systemd_accepts_the_units_and_rates_them_as_hardened() {
     if !is_here("systemd-analyze") {
