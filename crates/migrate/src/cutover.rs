@@ -358,7 +358,10 @@ pub fn finish<E: From<Error>>(
 ) -> Result<(), E> {
     let mut target = link::target(server)?;
     lock_target(&mut target)?;
-    let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
+    let Some(run) = state::run(&mut target)? else {
+        let source = source.ok_or(Error::NotBegun)?;
+        return fallback::finish_rest((source, server), save);
+    };
     if run.phase != Phase::Switched {
         return Err(Error::NotSwitched.into());
     }

@@ -172,7 +172,7 @@ pub fn follow_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result
         return Err(Error::FellBack);
     }
     if way.is_over() {
-        return way.close().map(|()| FallbackEnd::Expired);
+        return way.close();
     }
     way.is_open()?;
     way.clear_pause()?;
@@ -193,7 +193,7 @@ pub fn follow_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result
         })
     });
     match ended {
-        Ok(_) | Err(Error::Stopped) if way.is_over() => way.close().map(|()| FallbackEnd::Expired),
+        Ok(_) | Err(Error::Stopped) if way.is_over() => way.close(),
         Ok(_) => Ok(FallbackEnd::Stopped),
         Err(Error::Paused) => Ok(FallbackEnd::TakenOver),
         Err(error) => Err(on_way_back(error)),
@@ -210,15 +210,10 @@ pub fn fall_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<C
     let mut events = |event| way.report(event, events);
     let mut takeovers = TAKEOVERS;
     let done = loop {
-        if way.begin()?.phase != Phase::Switched {
-            way.end_follower()?;
-            way.admit()?;
-            way.is_open()?;
-        }
-        match cut_over(&way.back, &mut events) {
+        match way.return_to_source(&mut events) {
             // A process that was just being started has begun to follow.
             Err(Error::Locked { .. }) if takeovers > 0 => takeovers = takeovers.saturating_sub(1),
-            ended => break ended.map_err(on_way_back)?,
+            ended => break ended?,
         }
     };
     way.open_source()?;
@@ -242,15 +237,39 @@ pub(crate) fn finish<E: From<Error>>(
         save(&proof?)?;
     }
     if fell_back {
-        // First at the target, because the state at the source tells that this server is the one to write through.
-        write_through(&mut link::source_control(target)?)?;
-        state::remove(&mut locked)?;
-        block(&mut link::source_control(target)?)?;
         saved(forward)?.restore(&mut control)?;
+        let mut control = link::source_control(target)?;
+        write_through(&mut control)?;
+        // The state at the source comes last: it tells a later call that the target has to be blocked.
+        state::remove(&mut locked)?;
+        block(&mut control)?;
         return Ok(state::remove(&mut old)?);
     }
     remove_from_source(&mut old, &mut control, target)?;
     Ok(state::remove(&mut locked)?)
+}
+
+/// Ends what a killed [`finish`] after a fallback has left: the target's state is gone, that of the way back is not.
+///
+/// # Errors
+/// [`Error::NotBegun`] if `source` has no state of a fallback from this target, and others.
+pub(crate) fn finish_rest<E: From<Error>>(
+    (source, target): (&Server, &Server),
+    save: Option<impl FnOnce(&Proof) -> Result<(), E>>,
+) -> Result<(), E> {
+    let mut old = link::target(source)?;
+    lock_target(&mut old)?;
+    let mut control = link::source_control(target)?;
+    let of_target = identity(&mut control, Side::Target)?;
+    let is_rest = |run: &Run| run.phase == Phase::Switched && run.fallback == 0 && run.source_uuid == of_target;
+    if !state::run(&mut old)?.is_some_and(|run| is_rest(&run)) {
+        return Err(Error::NotBegun.into());
+    }
+    if let Some(save) = save {
+        save(&proof::read(&mut old, source)?)?;
+    }
+    block(&mut control)?;
+    Ok(state::remove(&mut old)?)
 }
 
 impl WayBack {
@@ -273,11 +292,41 @@ impl WayBack {
         link::target(&self.back.target)
     }
 
-    /// Keeps the source read-only for others, and lets this account write to it.
+    /// Keeps the source read-only for others, and lets this account write to it, unless another process has ended the
+    /// way back or returned to the source.
     fn admit(&self) -> Result<(), Error> {
+        let mut old = self.state()?;
+        lock_target(&mut old)?;
+        match begun(&mut old, &self.forward)? {
+            Some(run) if run.phase == Phase::Switched => Err(Error::FellBack),
+            Some(_) => self.write_through(),
+            None => Err(Error::NoFallback),
+        }
+    }
+
+    fn write_through(&self) -> Result<(), Error> {
         let mut source = link::source_control(&self.back.target)?;
         same_source(&mut source, &self.forward)?;
         write_through(&mut source)
+    }
+
+    /// The cut-over from the target to the source. Resumes one that was killed.
+    fn return_to_source(&self, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
+        if self.begin()?.phase != Phase::Switched {
+            self.end_follower()?;
+            match self.admit() {
+                // Another process has just done it.
+                Err(Error::FellBack) => {}
+                admitted => {
+                    admitted?;
+                    self.is_open()?;
+                }
+            }
+        }
+        cut_over(&self.back, events).map_err(|error| match error {
+            locked @ Error::Locked { .. } => locked,
+            error => on_way_back(error),
+        })
     }
 
     /// Begins the way back, unless it has begun. Returns its state.
@@ -286,12 +335,17 @@ impl WayBack {
         if let Some(run) = begun(&mut old, &self.forward)? {
             return Ok(run);
         }
-        self.admit()?;
         lock_target(&mut old)?;
         if let Some(run) = begun(&mut old, &self.forward)? {
             return Ok(run);
         }
         let mut new = link::target(&self.back.source)?;
+        // Another process may have ended the way back.
+        let is_wanted = |run: &Run| run.token == self.forward.token && run.fallback > 0;
+        if !state::run(&mut new)?.is_some_and(|run| is_wanted(&run)) {
+            return Err(Error::NoFallback);
+        }
+        self.write_through()?;
         let damaged = |what| move |_| Error::State { what };
         let gtids = self.forward.target_gtids.parse().map_err(|_| Error::State { what: "target_gtids" })?;
         let log = self.forward.target_end.parse().map_err(damaged("target_end"))?;
@@ -310,8 +364,10 @@ impl WayBack {
         let encrypted = self.back.encrypt.requires_any(&self.back.catalog.tables);
         let (phase, token) = (Phase::Copied, token(&self.forward));
         // Without the target's log, it is not known what others have written to it since a chunk was compared.
-        let compared = state::target_log(&mut new)?.is_some();
-        let more = state::copies_of_chunks(&mut new, compared)?;
+        let log_file = state::target_log(&mut new)?.map(|(file, _)| file);
+        let mut more = state::copies_of_chunks(&mut new, &self.forward.target_end, log_file.is_some())?;
+        // A log that was reset since the switch is another file.
+        more.extend(log_file.filter(|file| file.created != 0).map(|file| state::store_log_file(&file)));
         let tables = moved_tables(&self.back.catalog.tables)?;
         let beginning = Beginning { token, tracking, source_uuid, start, encrypted, target_log, phase, more };
         state::store_beginning(&mut old, &tables, beginning)?;
@@ -343,17 +399,28 @@ impl WayBack {
 
     /// Gives the source its settings of before the cut-over.
     fn open_source(&self) -> Result<(), Error> {
-        saved(&self.forward)?.restore(&mut link::source_control(&self.back.target)?)
+        let saved = saved(&self.forward)?;
+        let mut source = link::source_control(&self.back.target).map_err(|error| saved.still_fenced(&error))?;
+        saved.restore(&mut source)
     }
 
-    /// Ends the way back: the source stays read-only for all.
-    fn close(&self) -> Result<(), Error> {
+    /// Ends the way back, unless another process has ended it: the source stays read-only for all.
+    ///
+    /// # Errors
+    /// [`Error::FellBack`] if another process has returned to the source.
+    fn close(&self) -> Result<FallbackEnd, Error> {
         let mut old = self.state()?;
         lock_target(&mut old)?;
+        match begun(&mut old, &self.forward)? {
+            Some(run) if run.phase == Phase::Switched => return Err(Error::FellBack),
+            Some(_) => {}
+            None => return Ok(FallbackEnd::TakenOver),
+        }
         let mut target = link::target(&self.back.source)?;
         remove_from_source(&mut old, &mut link::source_control(&self.back.target)?, &self.back.source)?;
         state::end_fallback(&mut target)?;
-        journal::note(&mut target, "way-back-over", "the time for a fallback is over")
+        journal::note(&mut target, "way-back-over", "the time for a fallback is over")?;
+        Ok(FallbackEnd::Expired)
     }
 
     /// Reports an event, with the names of the sides that the user has given them.
@@ -401,6 +468,7 @@ fn write_through(server: &mut Connection) -> Result<(), Error> {
 
 fn block(server: &mut Connection) -> Result<(), Error> {
     let (_, block) = write_block(flavor(server));
+    server.query(&set_lock_timeout(LOCK_WAIT)).map_err(Error::at(Side::Source))?;
     server.query(block).map(drop).map_err(Error::at(Side::Source))
 }
 
@@ -411,7 +479,7 @@ fn on_way_back(error: Error) -> Error {
         error => error,
     };
     match &error {
-        Error::Stopped => error,
+        Error::Stopped | Error::FellBack | Error::NoFallback => error,
         Error::DefinitionChanged { .. }
         | Error::StatementFormat { .. }
         | Error::LogGap { .. }

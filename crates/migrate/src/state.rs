@@ -30,7 +30,8 @@ const TABLES: [&str; 7] = [
     "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
-     target_end VARCHAR(600) NOT NULL, target_gtids LONGTEXT NOT NULL, fallback BIGINT UNSIGNED NOT NULL, heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL, \
+     target_end VARCHAR(600) NOT NULL, target_gtids LONGTEXT NOT NULL, fallback BIGINT UNSIGNED NOT NULL, \
+     heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL, \
      PRIMARY KEY (id, token))",
     "`_sealant`.`tbl` (number INT PRIMARY KEY, name VARCHAR(1100) NOT NULL, shape LONGTEXT NOT NULL)",
     "`_sealant`.`chunk` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, after_key LONGTEXT, upto_key LONGTEXT, \
@@ -595,14 +596,16 @@ pub(crate) fn end_fallback(target: &mut Connection) -> Result<(), Error> {
 const COPIED_ROWS: usize = 1000;
 
 /// The statements that insert the chunks of this migration, and their last comparisons, into the state of another one of
-/// the same tables. Without `compared`, no chunk counts as compared there.
-pub(crate) fn copies_of_chunks(target: &mut Connection, compared: bool) -> Result<Vec<String>, Error> {
+/// the same tables, whose source has them at `position` of its log. Without `compared`, no chunk counts as compared there.
+pub(crate) fn copies_of_chunks(target: &mut Connection, position: &str, compared: bool) -> Result<Vec<String>, Error> {
     let mut statements = Vec::new();
+    let position = quote::text(position);
     for (table, columns) in [
         ("chunk", "tbl, number, after_key, upto_key, row_count, bytes, verified, touches"),
         ("compared", "tbl, number, row_count, checksum, source_end, at, touches"),
     ] {
-        let rows = target.query(&format!("SELECT {columns} FROM `_sealant`.`{table}`")).map_err(failed)?;
+        let values = columns.replace("source_end", &position);
+        let rows = target.query(&format!("SELECT {values} FROM `_sealant`.`{table}`")).map_err(failed)?;
         let value = |value: &Option<String>| value.as_ref().map_or_else(|| "NULL".to_owned(), |text| quote::text(text));
         for rows in rows.rows.chunks(COPIED_ROWS) {
             let rows = rows.iter().map(|row| format!("({})", row.iter().map(value).collect::<Vec<_>>().join(", ")));

@@ -82,7 +82,8 @@ pub(crate) fn cut_over(source: &ServerVersion) -> Vec<Grant> {
 }
 
 /// The grants for a fallback, in addition to those of the migration and its cut-over: those of a migration from the
-/// target to the source and of its cut-over, and the one to write to the source in spite of `read_only`.
+/// target to the source and of its cut-over, and the one to write in spite of `read_only`: to the source meanwhile, and
+/// to the target's state after a fallback.
 pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: &[String]) -> Vec<Grant> {
     let filter = Filter { schemas: schemas.to_vec(), ..Filter::default() };
     let mut grants = required(target, source, &filter, schemas);
@@ -93,12 +94,14 @@ pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: 
             Side::Target => Side::Source,
         };
     }
-    let writes = match source.flavor {
-        Flavor::MariaDb => MARIADB_FENCE,
-        Flavor::MySql | Flavor::Percona if source.at_least(8, 0, 0) => WRITES_IN_SPITE,
-        Flavor::MySql | Flavor::Percona => OLD_FENCE,
-    };
-    grants.push(Grant { side: Side::Source, privileges: writes.to_vec(), scope: None, shown: None });
+    for (side, version) in [(Side::Source, source), (Side::Target, target)] {
+        let writes = match version.flavor {
+            Flavor::MariaDb => MARIADB_FENCE,
+            Flavor::MySql | Flavor::Percona if version.at_least(8, 0, 0) => WRITES_IN_SPITE,
+            Flavor::MySql | Flavor::Percona => OLD_FENCE,
+        };
+        grants.push(Grant { side, privileges: writes.to_vec(), scope: None, shown: None });
+    }
     grants
 }
 

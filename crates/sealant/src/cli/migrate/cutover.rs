@@ -49,8 +49,14 @@ enum Fence {
 
 pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "the target has every row, and was compared"),
-    (Exit::Failed, "not done; the source is writable as before"),
-    (Exit::Findings, "rows differ; the source is writable as before"),
+    (
+        Exit::Failed,
+        "not done; the source is writable as before. With --fallback after the switch: the target is in use",
+    ),
+    (
+        Exit::Findings,
+        "rows differ; the source is writable as before. With --fallback after the switch: the way back is closed",
+    ),
     (Exit::Incomplete, "the account lacks a privilege, which is named; the source is writable as before"),
 ];
 
@@ -73,7 +79,9 @@ impl Cutover {
             reporter.end(&MigrateLine::CutOver(&done), &migrate_cut_over(&done));
             return Ok(Exit::Clean);
         }
-        reporter.say(&migrate_way_back());
+        if done.blocked.is_some() {
+            reporter.say(&migrate_way_back());
+        }
         let end = follow_back(&settings, &mut |event| reporter.event(&event))?;
         reporter.end(&MigrateLine::CutOver(&done), &migrate_way_back_ended(end));
         Ok(Exit::Clean)

@@ -35,7 +35,7 @@ pub(crate) struct Fallback {
 
 pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "the source has every row, was compared, and is writable"),
-    (Exit::Failed, "not done; the target is writable as before"),
+    (Exit::Failed, "not done; the target is writable as before, unless the source is named as still read-only"),
     (Exit::Findings, "rows differ, or the way back is closed; the target is writable as before"),
     (Exit::Incomplete, "an account lacks a privilege, which is named; the target is writable as before"),
 ];

@@ -92,16 +92,21 @@ macro_rules! side {
                 }
             }
 
-            fn server(&self, servers: &Servers, min_tls: TlsVersion) -> Result<Server, Failure> {
+            /// `None` if nothing names it.
+            fn named(&self, servers: &Servers, min_tls: TlsVersion) -> Result<Option<Server>, Failure> {
                 let at_side = |error| Error::Server { side: $which, error };
                 let login = self.login(servers.defaults_file.clone(), servers.timeout);
                 let named = connect::find(&login, self.url.as_deref(), self.socket.as_deref()).map_err(at_side)?;
-                let (target, options) = named.ok_or_else(|| {
+                let Some((target, options)) = named else { return Ok(None) };
+                let accept = Accept { any_name: servers.tls_any_name, unverified: self.unverified, min_tls };
+                Ok(Some(Server::new($which, target, options, accept)?))
+            }
+
+            fn server(&self, servers: &Servers, min_tls: TlsVersion) -> Result<Server, Failure> {
+                self.named(servers, min_tls)?.ok_or_else(|| {
                     Failure::usage(concat!("no ", $side, " is named"))
                         .hint(concat!("give --", $side, " mysql://USER@HOST:PORT or --", $side, "-socket PATH"))
-                })?;
-                let accept = Accept { any_name: servers.tls_any_name, unverified: self.unverified, min_tls };
-                Ok(Server::new($which, target, options, accept)?)
+                })
             }
         }
     };
@@ -119,7 +124,7 @@ impl Servers {
     /// The source, if an option names it. It is not contacted.
     pub(crate) fn source_if_named(&self, min_tls: TlsVersion) -> Result<Option<Server>, Failure> {
         let is_named = self.source.url.is_some() || self.source.socket.is_some() || self.defaults_file.is_some();
-        is_named.then(|| self.source.server(self, min_tls)).transpose()
+        if is_named { self.source.named(self, min_tls) } else { Ok(None) }
     }
 
     /// The target, which is not contacted.
