@@ -71,15 +71,7 @@ impl Error {
             Self::NoFallback => "end the migration with sealant migrate finish --proof FILE".into(),
             Self::FellBack => "end the migration with sealant migrate finish --proof FILE".into(),
             Self::FallbackOpen => "name the source, too: --source URL".into(),
-            Self::WayBack(error) if matches!(**error, Self::Divergence(_)) => {
-                "find out what else writes to the source, and make these rows there equal to those of the target; the \
-                 same command compares them again"
-                    .into()
-            }
-            Self::WayBack(error) if matches!(**error, Self::TargetWritten { .. }) => {
-                "find out what writes to the fenced source, and stop it; the same command compares every row again".into()
-            }
-            Self::WayBack(_) => "the same command goes on".into(),
+            Self::WayBack(error) => way_back_hint(error),
             Self::WayBackClosed(_) => {
                 "the target stays the server in use, and the source read-only; end the migration with sealant migrate \
                  finish --proof FILE"
@@ -165,6 +157,26 @@ impl Error {
 }
 
 /// What to do about an error of the server at this end.
+/// The hint for an error of the way back, where source and target are swapped.
+fn way_back_hint(error: &Error) -> Cow<'static, str> {
+    match error {
+        Error::Divergence(_) => {
+            "find out what else writes to the source, and make these rows there equal to those of the \
+                                 target; the same command compares them again"
+                .into()
+        }
+        Error::TargetWritten { .. } => {
+            "find out what writes to the fenced source, and stop it; the same command compares every row again".into()
+        }
+        Error::MissingGrant { side, statement, .. } => {
+            let side = if *side == Side::Source { Side::Target } else { Side::Source };
+            format!("on the {side}: {statement}").into()
+        }
+        Error::StillFenced { statements, .. } => format!("make the target writable with {statements}").into(),
+        _ => "the same command goes on".into(),
+    }
+}
+
 fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
     Some(match error {
         server::Error::AccessDenied { .. } => format!(
