@@ -18,19 +18,19 @@ use server::{
 };
 
 use crate::{
-    Error, Event, Phase, Proof, Side,
+    Error, Event, Phase, Side,
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
-    definitions, fallback,
+    definitions,
     fence::{Fence, SavedSettings, may_fence, write_block},
     link::{self, Server, flavor, identity, same_server, variable},
     position::{self, Position},
-    proof,
     run::verify_changed,
     settings::Settings,
     shared::Shared,
     state::{self, SwitchEnd},
     verify::OnChange,
+    way_back,
 };
 
 /// Number of rounds that compare changed chunks before writes are blocked.
@@ -76,7 +76,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         nothing_prepared(&mut control)?;
         no_privileged_writers(&mut control, &active.source)?;
         if settings.fallback.is_some() {
-            fallback::require_possible(settings, &mut control, &mut active.target)?;
+            way_back::require_possible(settings, &mut control, &mut active.target)?;
         }
         compare_before(active, events)?;
         let fence = Fence::new(&settings.source, SavedSettings::read(&mut control)?);
@@ -203,7 +203,7 @@ fn fenced(
     let end = drain(active, source, events)?;
     set_counters(active, source)?;
     // Before the log is read: it shows that nobody else has written to the target before this position.
-    let switch_end = fallback::switch_end(active)?;
+    let switch_end = way_back::switch_end(active)?;
     active.read_target_log(events)?;
     // Only here: it opens a connection, while writes are blocked.
     active.check_target_log()?;
@@ -342,37 +342,6 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Removes the state of a migration after its cut-over. First calls `save` with the proof, which is part of the state;
-/// without `save` the proof is not read. The tables stay on both servers. If the cut-over was done with a fallback, also
-/// ends that, and removes its state at `source`; after a fallback, the proof is that of the fallback.
-///
-/// # Errors
-/// What `save` returns; [`Error::NotBegun`] if there is no migration; [`Error::NotSwitched`] before the cut-over;
-/// [`Error::FallbackOpen`] if `source` is `None`, and there is a fallback. Nothing is removed then.
-pub fn finish<E: From<Error>>(
-    server: &Server,
-    source: Option<&Server>,
-    save: Option<impl FnOnce(&Proof) -> Result<(), E>>,
-) -> Result<(), E> {
-    let mut target = link::target(server)?;
-    lock_target(&mut target)?;
-    let Some(run) = state::run(&mut target)? else {
-        let source = source.ok_or(Error::NotBegun)?;
-        return fallback::finish_rest((source, server), save);
-    };
-    if run.phase != Phase::Switched {
-        return Err(Error::NotSwitched.into());
-    }
-    if run.fallback > 0 {
-        let source = source.ok_or(Error::FallbackOpen)?;
-        return fallback::finish((source, server), &run, target, save);
-    }
-    if let Some(save) = save {
-        save(&proof::read(&mut target, server)?)?;
-    }
-    Ok(state::remove(&mut target)?)
 }
 
 /// Gives a migration up: makes the source writable as before, and removes the state at the target. With `drop_tables`,

@@ -5,35 +5,31 @@
 //! so it can also begin after a kill, from what the switch has stored at the target. The fallback itself is its
 //! cut-over. Until then the source stays read-only, except for accounts that may write in spite of it.
 
-use std::{
-    collections::BTreeSet,
-    sync::atomic::Ordering,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use server::{
     Connection,
     dialect::{
-        statement::{READ_ONLY_ON, RUNNING_EVENTS, SUPER_READ_ONLY_OFF, set_lock_timeout},
+        statement::{READ_ONLY_ON, SUPER_READ_ONLY_OFF, set_lock_timeout},
         variable::{READ_ONLY, SUPER_READ_ONLY},
     },
 };
 
 use crate::{
-    CutOver, Divergence, DivergenceKind, Error, Event, Phase, Proof, Server, Settings, Side, Until,
-    active::{Active, check_source, lock_target, moved_tables, tracking, with_stream},
-    catalog::{Encrypt, Table},
+    CutOver, Divergence, DivergenceKind, Error, Event, Phase, Proof, Server, Settings, Side,
+    active::{lock_target, moved_tables, tracking, with_stream},
     cutover::{cut_over, lift_earlier},
     definitions,
-    fence::{SavedSettings, require_grants, write_block},
+    fence::{SavedSettings, write_block},
     journal,
     link::{self, flavor, identity, variable},
     log_access,
     pause::pause,
-    position::{self, Position, Start, Tracking},
-    preflight, proof,
+    position::{Position, Start, Tracking},
+    proof,
     run::{resuming, until},
-    state::{self, Beginning, Run, SwitchEnd},
+    state::{self, Beginning, Run},
+    way_back::{now, swapped},
 };
 
 /// Longest wait of the statement that makes the source read-only again.
@@ -65,78 +61,6 @@ struct WayBack {
     forward: Run,
 }
 
-/// Checks, before writes are blocked, that a fallback will be possible.
-///
-/// # Errors
-/// [`Error::NotReady`], [`Error::MissingGrant`], [`Error::WayBack`].
-pub(crate) fn require_possible(
-    settings: &Settings,
-    source: &mut Connection,
-    target: &mut Connection,
-) -> Result<(), Error> {
-    let refused = |what: String| Err(Error::NotReady { what: format!("no fallback is possible: {what}") });
-    if flavor(source) != flavor(target) {
-        return refused("the source cannot follow a server of another fork".to_owned());
-    }
-    let on_way_back = |error| Error::WayBack(Box::new(error));
-    if variable(target, Side::Target, "log_bin")? != "1" || !log_access::is_whole(target)? {
-        return refused("the target has no binary log of all schemas".to_owned());
-    }
-    let tracked = tracking(target)?;
-    check_source(target, tracked).map_err(on_way_back)?;
-    if state::run(source).map_err(on_way_back)?.is_some() {
-        return refused("the source has the state of an earlier migration, which has to be finished".to_owned());
-    }
-    if let Some(trigger) = trigger(settings) {
-        return refused(format!("{trigger} at the source would be executed for every change that comes back"));
-    }
-    let events = source.query(RUNNING_EVENTS).map_err(Error::at(Side::Source))?;
-    if events.scalar() != Some("0") {
-        return refused("events of the source could write to it (SET GLOBAL event_scheduler = OFF)".to_owned());
-    }
-    if let (Some(from), Some(to)) = (source.greeting().server_version(), target.greeting().server_version()) {
-        let schemas: BTreeSet<_> = settings.catalog.tables.iter().map(|table| table.schema.clone()).collect();
-        let grants = preflight::fallback(&from, &to, &schemas.into_iter().collect::<Vec<_>>());
-        let (of_source, of_target): (Vec<_>, Vec<_>) = grants.into_iter().partition(|it| it.side == Side::Source);
-        require_grants(source, Side::Source, &of_source)?;
-        require_grants(target, Side::Target, &of_target)?;
-    }
-    definitions::check(&swapped(settings)?).map_err(on_way_back)
-}
-
-/// A trigger of a table that is moved.
-fn trigger(settings: &Settings) -> Option<String> {
-    let names: BTreeSet<_> = settings.catalog.tables.iter().map(Table::full_name).collect();
-    let is_moved = |schema: &String, table: &String| names.contains(&(schema.clone(), table.clone()));
-    let mut triggers = settings.catalog.code.iter().filter(|code| code.kind == "trigger");
-    let found = triggers.find(|code| code.table.as_ref().is_some_and(|table| is_moved(&code.schema, table)))?;
-    Some(format!("the trigger {}.{}", found.schema, found.name))
-}
-
-/// Settings of a migration from the target to the source.
-fn swapped(settings: &Settings) -> Result<Settings, Error> {
-    let catalog = definitions::catalog(Side::Target, &settings.target, &definitions::names(settings))?;
-    let (source, target) = (settings.target.clone(), settings.source.clone());
-    let (encrypt, until) = (Encrypt::AsSource, Until::Forever);
-    Ok(Settings { source, target, catalog, encrypt, until, fallback: None, ..settings.clone() })
-}
-
-/// What the switch stores of the target, so that a fallback can begin at this moment.
-pub(crate) fn switch_end(active: &mut Active<'_>) -> Result<SwitchEnd, Error> {
-    let target_end = position::log_end_at(&mut active.target, Side::Target);
-    let Some(time) = active.settings.fallback else {
-        let target_end = target_end.map(|end| end.to_string()).unwrap_or_default();
-        return Ok(SwitchEnd { target_end, ..SwitchEnd::default() });
-    };
-    let target_end = target_end?.to_string();
-    let target_gtids = match tracking(&mut active.target)? {
-        Tracking::Gtids => position::end(&mut active.target, Tracking::Gtids)?.gtids.to_string(),
-        Tracking::Positions | Tracking::Snapshots => String::new(),
-    };
-    let fallback = now().saturating_add(time.as_secs()).max(1);
-    Ok(SwitchEnd { target_end, target_gtids, fallback })
-}
-
 /// The random text of the way back of a migration. Another migration to the source has another one.
 fn token(forward: &Run) -> String {
     forward.token.chars().rev().collect()
@@ -153,11 +77,6 @@ fn begun(old: &mut Connection, forward: &Run) -> Result<Option<Run>, Error> {
         }
         run => Ok(run),
     }
-}
-
-/// Seconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// Applies the target's changes to the source after a cut-over with [`Settings::fallback`], until the time is over, the
@@ -220,7 +139,7 @@ pub fn fall_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<C
     Ok(done)
 }
 
-/// Ends a migration whose cut-over was done with a fallback. See [`crate::finish`].
+/// Ends a migration whose cut-over was done with a fallback. See [`crate::finish()`].
 pub(crate) fn finish<E: From<Error>>(
     (source, target): (&Server, &Server),
     forward: &Run,

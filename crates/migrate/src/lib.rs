@@ -29,6 +29,7 @@ mod error;
 mod event;
 mod fallback;
 mod fence;
+mod finish;
 mod journal;
 mod key;
 mod lexer;
@@ -60,15 +61,17 @@ mod target_log;
 mod value;
 mod verify;
 mod visibility;
+mod way_back;
 mod xa;
 
 use catalog::{Column, Table};
 
-pub use cutover::{CutOver, abort, cut_over, finish};
+pub use cutover::{CutOver, abort, cut_over};
 pub use difference::{Difference, Divergence, DivergenceKind};
 pub use error::Error;
 pub use event::Event;
 pub use fallback::{FallbackEnd, fall_back, follow_back};
+pub use finish::finish;
 pub use link::{Accept, Server};
 pub use not_writable::NotWritable;
 pub use pause::{pause, resume};

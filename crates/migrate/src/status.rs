@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use server::{Connection, Rows};
 
-use crate::{Error, Phase, Server, Side, fallback::now, link, server_lock::LOCK, state};
+use crate::{Error, Phase, Server, Side, link, server_lock::LOCK, state, way_back::now};
 
 /// Stored state of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]

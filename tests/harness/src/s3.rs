@@ -41,23 +41,14 @@ pub struct S3User {
 /// If `CI` is set and the server is not installed, or it does not start.
 #[must_use]
 pub fn s3_server(is_encrypted: bool) -> Option<S3Server> {
-    Some(S3Server::start(&require()?, is_encrypted).expect("the S3 server starts"))
-}
-
-/// The program of the server, or prints on stderr that the test is skipped.
-///
-/// # Panics
-/// If `CI` is set and it is not installed: a skipped test must not count as passed there.
-#[must_use]
-pub fn require() -> Option<PathBuf> {
     let program = program();
-    if program.exists() {
-        return Some(program);
+    if !program.exists() {
+        let missing =
+            format!("{VERSITY} is not here ({}); run tests/harness/bin/install-servers {VERSITY}", program.display());
+        crate::skip(&missing);
+        return None;
     }
-    let missing =
-        format!("{VERSITY} is not here ({}); run tests/harness/bin/install-servers {VERSITY}", program.display());
-    crate::skip(&missing);
-    None
+    Some(S3Server::start(&program, is_encrypted).expect("the S3 server starts"))
 }
 
 fn program() -> PathBuf {
