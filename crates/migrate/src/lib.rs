@@ -6,7 +6,7 @@
 //! - [`plan`]: all of this for one pair of servers;
 //! - [`chunk_map`]: what happens to a change while its table is copied;
 //! - [`run()`], [`verify()`], [`status()`]: copy, follow and compare, and resume after an interruption;
-//! - [`cut_over`], [`finish`], [`abort`]: end a migration;
+//! - [`cut_over`], [`finish()`], [`abort`]: end a migration;
 //! - [`follow_back`], [`fall_back`]: keep the source ready after the cut-over, and return to it.
 
 #![forbid(unsafe_code)]
