@@ -8,7 +8,7 @@ ADVISORY_DB ?= https://github.com/rustsec/advisory-db
 PREFIX ?= /usr/local
 RELEASE = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/release/sealant)
 
-.PHONY: help demo test test-build check servers build install deb optimized release release-check lint deny advisories-refresh docs docs-check fuzz-build fuzz-smoke bench soak soak-tests clean
+.PHONY: help demo test test-build check servers build install deb optimized release release-check lint deny advisories-refresh docs docs-check fuzz bench soak soak-tests clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -51,7 +51,6 @@ release-check: ## Install the Debian package of dist/ on clean Debian 12 and 13 
 
 lint: ## Formatting, clippy, rustdoc: warnings are errors
 	cargo metadata --locked --format-version 1 >/dev/null
-	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 	cargo fmt --all --check
 	rustfmt --check --edition 2024 crates/audit/src/checks/*/*.rs
 	cargo clippy --workspace --all-targets -- --deny warnings
@@ -82,11 +81,8 @@ PROGRAM = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/debug/sealant)
 docs-check: docs ## Fail if a generated document is not up to date
 	git diff --exit-code --stat -- docs packaging/completions
 
-fuzz-build: $(TOOLS)/bin/cargo-fuzz ## Compile the fuzz targets
-	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke build
-
-fuzz-smoke: $(TOOLS)/bin/cargo-fuzz ## Three seconds of fuzzing for every parser of hostile bytes
-	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz-smoke 3
+fuzz: $(TOOLS)/bin/cargo-fuzz ## SECONDS (60) of libFuzzer for every parser of hostile bytes
+	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz $(or $(SECONDS),60)
 
 bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
 	$(SERVERS) tools mysql97 mariadb1011 vault fio peers
@@ -120,7 +116,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- sst_faults::a_joiner_that_is_killed sst_faults::a_donor_whose_program_is_killed
 	SEALANT_SST_ROUNDS=10 SEALANT_SST_MIB=512 cargo test --package sealant --test commands -- sst::nodes_ sst::a_donor_on_
 	cargo test --package sealant-harness --test vm -- --ignored
-	PATH="$(TOOLS)/bin:$$PATH" CARGO_PROFILE_RELEASE_OPT_LEVEL=3 tests/fuzz-smoke 3600
+	PATH="$(TOOLS)/bin:$$PATH" tests/fuzz 3600
 
 clean: ## Remove what was built
 	cargo clean

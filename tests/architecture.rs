@@ -13,7 +13,7 @@ use serde_json::Value;
 const PAGE: &str = include_str!("../docs/architecture.md");
 
 /// Packages that only tests use.
-const TESTS: [&str; 2] = ["advisories", "harness"];
+const TESTS: [&str; 3] = ["advisories", "fuzz", "harness"];
 
 type Crates = BTreeMap<String, BTreeSet<String>>;
 

@@ -150,7 +150,12 @@ fn tablespace() {
         let sums = if name.contains("zlib") || name.contains("compressed") { 0 } else { 2 };
         write("tablespace", name, &cut(&file, pages), &[keys << 4 | 1]);
         let control = (ENCRYPTED_AGAIN & !2) | sums | mode | keys << 4;
-        write("tablespace", &format!("opened-{name}"), &renumbered(cut(&decrypted_file(&file, set(keys)), pages)), &[control]);
+        write(
+            "tablespace",
+            &format!("opened-{name}"),
+            &renumbered(cut(&decrypted_file(&file, set(keys)), pages)),
+            &[control],
+        );
     }
     let mut file = cut(&ibd("mysql97-4k-encrypted"), &of_4k[..4]);
     file[..4096].fill(0);

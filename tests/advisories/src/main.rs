@@ -43,9 +43,8 @@ fn check() -> Result<()> {
     let packages = check::locked(&top)?;
     let faults = check::faults(&state, &packages, &reasons);
     let mut out = std::io::stdout().lock();
-    let (crates, files) = (packages.len(), check::LOCK_FILES.len());
-    let known = state.advisories.len();
-    writeln!(out, "advisories: {known} known on {}, {crates} crates in {files} lock files", state.date)?;
+    let (known, crates) = (state.advisories.len(), packages.len());
+    writeln!(out, "advisories: {known} known on {}, {crates} crates in the lock file", state.date)?;
     faults.iter().try_for_each(|fault| writeln!(out, "{fault}"))?;
     if !faults.is_empty() {
         bail!("{} faults; update the crate, or give a reason in deny.toml (advisories.ignore)", faults.len());

@@ -1,0 +1,3 @@
+pub(super) mod file;
+pub(super) mod keys;
+pub(super) mod payload;

@@ -1,0 +1,16 @@
+pub(super) mod aria;
+pub(super) mod aria_verify;
+pub(super) mod binlog;
+pub(super) mod binlog_verify;
+pub(super) mod decompress;
+pub(super) mod doublewrite;
+pub(super) mod key_file;
+pub(super) mod keyring;
+pub(super) mod log_copy;
+pub(super) mod page;
+pub(super) mod page0;
+pub(super) mod redo;
+pub(super) mod redo_verify;
+pub(super) mod tablespace;
+pub(super) mod tablespace_scan;
+pub(super) mod unreadable_page0;

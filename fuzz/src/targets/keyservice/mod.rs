@@ -1,0 +1,3 @@
+pub(super) mod answer;
+pub(super) mod kmip;
+pub(super) mod kms;

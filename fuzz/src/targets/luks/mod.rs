@@ -1,0 +1,3 @@
+pub(super) mod compare;
+pub(super) mod header;
+pub(super) mod metadata;

@@ -1,0 +1,2 @@
+pub(super) mod connection;
+pub(super) mod packet;
