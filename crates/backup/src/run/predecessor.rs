@@ -12,7 +12,7 @@ use archive::{
 use super::Scope;
 use crate::{
     Error, Repository,
-    state::{Base, State},
+    state::{Base, SavedState, State},
 };
 
 /// Why a backup is full.
@@ -66,23 +66,23 @@ impl Predecessor {
         scope: &Scope,
         recipients: &BTreeSet<String>,
     ) -> Result<Self, Error> {
+        let newest = state.newest()?;
+        let earlier: Option<BTreeSet<_>> =
+            newest.as_ref().map(|newest| newest.receipt.recipients.iter().cloned().collect());
         let found = match repository.may_read() {
-            true => Self::in_repository(repository, host, state, scope)?,
-            false => Self::remembered(state, scope)?,
+            true => Self::in_repository(repository, host, newest, scope)?,
+            false => Self::remembered(state, newest, scope)?,
         };
-        Ok(found.for_recipients(state, recipients)?.without_sparse_packs())
+        let found = if earlier.is_none_or(|earlier| earlier == *recipients) { found } else { found.not_incremental() };
+        Ok(found.without_sparse_packs())
     }
 
     /// Does not build on a backup for other recipients.
-    fn for_recipients(self, state: &State, recipients: &BTreeSet<String>) -> Result<Self, Error> {
-        let newest = if self.base.is_some() { state.newest()? } else { None };
-        let is_same = |earlier: &[String]| earlier.iter().collect::<BTreeSet<_>>() == recipients.iter().collect();
-        match newest {
-            Some(newest) if !is_same(&newest.receipt.recipients) => {
-                Ok(Self { base: None, full: Some(FullReason::OtherRecipients), ..self })
-            }
-            _ => Ok(self),
+    fn not_incremental(self) -> Self {
+        if self.base.is_none() {
+            return self;
         }
+        Self { base: None, full: Some(FullReason::OtherRecipients), ..self }
     }
 
     /// Drops the packs of which little is needed, so that what is needed of them counts as changed.
@@ -92,14 +92,18 @@ impl Predecessor {
         Self { base: Some(base.only_with(|pack| !sparse.contains(pack))), repacked, ..self }
     }
 
-    fn in_repository(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, Error> {
+    fn in_repository(
+        repository: &Repository,
+        host: &str,
+        newest: Option<SavedState>,
+        scope: &Scope,
+    ) -> Result<Self, Error> {
         let (numbers, highest) = repository.numbers(host)?;
         let previous = match numbers.last() {
             Some(number) => repository.receipt(host, *number)?.map(|stored| stored.sha256),
             None => None,
         };
-        let remembered = state.newest()?;
-        let (base, full) = match (previous, remembered) {
+        let (base, full) = match (previous, newest) {
             (None, _) => (None, Some(FullReason::First)),
             _ if *scope == Scope::All => (None, Some(FullReason::Asked)),
             (Some(_), None) => (None, Some(FullReason::NoState)),
@@ -120,8 +124,7 @@ impl Predecessor {
 
     /// Like [`Self::find`], from the host's own state, since it may not read the repository. Only a check can find lost
     /// packs.
-    fn remembered(state: &State, scope: &Scope) -> Result<Self, Error> {
-        let remembered = state.newest()?;
+    fn remembered(state: &State, remembered: Option<SavedState>, scope: &Scope) -> Result<Self, Error> {
         let highest = remembered.as_ref().map_or(0, |remembered| remembered.receipt.number).max(state.reserved()?);
         // `finish_earlier` found this run too old to complete, so its receipt was never stored.
         let unfinished = remembered.as_ref().filter(|remembered| !state.is_committed(remembered.receipt.number));

@@ -81,6 +81,7 @@ impl Connection {
         self.allow(self.io_timeout());
         // The connection is usable again only after the whole answer was read.
         self.broken = true;
+        self.in_transaction = true;
         self.send_bulk(&mut 0, &[COM_QUERY], sql)
     }
 

@@ -14,6 +14,7 @@ mod transport;
 
 use std::{
     io::{self, BufReader},
+    thread::sleep,
     time::{Duration, Instant},
 };
 
@@ -25,7 +26,7 @@ pub use self::{
 };
 use self::{
     login::our_capabilities,
-    rows::{column_name, is_end, text_row},
+    rows::{column_name, is_end, says_in_transaction, text_row},
     transport::Transport,
 };
 pub(crate) use self::{
@@ -47,6 +48,10 @@ use crate::{
 /// and MariaDB 10.11), a join size limit refuses it, and SQL modes turn `''` into NULL (`EMPTY_STRING_IS_NULL`), pad
 /// names (`PAD_CHAR_TO_FULL_LENGTH`) or change quoting (`ANSI_QUOTES`).
 const PLAIN_SESSION: &str = "SET SESSION sql_mode = '', sql_select_limit = 18446744073709551615, sql_big_selects = 1";
+
+/// Pauses before a statement that only reads is repeated after a deadlock: the other transaction goes on meanwhile.
+const DEADLOCK_PAUSES: [Duration; 4] =
+    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
 
 /// Maximum number of columns; MySQL's own limit for a table is 4096.
 const MAX_COLUMNS: u64 = 4096;
@@ -117,6 +122,8 @@ pub struct Connection {
     max_result_bytes: u64,
     /// Set by an error in the middle of a result: the connection cannot be used any more.
     broken: bool,
+    /// What the last statement's answer says; true after statements whose answer is not asked.
+    in_transaction: bool,
 }
 
 impl Connection {
@@ -171,17 +178,30 @@ impl Connection {
             statement_timeout: options.statement_timeout,
             max_result_bytes: options.max_result_bytes,
             broken: false,
+            in_transaction: false,
         };
         connection.prove_account(options, mode, capabilities, sequence)?;
         Ok(connection)
     }
 
-    /// Sends a statement and reads its whole result.
+    /// Sends a statement and reads its whole result. Outside a transaction, a statement that only reads is repeated if
+    /// the server ends it because of a deadlock.
     ///
     /// # Errors
     /// [`Error::Server`] and similar errors if the server refuses; [`Error::Timeout`], [`Error::Lost`],
     /// [`Error::Malformed`] and [`Error::ResultTooLarge`] also end the connection.
     pub fn query(&mut self, sql: &str) -> Result<Rows, Error> {
+        let may_repeat = !self.in_transaction && only_reads(sql);
+        for pause in DEADLOCK_PAUSES {
+            match self.query_once(sql) {
+                Err(error) if may_repeat && error.is_deadlock() => sleep(pause),
+                answer => return answer,
+            }
+        }
+        self.query_once(sql)
+    }
+
+    fn query_once(&mut self, sql: &str) -> Result<Rows, Error> {
         let mut command = Vec::with_capacity(sql.len().saturating_add(1));
         // COM_QUERY.
         command.push(3);
@@ -267,6 +287,7 @@ impl Connection {
         loop {
             let packet = self.receive_result(&mut left)?;
             if is_end(&packet) {
+                self.in_transaction = says_in_transaction(&packet);
                 return Ok(Rows { columns, rows });
             }
             if packet.first() == Some(&0xff) {
@@ -280,7 +301,10 @@ impl Connection {
     fn read_columns(&mut self, left: &mut u64) -> Result<Option<Vec<String>>, Error> {
         let head = self.receive_result(left)?;
         let count = match head.first() {
-            Some(0) => return Ok(None),
+            Some(0) => {
+                self.in_transaction = says_in_transaction(&head);
+                return Ok(None);
+            }
             Some(0xff) => {
                 return Err(packet::server_error(&head).unwrap_or(Error::Malformed { what: "error packet" }));
             }
@@ -347,6 +371,13 @@ fn greet(endpoint: &Endpoint, timeout: Duration) -> Result<(Socket, Greeting, Ti
 }
 
 /// Whether the connection cannot be used after an error of a statement.
+/// Whether a statement may run twice: reading the dictionary can deadlock with `ALTER TABLESPACE mysql` (seen on MySQL
+/// 9.7.4, which completes the encryption after a restart).
+fn only_reads(sql: &str) -> bool {
+    let word = sql.split_whitespace().next().unwrap_or_default();
+    ["SELECT", "SHOW", "WITH"].iter().any(|reading| word.eq_ignore_ascii_case(reading))
+}
+
 const fn ends_connection(error: &Error) -> bool {
     !matches!(
         error,
@@ -360,6 +391,15 @@ const fn ends_connection(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statements_that_change_something_are_never_repeated() {
+        assert!(only_reads("SELECT 1") && only_reads("\n  show tables"));
+        for sql in ["SET GLOBAL read_only = 1", "ALTER TABLESPACE mysql ENCRYPTION = 'Y'", "INSERT INTO t SELECT 1", ""]
+        {
+            assert!(!only_reads(sql), "{sql}");
+        }
+    }
 
     #[test]
     fn plain_tcp_is_refused_before_connecting() {

@@ -56,6 +56,19 @@ pub(super) fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&0xfe) && packet.len() < 9
 }
 
+/// Whether an OK packet, or the packet that ends a result, has `SERVER_STATUS_IN_TRANS`; true if it cannot be read.
+pub(super) fn says_in_transaction(packet: &[u8]) -> bool {
+    const IN_TRANSACTION: u16 = 1;
+    let mut bytes = Bytes::new(packet);
+    let status = match bytes.u8() {
+        // Affected rows and last insert id come first.
+        Some(0) => bytes.length_encoded().and_then(|_| bytes.length_encoded()).and_then(|_| bytes.u16_le()),
+        // The number of warnings comes first.
+        _ => bytes.u16_le().and_then(|_| bytes.u16_le()),
+    };
+    status.is_none_or(|status| status & IN_TRANSACTION != 0)
+}
+
 /// The name in a column definition. Source: MySQL's "Protocol::ColumnDefinition41": catalog, schema, table, original
 /// table, name.
 pub(super) fn column_name(packet: &[u8]) -> Option<String> {
@@ -98,6 +111,20 @@ mod tests {
         let renamed = rows.renamed(&[("log_name", "name"), ("file_size", "size"), ("Encrypted", "encrypted")]);
         assert_eq!(renamed.value(0, "NAME"), Some("b.1"));
         assert_eq!(renamed.rows[0], [Some("b.1".into()), Some("9".into()), None]);
+    }
+
+    #[test]
+    fn the_end_of_an_answer_tells_whether_a_transaction_is_open() {
+        for (packet, open) in [
+            (&[0, 1, 0, 2, 0, 0, 0][..], false),
+            (&[0, 1, 0, 3, 0, 0, 0], true),
+            (&[0xfe, 0, 0, 0x22, 0], false),
+            (&[0xfe, 0, 0, 0x23, 0], true),
+            (&[0xfe, 0], true),
+            (&[], true),
+        ] {
+            assert_eq!(says_in_transaction(packet), open, "{packet:?}");
+        }
     }
 
     #[test]

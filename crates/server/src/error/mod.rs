@@ -311,6 +311,12 @@ impl Error {
         matches!(self.code(), Some(error_code::LOCK_DEADLOCK | error_code::LOCK_WAIT_TIMEOUT))
     }
 
+    /// Whether the server ended the transaction because of a deadlock.
+    #[must_use]
+    pub const fn is_deadlock(&self) -> bool {
+        matches!(self.code(), Some(error_code::LOCK_DEADLOCK))
+    }
+
     /// The number of an error that has no variant of its own.
     #[must_use]
     pub const fn code(&self) -> Option<u16> {
