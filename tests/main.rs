@@ -6,6 +6,7 @@ mod at_rest;
 mod audit_outputs;
 mod backup;
 mod backup_binlogs;
+mod backup_credentials;
 mod backup_failures;
 mod backup_faults;
 mod backup_prune;
