@@ -8,17 +8,20 @@ use std::process::{Child, Command, Stdio};
 
 use harness::{Kind, Server, limit, require};
 use rustix::process::Signal;
+use serde_json::Value;
 
-use crate::support::tunnel::{End, Setup, eventually, free_port};
+use crate::support::backup::Backups;
+use crate::support::moving::{Receiving, send};
+use crate::support::tunnel::{End, Near, Setup, eventually, free_port};
 use crate::support::{run, sealant};
 
 /// A monitor, and where its files are.
-struct Site {
+pub(crate) struct Site {
     setup: Setup,
 }
 
 impl Site {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { setup: Setup::new() }
     }
 
@@ -29,13 +32,13 @@ impl Site {
     }
 
     /// Writes the fleet, and a configuration with short intervals.
-    fn configure(&self, fleet: &[String], more: &str) -> PathBuf {
+    pub(crate) fn configure(&self, fleet: &[String], more: &str) -> PathBuf {
         self.write("fleet.toml", &fleet.concat());
         let intervals = "listen = [\"127.0.0.1:0\"]\nlight-every = \"1s\"\nfull-every = \"1h\"\n";
         self.write("monitor.toml", &format!("fleet = \"fleet.toml\"\nstate-directory = \"state\"\n{intervals}{more}"))
     }
 
-    fn start(&self) -> Monitor {
+    pub(crate) fn start(&self) -> Monitor {
         let mut command = sealant();
         command.arg("monitor").arg("--config").arg(self.setup.path("monitor.toml"));
         let end = self.setup.start("monitor", command);
@@ -46,8 +49,8 @@ impl Site {
     }
 }
 
-struct Monitor {
-    end: End,
+pub(crate) struct Monitor {
+    pub(crate) end: End,
     port: u16,
 }
 
@@ -62,14 +65,14 @@ impl Monitor {
         text
     }
 
-    fn page(&self, path: &str) -> String {
+    pub(crate) fn page(&self, path: &str) -> String {
         let answer = self.request(path, "");
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         answer.split_once("\r\n\r\n").expect("a body").1.to_owned()
     }
 
     /// Value of the series whose line begins so.
-    fn metric(&self, begins: &str) -> Option<f64> {
+    pub(crate) fn metric(&self, begins: &str) -> Option<f64> {
         let text = self.page("/metrics");
         let line = text.lines().find(|line| line.starts_with(begins))?;
         line.rsplit(' ').next()?.parse().ok()
@@ -82,7 +85,7 @@ impl Monitor {
     }
 }
 
-fn member(name: &str, server: &Server) -> String {
+pub(crate) fn member(name: &str, server: &Server) -> String {
     format!("[[server]]\nname = \"{name}\"\nsocket = \"{}\"\nuser = \"root\"\n", server.socket().display())
 }
 
@@ -370,7 +373,118 @@ fn a_real_prometheus_understands_metrics_and_alerts() {
         );
     }
     let health = || scraper.get("/api/v1/rules").matches("\"health\":\"ok\"").count();
-    assert!(eventually(|| health() == 10), "{}", scraper.get("/api/v1/rules"));
+    assert!(eventually(|| health() == 14), "{}", scraper.get("/api/v1/rules"));
+}
+
+/// A monitor that passes on the metrics of a tunnel with both ends, of a transfer, and of a backup.
+struct Passing {
+    monitor: Monitor,
+    near: Near,
+    _far: End,
+    _directory: tempfile::TempDir,
+}
+
+fn passing_on(site: &Site, server: &Server) -> Option<Passing> {
+    let mut saved = start(Kind::MariaDb1011)?;
+    saved.stop().expect("it stops");
+    let backups = Backups::new(saved.datadir(), "");
+    backups.backup(&["run"]).is(0);
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
+    let text = |name: &str| at(name).to_str().expect("ASCII").to_owned();
+    backups.backup(&["report", "--prometheus", &text("backup.prom")]).is(0);
+    fs::create_dir(at("source")).expect("a directory");
+    fs::write(at("source/file"), b"content").expect("written");
+    let counted = ["--prometheus", &text("transfers.prom")];
+    let receiving = Receiving::begin(&at("target"), &counted);
+    let sent = send(&at("source"), &receiving.code, &counted);
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    assert_eq!(receiving.end().0, 0);
+
+    let (port, far_metrics) = (free_port(), free_port());
+    let far = site.setup.far(server, port, &["--allow", "app", "--metrics", &format!("127.0.0.1:{far_metrics}")]);
+    let near = site.setup.near(&[port], &[]);
+    assert_eq!(near.value(server, "SELECT 'through'"), "through");
+    let of_address = |name: &str, port| format!("[[metrics]]\nname = \"{name}\"\naddress = \"127.0.0.1:{port}\"\n");
+    let of_file = |name: &str| format!("[[metrics]]\nname = \"{name}\"\nfile = {:?}\n", text(&format!("{name}.prom")));
+    let sources = [of_address("near", near.metrics_port()), of_address("far", far_metrics)];
+    site.configure(&[member("db1", server)], &[&sources[..], &["backup", "transfers"].map(of_file)].concat().concat());
+    Some(Passing { monitor: site.start(), near, _far: far, _directory: directory })
+}
+
+#[test]
+fn metrics_of_tunnels_transfers_and_backups_are_passed_on() {
+    let Some(server) = start(Kind::MySql97) else { return };
+    let site = Site::new();
+    let Some(passing) = passing_on(&site, &server) else { return };
+    let monitor = &passing.monitor;
+    for series in [
+        "sealant_monitor_source_up{source=\"far\"}",
+        "sealant_tunnel_served_cold_total{source=\"near\",end=\"near\"}",
+        "sealant_tunnel_links_total{source=\"far\",end=\"far\"}",
+        "sealant_transfer_runs_total{source=\"transfers\",kind=\"copy\",side=\"sender\",result=\"done\"}",
+        "sealant_transfer_runs_total{source=\"transfers\",kind=\"copy\",side=\"receiver\",result=\"done\"}",
+        "sealant_backup_last_good_timestamp_seconds{source=\"backup\",host=\"db1\"}",
+    ] {
+        monitor.wait_for_metric(series, |value| value >= 1.0);
+    }
+    // A tunnel that ends delays nothing, and is known to be gone.
+    let up = "sealant_monitor_source_up{source=\"near\"}";
+    passing.near.end.signal(Signal::KILL);
+    monitor.wait_for_metric(up, |value| value == 0.0);
+    monitor.end.wait_for(&|log| log.contains("near: its metrics cannot be read: 127.0.0.1:"));
+    assert!(monitor.metric("sealant_tunnel_sessions{source=\"near\"").is_none());
+    assert_eq!(monitor.metric("sealant_monitor_source_up{source=\"far\"}"), Some(1.0));
+}
+
+/// Metrics that a server without keys, and a backup that was never restored, do not have.
+const ABSENT: [&str; 3] = [
+    "sealant_monitor_key_rotated_timestamp_seconds",
+    "sealant_monitor_key_copy_proven_timestamp_seconds",
+    "sealant_backup_restore_test_timestamp_seconds",
+];
+
+/// Title and query of each panel of a dashboard, for one server.
+fn queries(path: &Path) -> Vec<(String, String)> {
+    let text = fs::read_to_string(path).expect("a dashboard");
+    let dashboard: Value = serde_json::from_str(&text).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels").iter();
+    let of_panel = |panel: &Value| {
+        let title = panel["title"].as_str().expect("a title").to_owned();
+        let targets = panel["targets"].as_array().cloned().unwrap_or_default();
+        let query = |target: Value| target["expr"].as_str().expect("a query").to_owned();
+        targets.into_iter().map(move |target| (title.clone(), query(target))).collect::<Vec<_>>()
+    };
+    panels.flat_map(of_panel).collect()
+}
+
+#[test]
+fn a_real_prometheus_answers_the_queries_of_the_dashboards() {
+    let (Some(programs), Some(server)) = (prometheus(), start(Kind::MySql97)) else { return };
+    let site = Site::new();
+    let Some(passing) = passing_on(&site, &server) else { return };
+    passing.monitor.wait_for_metric("sealant_monitor_source_up{source=\"near\"}", |value| value == 1.0);
+    passing.monitor.wait_for_metric(UP_1, |value| value == 1.0);
+    let open = passing.monitor.request("/metrics", "Accept: application/openmetrics-text; version=1.0.0\r\n");
+    assert!(open.contains("# TYPE sealant_tunnel_links counter\n"), "{open}");
+    let scraper = Prometheus::start(&programs, site.setup.path("").as_path(), passing.monitor.port);
+    let mut answered = 0;
+    for name in ["overview", "server", "transfers"] {
+        for (title, query) in queries(&top(&format!("packaging/grafana/sealant-{name}.json"))) {
+            let query = query.replace("$server", "db1").replace("$__rate_interval", "1m");
+            let bytes = query.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+            let path = format!("/api/v1/query?query={bytes}");
+            let is_absent = ABSENT.iter().any(|metric| query.contains(metric));
+            // A rate needs two scrapes.
+            let has_answer = || {
+                let answer = scraper.get(&path);
+                answer.contains("\"status\":\"success\"") && (is_absent || !answer.contains("\"result\":[]"))
+            };
+            assert!(eventually(has_answer), "{name}, {title}: {query}\n{}", scraper.get(&path));
+            answered += 1;
+        }
+    }
+    assert!(answered > 40, "{answered}");
 }
 
 #[test]

@@ -47,6 +47,7 @@ fn is_complete(root: &Path, prefix: &str) {
         "share/doc/sealant/examples/tunnel-far.env",
         "share/doc/sealant/examples/tunnel-near.env",
         "share/doc/sealant/examples/sealant.rules.yml",
+        "share/doc/sealant/examples/sealant-overview.json",
         "lib/systemd/system/sealant-monitor.service",
         "lib/sysusers.d/sealant.conf",
         "share/bash-completion/completions/sealant",

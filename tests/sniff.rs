@@ -85,12 +85,20 @@ fn the_table_shows_headers_and_no_content() {
 /// Watches a port of loopback while `traffic` runs, and ends that by a signal. The report, and the exit code; `None` if
 /// this user may not.
 fn watched(port: u16, traffic: impl FnOnce()) -> Option<(Value, Option<i32>)> {
+    watched_at("lo", &[port], traffic)
+}
+
+/// Like [`watched`], with ports of any interface.
+pub(crate) fn watched_at(interface: &str, ports: &[u16], traffic: impl FnOnce()) -> Option<(Value, Option<i32>)> {
     if !rustix::process::geteuid().is_root() {
         harness::skip("packets can be watched by root only");
         return None;
     }
     let mut command = sealant();
-    command.args(["sniff", "--for", "10m", "--interface", "lo", "--port", &port.to_string(), "--format", "json"]);
+    command.args(["sniff", "--for", "10m", "--interface", interface, "--format", "json"]);
+    for port in ports {
+        command.args(["--port", &port.to_string()]);
+    }
     let mut watching = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut lines = BufReader::new(watching.stderr.take().expect("a pipe"));
     let mut line = String::new();
@@ -179,9 +187,28 @@ fn without_the_capability_the_error_says_what_to_do() {
     assert_eq!(nowhere.status.code(), Some(2));
 }
 
+/// Audits the packets of a server, and meanwhile calls `traffic` again and again.
+pub(crate) fn audited_with(server: &Server, namespace: &Namespace, mut traffic: impl FnMut() + Send) -> Audit {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                traffic();
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let more = ["--sniff", "2s", "--interface", &namespace.interface(), "--check", "wire-plaintext"];
+        let socket = server.socket().to_str().expect("a short path");
+        let fixed = ["--socket", socket, "--user", "root", "--no-files", "--no-host", "--no-wire"];
+        let audit = Audit::run(fixed.iter().chain(&more));
+        over.store(true, Ordering::Relaxed);
+        audit
+    })
+}
+
 /// Runs a client in a namespace again and again until the audit has ended.
 fn audited_while(server: &Server, namespace: &Namespace, client: Option<&[&str]>) -> Audit {
-    let program = client.map(|options| {
+    let mut program = client.map(|options| {
         let (address, port) = (namespace.address(), server.port().to_string());
         let mut command = Command::new(server.client().get_program());
         command.args([
@@ -197,22 +224,10 @@ fn audited_while(server: &Server, namespace: &Namespace, client: Option<&[&str]>
         command.args(options).args(["-e", "SELECT 'a row'"]).env("MYSQL_TEST_LOGIN_FILE", "/dev/null");
         namespace.inside(&command)
     });
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let Some(mut program) = program else { return };
-            while !over.load(Ordering::Relaxed) {
-                let output = program.output().expect("it starts");
-                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-                thread::sleep(Duration::from_millis(100));
-            }
-        });
-        let more = ["--sniff", "2s", "--interface", &namespace.interface(), "--check", "wire-plaintext"];
-        let socket = server.socket().to_str().expect("a short path");
-        let fixed = ["--socket", socket, "--user", "root", "--no-files", "--no-host", "--no-wire"];
-        let audit = Audit::run(fixed.iter().chain(&more));
-        over.store(true, Ordering::Relaxed);
-        audit
+    audited_with(server, namespace, || {
+        let Some(program) = &mut program else { return };
+        let output = program.output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     })
 }
 

@@ -1,6 +1,7 @@
 //! A network namespace, which is another host as far as packets are concerned.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A namespace that is connected to this one by a pair of interfaces.
 pub(crate) struct Namespace {
@@ -15,7 +16,10 @@ impl Namespace {
             harness::skip("network namespaces are made by root only");
             return None;
         }
-        let made = Self { name: format!("sealant{}", std::process::id()), subnet: subnet.to_owned() };
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        // With a letter for its interface, it must not be longer than 15 characters.
+        let name = format!("sl{}n{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let made = Self { name, subnet: subnet.to_owned() };
         let (here, there) = (made.interface(), format!("{}b", made.name));
         let (our, their) = (format!("{}/24", made.address()), format!("{}/24", made.address_there()));
         for arguments in [
@@ -25,11 +29,17 @@ impl Namespace {
             vec!["link", "set", &here, "up"],
             vec!["-n", &made.name, "address", "add", &their, "dev", &there],
             vec!["-n", &made.name, "link", "set", &there, "up"],
+            vec!["-n", &made.name, "link", "set", "lo", "up"],
         ] {
             let status = Command::new("ip").args(&arguments).status().expect("iproute2 is installed");
             assert!(status.success(), "ip {arguments:?}");
         }
         Some(made)
+    }
+
+    /// Its name, for [`harness::ServerBuilder::in_namespace`].
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Name of the interface on this side.

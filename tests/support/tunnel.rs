@@ -204,6 +204,11 @@ pub(crate) struct Near {
 }
 
 impl Near {
+    /// The port of its metrics.
+    pub(crate) fn metrics_port(&self) -> u16 {
+        self.metrics
+    }
+
     /// The server's own client, which connects through the tunnel's socket as this account.
     pub(crate) fn client(&self, server: &Server, user: &str, password: &str) -> Command {
         let mut command = Command::new(&server.binaries().client);

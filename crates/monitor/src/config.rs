@@ -18,6 +18,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::Error;
 use crate::schedule::{Intervals, Scope};
+use crate::sources;
 
 /// The configuration of a monitor.
 ///
@@ -60,6 +61,9 @@ pub struct Config {
     pub(crate) token_file: Option<PathBuf>,
     /// Certificates of the pages.
     pub(crate) tls: Option<Tls>,
+    /// Metrics of other processes of this host that are passed on.
+    #[serde(default)]
+    pub(crate) metrics: Vec<sources::Source>,
     /// Severities at which `monitor check` reports WARNING and CRITICAL.
     #[serde(default)]
     pub(crate) check: Thresholds,
@@ -143,6 +147,13 @@ impl Config {
         if config.check.critical < config.check.warning {
             return Err(bad("check: critical is less severe than warning".to_owned()));
         }
+        if let Some(mistake) = config.metrics.iter().find_map(sources::Source::mistake) {
+            return Err(bad(mistake));
+        }
+        let mut names = BTreeSet::new();
+        if let Some(twice) = config.metrics.iter().find(|source| !names.insert(&source.name)) {
+            return Err(bad(format!("metrics: two sources are called {:?}", twice.name)));
+        }
         config.check_listeners()?;
         Ok(config)
     }
@@ -154,7 +165,8 @@ impl Config {
             .into_iter()
             .map(Option::as_mut);
         let always = [Some(&mut self.fleet), Some(&mut self.state_directory)];
-        for path in tls.chain(own).chain(always).flatten() {
+        let sources = self.metrics.iter_mut().map(|source| source.file.as_mut());
+        for path in tls.chain(own).chain(always).chain(sources).flatten() {
             *path = base.join(&*path);
         }
     }
@@ -262,6 +274,11 @@ mod tests {
             ("fleet = \"f\"\nlight-every = \"367d\"\n", "line 2"),
             ("fleet = \"f\"\nlight-every = \"2h\"\nfull-every = \"1h\"\n", "shorter than light-every"),
             ("fleet = \"f\"\nlisten = [\"localhost\"]\n", "line 2"),
+            ("fleet = \"f\"\n[[metrics]]\nname = \"a\"\n", "give either address or file"),
+            (
+                "fleet = \"f\"\n[[metrics]]\nname = \"a\"\nfile = \"b\"\n[[metrics]]\nname = \"a\"\nfile = \"c\"\n",
+                "two sources are called \"a\"",
+            ),
             ("fleet = \"f\"\n[check]\nwarning = \"high\"\ncritical = \"low\"\n", "less severe"),
         ] {
             let error = config(text).unwrap_err();

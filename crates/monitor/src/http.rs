@@ -11,7 +11,7 @@ use hyper::header::{
 use hyper::{Method, Request, Response, StatusCode};
 
 use crate::access::Access;
-use crate::{Monitor, View};
+use crate::{Detail, Monitor, View};
 
 /// A page that shows the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,8 @@ pub type Render = dyn Fn(Page, &View) -> Vec<u8> + Send + Sync;
 pub(crate) struct Pages {
     monitor: Arc<Monitor>,
     render: Box<Render>,
-    cache: [Mutex<Option<(u64, Bytes)>>; 3],
+    /// The pages as they were rendered last. One lock for all: two views of a large fleet at once need twice the memory.
+    cache: Mutex<[Option<(u64, Bytes)>; 3]>,
 }
 
 impl Page {
@@ -40,6 +41,13 @@ impl Page {
             Self::Report => "text/html; charset=utf-8",
             Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+
+    const fn detail(self) -> Detail {
+        match self {
+            Self::Report => Detail::Everything,
+            Self::Prometheus | Self::OpenMetrics => Detail::Counts,
         }
     }
 
@@ -59,16 +67,16 @@ impl Pages {
 
     /// The page as it was after the last change. It is rendered once for each change, however many readers there are.
     pub(crate) fn page(&self, page: Page) -> Bytes {
-        let Some(cache) = self.cache.get(page.index()) else { return Bytes::new() };
-        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(cached) = cache.get_mut(page.index()) else { return Bytes::new() };
         let generation = self.monitor.generation();
-        if let Some((of, bytes)) = &*cache
+        if let Some((of, bytes)) = &*cached
             && *of == generation
         {
             return bytes.clone();
         }
-        let bytes = Bytes::from((self.render)(page, &self.monitor.view()));
-        *cache = Some((generation, bytes.clone()));
+        let bytes = Bytes::from((self.render)(page, &self.monitor.view(page.detail())));
+        *cached = Some((generation, bytes.clone()));
         bytes
     }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`Config`]: the configuration file;
 //! - [`Monitor`]: audits by a pool of threads, keeps the last facts of each server on disk, and logs what changes;
+//! - [`SourceView`]: metrics of other processes of this host, which are passed on;
 //! - [`serve()`]: the listeners, with `/metrics`, `/healthz` and the report at `/`;
 //! - [`check_once`] and [`Check`]: one round, and one line about it, for monitoring systems that run plug-ins.
 //!
@@ -14,12 +15,15 @@ mod access;
 mod check;
 mod config;
 mod error;
+mod exposition;
 mod http;
 mod measurements;
 mod monitor;
+mod packed;
 mod round;
 mod schedule;
 mod serve;
+mod sources;
 mod state;
 mod view;
 
@@ -27,10 +31,12 @@ pub use crate::{
     check::{Check, Level, check_once},
     config::Config,
     error::Error,
+    exposition::{Family, Sample},
     http::{Page, Render},
     measurements::{CertificateExpiry, KeyRotation, Measurements},
     monitor::{Log, Monitor},
     schedule::Scope,
     serve::serve,
-    view::{ServerView, View},
+    sources::SourceView,
+    view::{Detail, ServerView, View},
 };

@@ -13,11 +13,13 @@ use audit::outcome::Outcome;
 use audit::rules::Rules;
 use jiff::Timestamp;
 
-use crate::round::{Round, RoundResult, combined, timed_out, wait};
+use crate::packed::Packed;
+use crate::round::{FullRound, Round, RoundResult, combined, timed_out, wait};
 use crate::schedule::{Intervals, Schedule, Scope};
+use crate::sources::Source;
 use crate::state::StateDir;
-use crate::view::{ServerView, View};
-use crate::{Config, Error, Measurements};
+use crate::view::{Detail, ServerView, View};
+use crate::{Config, Error, Measurements, SourceView};
 
 /// Writes a line for the operator.
 pub type Log = dyn Fn(&str) + Send + Sync;
@@ -35,6 +37,8 @@ struct Shared {
     generation: AtomicU64,
     /// Number of the next round.
     rounds: AtomicU64,
+    /// What other processes of this host said last.
+    sources: Mutex<Vec<SourceView>>,
     started: Instant,
     state: StateDir,
     log: Box<Log>,
@@ -54,9 +58,13 @@ struct MonitoredServer {
     /// Whether the round has exceeded its time limit. The server stays busy until the round's thread ends.
     is_abandoned: bool,
     /// The last full round.
-    full: Option<Round>,
+    full: Option<FullRound>,
     /// What the pages show: findings of the last light round, and those of the last full round that need files or host.
-    outcome: Outcome,
+    outcome: Arc<Packed>,
+    /// Whether there was a round.
+    is_known: bool,
+    /// Why the last round failed.
+    error: Option<String>,
     view: ServerView,
 }
 
@@ -95,6 +103,7 @@ impl Monitor {
             changed: Condvar::new(),
             generation: AtomicU64::new(0),
             rounds: AtomicU64::new(0),
+            sources: Mutex::default(),
             started: Instant::now(),
             state,
             log,
@@ -103,10 +112,11 @@ impl Monitor {
         for lane in [Lane::Healthy, Lane::Failing] {
             for _ in 0..threads {
                 let shared = Arc::clone(&shared);
-                let worker = thread::Builder::new().name("audit".to_owned()).spawn(move || shared.work(lane));
-                worker.map_err(|source| Error::System { what: "a thread could not be started", source })?;
+                start("audit", move || shared.work(lane))?;
             }
         }
+        let for_sources = Arc::clone(&shared);
+        start("metrics", move || for_sources.read_sources())?;
         Ok(Self { shared })
     }
 
@@ -128,11 +138,16 @@ impl Monitor {
 
     /// The fleet as it is known now.
     #[must_use]
-    pub fn view(&self) -> View {
+    pub fn view(&self, detail: Detail) -> View {
         let state = self.shared.lock();
+        let known: Vec<_> =
+            state.servers.iter().map(|server| (Arc::clone(&server.outcome), server.error.clone())).collect();
+        let servers = state.servers.iter().map(|server| server.view.clone()).collect();
+        drop(state);
         let mut outcome = Outcome::empty(Timestamp::now());
-        outcome.absorb_all(state.servers.iter().map(|server| server.outcome.clone()));
-        View { outcome, servers: state.servers.iter().map(|server| server.view.clone()).collect() }
+        outcome.absorb_all(known.into_iter().map(|(outcome, error)| detail.of(with_error(&outcome, error.as_deref()))));
+        let sources = self.shared.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        View { outcome, servers, sources }
     }
 
     /// Number of servers, and how many of them answered in their last round.
@@ -141,6 +156,12 @@ impl Monitor {
         let state = self.shared.lock();
         (state.servers.len(), state.servers.iter().filter(|server| server.view.up == Some(true)).count())
     }
+}
+
+/// Starts a thread that ends with the process.
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
+    started.map(drop).map_err(|source| Error::System { what: "a thread could not be started", source })
 }
 
 impl Shared {
@@ -175,6 +196,36 @@ impl Shared {
     fn publish(&self) {
         self.generation.fetch_add(1, Ordering::Release);
         self.changed.notify_all();
+    }
+
+    /// Reads the metrics of other processes again and again, without end.
+    fn read_sources(&self) {
+        loop {
+            let config = Arc::clone(&self.lock().config);
+            let read: Vec<SourceView> = config.metrics.iter().map(|source| self.read_source(source)).collect();
+            let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_change = *sources != read;
+            *sources = read;
+            drop(sources);
+            if is_change {
+                self.publish();
+            }
+            thread::sleep(config.intervals().light.min(SOURCES_EVERY));
+        }
+    }
+
+    /// Reads the metrics of a process, and logs the reason if they cannot be read but could be before.
+    fn read_source(&self, source: &Source) -> SourceView {
+        let families = source.read();
+        if let Err(reason) = &families {
+            let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = sources.iter().find(|known| known.name == source.name);
+            if known.is_none_or(|known| known.families.is_some()) {
+                drop(sources);
+                (self.log)(&format!("{}: its metrics cannot be read: {reason}", source.name));
+            }
+        }
+        SourceView { name: source.name.clone(), families: families.ok() }
     }
 
     /// Audits servers of the lane, one after the other, without end.
@@ -284,13 +335,13 @@ impl Shared {
             let intervals = state.config.intervals();
             state.of_job(job).map(|server| {
                 let was_up = server.view.up;
-                let before = std::mem::replace(&mut server.outcome, Outcome::empty(facts.collected_at));
+                let before = server.is_known.then(|| server.outcome.unpack());
                 server.schedule.succeeded(job.scope, job.started, intervals);
                 server.view.succeed(job.scope, facts.collected_at, now.saturating_sub(job.started));
                 if !server.take(round) {
                     server.schedule.request_full(now);
                 }
-                changes(&before, &server.outcome, was_up)
+                changes(before.as_ref(), &server.outcome.unpack(), was_up)
             })
         };
         lines.iter().flatten().for_each(|line| (self.log)(&format!("{}: {line}", job.name)));
@@ -350,7 +401,9 @@ impl MonitoredServer {
             round: None,
             is_abandoned: false,
             full: None,
-            outcome: Outcome::failed(&name, NOT_YET, Timestamp::now()),
+            outcome: Arc::new(Packed::new(&Outcome::failed(&name, NOT_YET, Timestamp::now()))),
+            is_known: false,
+            error: None,
             view: ServerView {
                 name,
                 up: None,
@@ -377,61 +430,55 @@ impl MonitoredServer {
 
     /// Takes over the state that the same server had before a reload.
     fn continue_from(&mut self, old: Self, intervals: Intervals, now: Duration) {
-        let error = old.outcome.servers.iter().find_map(|server| server.error.clone());
         self.schedule = old.schedule;
         self.schedule.adapt(intervals, now);
-        (self.round, self.is_abandoned, self.view) = (old.round, old.is_abandoned, old.view);
-        if self.outcome.findings.is_empty() {
-            (self.full, self.outcome) = (old.full, old.outcome);
-        }
-        match error {
-            Some(reason) => {
-                let up = self.view.up;
-                self.set_error(&reason);
-                self.view.up = up;
-            }
-            None => self.clear_error(),
+        (self.round, self.is_abandoned, self.view, self.error) = (old.round, old.is_abandoned, old.view, old.error);
+        if !self.is_known {
+            (self.full, self.outcome, self.is_known) = (old.full, old.outcome, old.is_known);
         }
     }
 
     /// Takes over the results of a round. Returns false if a full round is needed: the light round shows another server
     /// than the last full one.
     fn take(&mut self, round: Round) -> bool {
+        (self.is_known, self.error) = (true, None);
         if round.scope == Scope::Full {
-            self.view.measurements = round.measurements.clone();
-            self.outcome = round.outcome.clone();
-            self.full = Some(round);
+            self.full = Some(FullRound::new(&round));
+            self.outcome = Arc::new(Packed::new(&round.outcome));
+            self.view.measurements = round.measurements;
             return true;
         }
-        self.view.measurements.certificates = round.measurements.certificates.clone();
-        if let Some(full) = self.full.take_if(|full| !full.is_same_server(&round)) {
-            drop(full);
-            self.outcome = round.outcome;
-            return false;
-        }
-        self.outcome = match &self.full {
-            Some(full) => combined(full, &round),
-            None => round.outcome,
+        let known = self.full.take().map(|full| (full.round(), full));
+        let (outcome, is_same) = match known {
+            Some((earlier, full)) if earlier.is_same_server(&round) => {
+                self.full = Some(full);
+                (combined(&earlier, &round), true)
+            }
+            other => (round.outcome, other.is_none()),
         };
-        true
+        self.view.measurements.certificates = round.measurements.certificates;
+        self.outcome = Arc::new(Packed::new(&outcome));
+        is_same
     }
 
     /// Records that the last round failed. Earlier findings are kept.
     fn set_error(&mut self, reason: &str) {
         self.view.up = Some(false);
-        for server in &mut self.outcome.servers {
-            server.error = Some(reason.to_owned());
-        }
-        self.outcome.finish();
-    }
-
-    fn clear_error(&mut self) {
-        for server in &mut self.outcome.servers {
-            server.error = None;
-        }
-        self.outcome.finish();
+        self.error = Some(reason.to_owned());
     }
 }
+
+/// The outcome of a server whose last round failed, or did not.
+fn with_error(outcome: &Packed, error: Option<&str>) -> Outcome {
+    let mut outcome = outcome.unpack();
+    for server in &mut outcome.servers {
+        server.error = error.map(str::to_owned);
+    }
+    outcome
+}
+
+/// Time between two reads of the metrics of other processes, unless light rounds are more frequent.
+const SOURCES_EVERY: Duration = Duration::from_secs(15);
 
 /// The error of a server that this process has not audited yet.
 const NOT_YET: &str = "not audited since the monitor started";
@@ -454,16 +501,16 @@ impl ServerView {
 }
 
 /// Lines about the differences from the previous round; only totals for the first round.
-fn changes(before: &Outcome, after: &Outcome, was_up: Option<bool>) -> Vec<String> {
+fn changes(before: Option<&Outcome>, after: &Outcome, was_up: Option<bool>) -> Vec<String> {
     fn failures(outcome: &Outcome) -> BTreeSet<(&str, &str)> {
         let failed = |finding: &&Finding| finding.status == Status::Fail;
         outcome.findings.iter().filter(failed).map(|finding| (finding.id.as_str(), finding.artefact.as_str())).collect()
     }
     const MOST: usize = 20;
-    let (old, new) = (failures(before), failures(after));
+    let (old, new) = (before.map(failures).unwrap_or_default(), failures(after));
     let mut lines = Vec::new();
     match was_up {
-        None if before.findings.is_empty() => return vec![format!("audited: {} failures", new.len())],
+        None if before.is_none() => return vec![format!("audited: {} failures", new.len())],
         Some(false) => lines.push("can be audited again".to_owned()),
         _ => {}
     }

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use server::login::{Login, Prompt};
 use zeroize::Zeroizing;
 
+use crate::packed::Packed;
 use crate::schedule::Scope;
 use crate::{Config, Measurements};
 
@@ -63,6 +64,28 @@ pub(crate) struct Round {
     pub(crate) measurements: Measurements,
     /// Ids of the checks whose findings are different without files and host. Empty for a light round.
     from_files: BTreeSet<String>,
+}
+
+/// The last full round of a server, as it is kept until the next one.
+pub(crate) struct FullRound {
+    outcome: Packed,
+    from_files: BTreeSet<String>,
+}
+
+impl FullRound {
+    pub(crate) fn new(round: &Round) -> Self {
+        Self { outcome: Packed::new(&round.outcome), from_files: round.from_files.clone() }
+    }
+
+    /// The round, without its measurements.
+    pub(crate) fn round(&self) -> Round {
+        Round {
+            scope: Scope::Full,
+            outcome: self.outcome.unpack(),
+            measurements: Measurements::default(),
+            from_files: self.from_files.clone(),
+        }
+    }
 }
 
 impl Round {

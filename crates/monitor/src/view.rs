@@ -2,10 +2,40 @@
 
 use std::time::Duration;
 
+use audit::finding::Finding;
 use audit::outcome::Outcome;
 use jiff::Timestamp;
 
-use crate::{Measurements, Scope};
+use crate::{Measurements, Scope, SourceView};
+
+/// How much of the findings a page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything.
+    Everything,
+    /// Check, artefact, status, severity and grade: enough to count, at a fraction of the memory.
+    Counts,
+}
+
+impl Detail {
+    /// The outcome with no more than this.
+    pub(crate) fn of(self, outcome: Outcome) -> Outcome {
+        if self == Self::Everything {
+            return outcome;
+        }
+        let counted = |finding: Finding| Finding {
+            message: String::new(),
+            evidence: Vec::new(),
+            remediation: None,
+            remedies: Vec::new(),
+            cost: None,
+            standards: Vec::new(),
+            fingerprint: String::new(),
+            ..finding
+        };
+        Outcome { findings: outcome.findings.into_iter().map(counted).collect(), ..outcome }
+    }
+}
 
 /// The fleet at one moment.
 #[derive(Debug)]
@@ -14,6 +44,8 @@ pub struct View {
     pub outcome: Outcome,
     /// The servers, in the order of the fleet file.
     pub servers: Vec<ServerView>,
+    /// Metrics of other processes, in the order of the configuration.
+    pub sources: Vec<SourceView>,
 }
 
 /// How the rounds of a server went.

@@ -143,7 +143,7 @@ pub(crate) fn sample(
 }
 
 /// A label's value: escapes backslash, quote and line feed.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     visible(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 

@@ -1,12 +1,13 @@
 //! What the monitor serves: its metrics, and the line of a check.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use audit::outcome::Outcome;
 use findings::Severity;
-use monitor::{Check, Level, ServerView, View};
+use monitor::{Check, Family, Level, Sample, ServerView, SourceView, View};
 
-use crate::metrics::{self, head, sample};
+use crate::metrics::{self, escape, head, sample};
 use crate::text::{count, visible};
 use crate::{Error, Format, RenderOptions};
 
@@ -23,20 +24,26 @@ pub fn write_monitor_html(view: &View, out: &mut dyn Write) -> Result<(), Error>
 /// # Errors
 /// [`Error::Write`].
 pub fn write_monitor_metrics(view: &View, out: &mut dyn Write) -> Result<(), Error> {
-    metrics::write(&view.outcome, out)?;
-    rounds(&view.servers, out)?;
-    dates(&view.servers, out)
+    own(view, out)?;
+    passed_on(&view.sources, COUNTED, out)
 }
 
-/// Writes all metrics as OpenMetrics 1.0. All are gauges, which look the same in Prometheus' text format; OpenMetrics
-/// only adds an end marker.
+/// Writes all metrics as OpenMetrics 1.0. Gauges look the same in Prometheus' text format. In OpenMetrics, a counter's
+/// help and type lack the ending of its samples, and an end marker follows.
 ///
 /// # Errors
 /// [`Error::Write`].
 pub fn write_monitor_openmetrics(view: &View, out: &mut dyn Write) -> Result<(), Error> {
-    write_monitor_metrics(view, out)?;
+    own(view, out)?;
+    passed_on(&view.sources, "", out)?;
     writeln!(out, "# EOF")?;
     Ok(())
+}
+
+fn own(view: &View, out: &mut dyn Write) -> Result<(), Error> {
+    metrics::write(&view.outcome, out)?;
+    rounds(&view.servers, out)?;
+    dates(&view.servers, out)
 }
 
 fn rounds(servers: &[ServerView], out: &mut dyn Write) -> Result<(), Error> {
@@ -85,6 +92,45 @@ fn dates(servers: &[ServerView], out: &mut dyn Write) -> Result<(), Error> {
     for server in servers {
         if let Some(at) = server.measurements.copy_proven {
             sample(out, name, &[("server", &server.name)], at.as_second())?;
+        }
+    }
+    Ok(())
+}
+
+/// Ending of the name of a counter.
+const COUNTED: &str = "_total";
+
+/// Writes the metrics of other processes; those of several are combined, told apart by a label. The names of counters
+/// end with `ending` in help and type.
+fn passed_on(sources: &[SourceView], ending: &str, out: &mut dyn Write) -> Result<(), Error> {
+    let name = "sealant_monitor_source_up";
+    if !sources.is_empty() {
+        head(out, name, "Whether the metrics of another process of the monitor's host could be read.")?;
+    }
+    for source in sources {
+        sample(out, name, &[("source", &source.name)], u8::from(source.families.is_some()))?;
+    }
+    let mut combined: BTreeMap<&str, Vec<(&str, &Family)>> = BTreeMap::new();
+    for source in sources {
+        for family in source.families.iter().flatten() {
+            combined.entry(&family.name).or_default().push((&source.name, family));
+        }
+    }
+    combined.into_iter().try_for_each(|(name, families)| combine(name, &families, ending, out))
+}
+
+fn combine(name: &str, families: &[(&str, &Family)], ending: &str, out: &mut dyn Write) -> Result<(), Error> {
+    let Some((_, first)) = families.first() else { return Ok(()) };
+    let help = &first.help;
+    let counter = name.strip_suffix(COUNTED).filter(|_| first.is_counter);
+    let (kind, metric) =
+        counter.map_or_else(|| ("gauge", name.to_owned()), |stem| ("counter", format!("{stem}{ending}")));
+    writeln!(out, "# HELP {metric} {help}\n# TYPE {metric} {kind}")?;
+    for (source, family) in families {
+        let source = escape(source);
+        for Sample { labels, value } in &family.samples {
+            let comma = if labels.is_empty() { "" } else { "," };
+            writeln!(out, "{name}{{source=\"{source}\"{comma}{labels}}} {value}")?;
         }
     }
     Ok(())
@@ -159,7 +205,44 @@ mod tests {
         };
         let rounds = vec![(Scope::Light, at, Duration::from_millis(1500))];
         let server = ServerView { name: "db\"1".to_owned(), up: Some(true), failed_rounds: 2, rounds, measurements };
-        View { outcome: small(), servers: vec![server] }
+        View { outcome: small(), servers: vec![server], sources: Vec::new() }
+    }
+
+    fn source(name: &str, labels: &str) -> SourceView {
+        let sample = |value: &str| Sample { labels: labels.to_owned(), value: value.to_owned() };
+        let family = |name: &str, is_counter| Family {
+            name: name.to_owned(),
+            help: "Links.".to_owned(),
+            is_counter,
+            samples: vec![sample("3")],
+        };
+        let families = vec![family("sealant_tunnel_links_total", true), family("sealant_tunnel_idle", false)];
+        SourceView { name: name.to_owned(), families: Some(families) }
+    }
+
+    #[test]
+    fn metrics_of_several_processes_are_combined_and_told_apart() {
+        let lost = SourceView { name: "lost".to_owned(), families: None };
+        let view = View { sources: vec![source("a\"", "end=\"near\""), lost, source("b", "")], ..view() };
+        let text = collect(|out| write_monitor_metrics(&view, out)).unwrap();
+        let expected = "\
+# TYPE sealant_monitor_source_up gauge
+sealant_monitor_source_up{source=\"a\\\"\"} 1
+sealant_monitor_source_up{source=\"lost\"} 0
+sealant_monitor_source_up{source=\"b\"} 1
+# HELP sealant_tunnel_idle Links.
+# TYPE sealant_tunnel_idle gauge
+sealant_tunnel_idle{source=\"a\\\"\",end=\"near\"} 3
+sealant_tunnel_idle{source=\"b\"} 3
+# HELP sealant_tunnel_links_total Links.
+# TYPE sealant_tunnel_links_total counter
+sealant_tunnel_links_total{source=\"a\\\"\",end=\"near\"} 3
+sealant_tunnel_links_total{source=\"b\"} 3
+";
+        assert!(text.ends_with(expected), "{text}");
+        let open = collect(|out| write_monitor_openmetrics(&view, out)).unwrap();
+        let of_counter = "# TYPE sealant_tunnel_links counter\nsealant_tunnel_links_total{source=\"a";
+        assert!(open.contains(of_counter) && open.ends_with("# EOF\n"), "{open}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Measures how long an audit takes: a server with 20 tables, one with 10,000, and a fleet of 1,000 recorded servers.
+//! Measures how long an audit takes: a server with 20 tables, one with 10,000, and a fleet of 1,000 recorded servers,
+//! once and under a monitor.
 //! Uses real servers and complete runs of the binary; reports medians with the spread of all runs.
 //!
 //! `cargo bench --package sealant --bench audit`; `docs/benchmarks.md` has results and machine.
@@ -6,6 +7,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -33,6 +36,65 @@ fn main() {
     fs::write(&fleet, "facts-directory = \"recorded\"\nconcurrency = 2\n").expect("written");
     let fleet = fleet.to_str().expect("ASCII").to_owned();
     measure("fleet of 1,000 recorded servers", 3, &["audit".to_owned(), "--fleet".to_owned(), fleet]);
+    monitor(facts.path(), 1_000);
+}
+
+/// Time that the pages are read again and again after the first round.
+const READING: Duration = Duration::from_secs(60);
+
+/// Measures the first round of all servers under a monitor, and its memory while all are audited every ten seconds and
+/// its pages are read.
+fn monitor(directory: &Path, servers: usize) {
+    let config = directory.join("monitor.toml");
+    let text = "fleet = \"fleet.toml\"\nstate-directory = \"state\"\nlisten = [\"127.0.0.1:0\"]\n\
+                light-every = \"10s\"\nfull-every = \"10s\"\n";
+    fs::write(&config, text).expect("written");
+    let began = Instant::now();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sealant"))
+        .args(["monitor", "--config"])
+        .arg(&config)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let ready = lines.find_map(|line| Some(line.split_once("ready: http://")?.1.trim_end_matches('/').to_owned()));
+    let address = ready.expect("an address");
+    // What it logs must not stop it.
+    let log = std::thread::spawn(move || lines.count());
+    let audited = || page(&address, "/healthz").contains(&format!("{servers} of {servers} servers answered"));
+    while !audited() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let round = began.elapsed();
+    let (mut longest, mut pages) = (Duration::ZERO, 0);
+    while began.elapsed() < round + READING {
+        for path in ["/metrics", "/"] {
+            let asked = Instant::now();
+            assert!(page(&address, path).starts_with("HTTP/1.1 200 "), "{path}");
+            longest = longest.max(asked.elapsed());
+            pages += 1;
+        }
+    }
+    let peak = high_water(&format!("/proc/{}/status", child.id())).unwrap_or(0);
+    println!(
+        "monitor of {servers} recorded servers: first round of all {:.1} s, peak memory {} MiB; {pages} pages read, the \
+         slowest in {:.1} s",
+        round.as_secs_f64(),
+        peak / 1024,
+        longest.as_secs_f64()
+    );
+    child.kill().expect("it runs");
+    child.wait().expect("a child");
+    log.join().expect("its lines");
+}
+
+fn page(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("asked");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answered");
+    text
 }
 
 fn server_with(tables: usize) -> Server {

@@ -57,6 +57,7 @@ pub fn run(
     arguments: &Arguments,
     options: &Options,
     auth: Option<&str>,
+    progress: &Progress,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
 ) -> Result<(), Error> {
@@ -74,8 +75,7 @@ pub fn run(
     transfer::tls::speed::prepare();
     // Before the joiner is connected to: it hears nothing meanwhile, and would give up.
     let keys = if arguments.bypass { None } else { keys::read(options, &arguments.datadir, report) };
-    let progress = Progress::default();
-    let mut session = Session::open(&destination, &settings, &progress)?;
+    let mut session = Session::open(&destination, &settings, progress)?;
     report.line(format!("connected to {}", arguments.address));
     if arguments.bypass {
         let position = ordered.ok_or(Error::Position { from: "the server" })?.with_domain(domain);
@@ -95,9 +95,8 @@ pub fn run(
     };
     let layout = Layout::new(arguments, options)?;
     let ordered = ordered.map(|position| position.with_domain(domain));
-    let (layout, progress) = (&layout, &progress);
     let keys = keys.as_ref();
-    let run = DonorRun { arguments, options, layout, keys, progress, server_pipe, report, joiner_has_binlog };
+    let run = DonorRun { arguments, options, layout: &layout, keys, progress, server_pipe, report, joiner_has_binlog };
     let outcome = run.full(session, ordered);
     // The position must not be mistaken for the marker of a later attempt.
     let cleared = marker::clear(layout.datadir());

@@ -48,6 +48,7 @@ const PORT_TIMEOUT: Duration = Duration::from_secs(10);
 pub fn run(
     arguments: &Arguments,
     options: &Options,
+    progress: &Progress,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
 ) -> Result<(), Error> {
@@ -81,7 +82,7 @@ pub fn run(
     report.line(format!("the donor came from {}", session.peer()));
     let first = session.receive_note()?;
     let position = match first.split_once(' ') {
-        None if first == FULL => full(&layout, session, server_pipe, report)?,
+        None if first == FULL => full(&layout, session, progress, server_pipe, report)?,
         Some((BYPASS, position)) => bypass(position, session, report)?,
         _ => {
             session.abort(&Error::OtherRelease.to_string());
@@ -104,6 +105,7 @@ fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Re
 fn full(
     layout: &Layout,
     mut session: SenderSession,
+    progress: &Progress,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
 ) -> Result<GaleraState, Error> {
@@ -112,8 +114,7 @@ fn full(
         return Err(error);
     }
     session.send_note(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
-    let progress = Progress::default();
-    let received = report_while(&progress, server_pipe, || session.receive(&progress));
+    let received = report_while(progress, server_pipe, || session.receive(progress));
     let received = received.inspect_err(|error| {
         // A partial transfer must not keep the disk full.
         if matches!(error, TransferError::Space { .. }) || is_disk_full(error) {

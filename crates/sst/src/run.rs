@@ -1,6 +1,18 @@
 //! Runs a state transfer from start to end.
 
-use std::{io::Read, os::fd::AsFd, sync::Arc, thread};
+use std::{
+    io::Read,
+    os::fd::AsFd,
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use transfer::{
+    counters::{self, Side},
+    progress::Progress,
+};
 
 use crate::{
     arguments::{Arguments, Role},
@@ -26,13 +38,23 @@ pub fn run(
     report: &Report<'_>,
 ) -> Result<(), Error> {
     let options = Options::read(arguments)?;
-    match arguments.role {
-        Role::Joiner => joiner::run(arguments, &options, server_pipe, report),
+    let progress = Progress::default();
+    let outcome = match arguments.role {
+        Role::Joiner => joiner::run(arguments, &options, &progress, server_pipe, report),
         Role::Donor => {
             let auth = remote_auth(auth, input);
-            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), server_pipe, report)
+            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), &progress, server_pipe, report)
+        }
+    };
+    if let Some(path) = options.sst("sealant-metrics") {
+        let side = if arguments.role == Role::Joiner { Side::Joiner } else { Side::Donor };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        // Its metrics are no reason to lose a transfer.
+        if let Err(error) = counters::add(Path::new(path), side, outcome.is_ok(), &progress, now) {
+            report.line(format!("the transfer is not counted: {path}: {error}"));
         }
     }
+    outcome
 }
 
 /// Waits in a thread for the end of the server, and then calls `gone` unless the transfer is over. A server that stops

@@ -19,6 +19,7 @@
 
 pub mod check;
 pub mod codec;
+pub mod counters;
 mod error;
 mod fault;
 mod hash_collector;

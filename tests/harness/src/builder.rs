@@ -39,6 +39,7 @@ pub struct ServerBuilder {
     empty: bool,
     programs: Option<PathBuf>,
     user: Option<u32>,
+    namespace: Option<String>,
     parent_directory: Option<PathBuf>,
     admin_port: bool,
     base: Option<PathBuf>,
@@ -59,6 +60,7 @@ impl ServerBuilder {
             empty: false,
             programs: None,
             user: None,
+            namespace: None,
             parent_directory: None,
             admin_port: false,
             base: None,
@@ -179,6 +181,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Runs the server in this network namespace, as on another host. Its socket is reached from here all the same.
+    #[must_use]
+    pub fn in_namespace(mut self, name: impl Into<String>) -> Self {
+        self.namespace = Some(name.into());
+        self
+    }
+
     /// Sets a directory of programs that the server calls by name. It is searched before the system's directories.
     #[must_use]
     pub fn programs(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -253,6 +262,7 @@ impl ServerBuilder {
         let options = self.options.iter().map(|option| expand(option, dir.path())).collect();
         let mut server = Server::assemble(self.kind, binaries, dir, fixed, options);
         server.programs.clone_from(&self.programs);
+        server.namespace.clone_from(&self.namespace);
         if let Some(id) = self.user {
             for path in [server.dir(), datadir.as_path()] {
                 give(path, id)?;

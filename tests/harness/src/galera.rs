@@ -133,6 +133,19 @@ impl Cluster {
         provider_options: &str,
         more: impl FnOnce(ServerBuilder) -> ServerBuilder,
     ) -> Result<Server, Error> {
+        self.prepare_at("127.0.0.1", provider_options, more)
+    }
+
+    /// Like [`Self::prepare_with`], at this address.
+    ///
+    /// # Errors
+    /// As [`ServerBuilder::prepare`].
+    pub fn prepare_at(
+        &mut self,
+        address: &str,
+        provider_options: &str,
+        more: impl FnOnce(ServerBuilder) -> ServerBuilder,
+    ) -> Result<Server, Error> {
         let [group, transfer, ist] = ports::free_ports().map_err(Error::file("127.0.0.1"))?;
         let members = self.first_address.clone().unwrap_or_default();
         let SetUp { kind, method, options, option_file, files, programs, .. } = &self.set_up;
@@ -140,11 +153,11 @@ impl Cluster {
             .option(format!("--wsrep-provider={}", provider(*kind)?))
             .option(format!("--wsrep-cluster-address=gcomm://{members}"))
             .option(format!(
-                "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};\
-                 ist.recv_addr=127.0.0.1:{ist};gcache.size=8M;{provider_options}"
+                "--wsrep-provider-options=gmcast.listen_addr=tcp://{address}:{group};\
+                 ist.recv_addr={address}:{ist};gcache.size=8M;{provider_options}"
             ))
-            .option(format!("--wsrep-node-address=127.0.0.1:{group}"))
-            .option(format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"))
+            .option(format!("--wsrep-node-address={address}:{group}"))
+            .option(format!("--wsrep-sst-receive-address={address}:{transfer}"))
             .option(format!("--wsrep-sst-method={method}"))
             .options(WSREP)
             .options(options.iter().cloned())
@@ -156,7 +169,7 @@ impl Cluster {
             builder = builder.programs(programs);
         }
         let node = more(builder).prepare()?;
-        self.first_address.get_or_insert_with(|| format!("127.0.0.1:{group}"));
+        self.first_address.get_or_insert_with(|| format!("{address}:{group}"));
         Ok(node)
     }
 }

@@ -1,4 +1,6 @@
-//! Group Replication on loopback: a group of two MySQL servers.
+//! Group Replication: a group of two MySQL servers, on loopback unless other addresses are given.
+
+use std::net::Ipv4Addr;
 
 use crate::{Error, Server, ServerBuilder, limit, within};
 
@@ -15,6 +17,7 @@ const STATE: &str =
 /// Addresses of the members of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
+    addresses: [Ipv4Addr; 2],
     ports: [u16; 2],
 }
 
@@ -24,20 +27,29 @@ impl Group {
     /// # Errors
     /// If there are no free ports.
     pub fn new() -> Result<Self, Error> {
-        Ok(Self { ports: ports::free_ports().map_err(Error::file("127.0.0.1"))? })
+        Self::at([Ipv4Addr::LOCALHOST; 2])
+    }
+
+    /// A group without members, whose members will have these addresses.
+    ///
+    /// # Errors
+    /// If there are no free ports.
+    pub fn at(addresses: [Ipv4Addr; 2]) -> Result<Self, Error> {
+        Ok(Self { addresses, ports: ports::free_ports().map_err(Error::file("127.0.0.1"))? })
     }
 
     /// Gives a server the options of the first member, or of the second.
     #[must_use]
     pub fn member(&self, first: bool, builder: ServerBuilder) -> ServerBuilder {
-        let [one, other] = self.ports;
-        let current = if first { one } else { other };
+        let [one, other] = [0, 1].map(|member| format!("{}:{}", self.addresses[member], self.ports[member]));
+        let (host, current) = if first { (self.addresses[0], &one) } else { (self.addresses[1], &other) };
         builder
-            .options(["--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog", "--report-host=127.0.0.1"])
+            .options(["--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog"])
+            .option(format!("--report-host={host}"))
             .option("--plugin-load-add=group_replication.so")
             .option("--loose-group-replication-group-name=7d3ff1a6-25f5-4f0c-9a8e-5ea1a4700001")
-            .option(format!("--loose-group-replication-local-address=127.0.0.1:{current}"))
-            .option(format!("--loose-group-replication-group-seeds=127.0.0.1:{one},127.0.0.1:{other}"))
+            .option(format!("--loose-group-replication-local-address={current}"))
+            .option(format!("--loose-group-replication-group-seeds={one},{other}"))
             .option("--loose-group-replication-start-on-boot=OFF")
     }
 }
@@ -47,9 +59,10 @@ impl Group {
 /// # Errors
 /// Those of the server; [`Error::TimedOut`] if it does not come online.
 pub fn begin(server: &Server) -> Result<(), Error> {
+    let account = account(server)?;
     server.sql(&format!(
-        "CREATE USER IF NOT EXISTS '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
-         GRANT REPLICATION SLAVE ON *.* TO '{ACCOUNT}'@'127.0.0.1'; \
+        "CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{PASSWORD}'; \
+         GRANT REPLICATION SLAVE ON *.* TO {account}; \
          SET GLOBAL group_replication_bootstrap_group = ON; START GROUP_REPLICATION; \
          SET GLOBAL group_replication_bootstrap_group = OFF"
     ))?;
@@ -62,10 +75,17 @@ pub fn begin(server: &Server) -> Result<(), Error> {
 /// # Errors
 /// As [`begin`].
 pub fn join(member: &Server, server: &mut Server) -> Result<(), Error> {
-    let account = format!("BACKUP_ADMIN ON *.* %% '{ACCOUNT}'@'127.0.0.1'");
-    member.sql(&format!("GRANT {}", account.replace("%%", "TO")))?;
+    let account = account(member)?;
+    member.sql(&format!("GRANT BACKUP_ADMIN ON *.* TO {account}"))?;
     joined(server)?;
-    member.sql(&format!("REVOKE {}", account.replace("%%", "FROM"))).map(drop)
+    member.sql(&format!("REVOKE BACKUP_ADMIN ON *.* FROM {account}")).map(drop)
+}
+
+/// The account for recovery; on loopback only for clients there.
+fn account(member: &Server) -> Result<String, Error> {
+    let host = member.value("SELECT @@report_host")?;
+    let from = if host == Ipv4Addr::LOCALHOST.to_string() { host } else { "%".to_owned() };
+    Ok(format!("'{ACCOUNT}'@'{from}'"))
 }
 
 fn joined(server: &mut Server) -> Result<(), Error> {

@@ -54,6 +54,14 @@ impl Daemon {
         command
     }
 
+    /// The same command in a network namespace.
+    pub(crate) fn within_namespace(name: &str, command: &Command) -> Command {
+        let mut inside = Command::new("nsenter");
+        inside.arg(format!("--net=/run/netns/{name}")).arg("--").arg(command.get_program()).args(command.get_args());
+        inside.process_group(0);
+        inside
+    }
+
     pub(crate) fn spawn(command: Command) -> io::Result<Self> {
         let gone = || io::Error::other("the thread that starts servers is gone");
         let (reply, answer) = channel();

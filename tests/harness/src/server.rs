@@ -47,6 +47,8 @@ pub struct Server {
     pub(crate) programs: Option<PathBuf>,
     /// User that runs it, if not the one that runs the test.
     pub(crate) user: Option<u32>,
+    /// Network namespace in which it runs, if not the one of the test.
+    pub(crate) namespace: Option<String>,
     dir: TempDir,
 }
 
@@ -79,6 +81,7 @@ impl Server {
             seen: 0,
             programs: None,
             user: None,
+            namespace: None,
             dir,
         }
     }
@@ -292,6 +295,9 @@ impl Server {
             Some(id) => Daemon::command_of(id, &self.binaries.daemon),
             None => Daemon::command(&self.binaries.daemon),
         };
+        if let Some(namespace) = &self.namespace {
+            command = Daemon::within_namespace(namespace, &command);
+        }
         if self.by_file {
             command.arg(format!("--defaults-file={}", self.option_file().display()));
         } else {

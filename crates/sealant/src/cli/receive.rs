@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::transfer::counters::Side;
 use ::transfer::progress::Progress;
 use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Trust};
 use ::transfer::rekey::open_keyring;
@@ -106,17 +107,18 @@ impl Receive {
         announce(&receiver, &self.following)?;
         let progress = Progress::default();
         let received = self.following.follow(&progress, || receiver.run(&progress));
-        let received = received.inspect_err(|error| self.following.over(Err(error)))?;
-        self.show_result(&received, &Summary::from_received(&received, &progress));
+        let received = received.inspect_err(|error| self.following.over(Side::Receiver, Err(error), &progress))?;
+        self.show_result(&received, &progress);
         self.preparing.prepare(&self.into, &received, self.owner)
     }
 
-    fn show_result(&self, received: &Received, summary: &Summary) {
-        self.following.over(Ok(summary));
+    fn show_result(&self, received: &Received, progress: &Progress) {
+        let summary = Summary::from_received(received, progress);
+        self.following.over(Side::Receiver, Ok(&summary), progress);
         if self.following.quiet.is_set() || self.following.json {
             return;
         }
-        say(&received_messages(summary, received.rekeyed.as_ref()));
+        say(&received_messages(&summary, received.rekeyed.as_ref()));
     }
 
     fn settings(&self) -> Result<ReceiveSettings, Failure> {

@@ -8,6 +8,7 @@ use ::backup::live::{not_sent, prove};
 use ::backup::stream::Streamed;
 use ::transfer::Outgoing;
 use ::transfer::codec::level::Compression;
+use ::transfer::counters::Side;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::{Destination, SendSettings};
@@ -184,7 +185,7 @@ impl Send {
     fn follow(&self, send: impl FnOnce(&Progress) -> Result<Summary, ::transfer::Error>) -> Result<Exit, Failure> {
         let progress = Progress::default();
         let outcome = self.following.follow(&progress, || send(&progress));
-        self.following.over(outcome.as_ref());
+        self.following.over(Side::Sender, outcome.as_ref(), &progress);
         let summary = outcome?;
         if !self.following.quiet.is_set() && !self.following.json {
             say(&sent_messages(&summary, &progress));

@@ -1,7 +1,9 @@
 //! Common to `send` and `receive`: options, events, and the report.
 
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use ::transfer::counters::{self, Side};
 use ::transfer::progress::Progress;
 use ::transfer::summary::{Event, Summary, followed};
 use clap::Args;
@@ -9,7 +11,7 @@ use pki::{Authorities, Identity};
 use report::{no_transfer_report_message, write_transfer_event, write_transfer_report};
 
 use crate::output::file;
-use crate::output::message::{Failure, say};
+use crate::output::message::{Failure, say, warning};
 use crate::output::progress::{Quiet, StatusLine};
 
 /// Certificates of the site, used instead of a pairing code.
@@ -49,14 +51,17 @@ pub(crate) struct Following {
     /// Also write a JSON report to this file at the end; the schema is in docs/schema
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Also add this transfer to the totals in this file, for `sealant monitor` and node_exporter's textfile collector
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) quiet: Quiet,
 }
 
 impl Following {
-    /// Checks before a long run that the report can be written.
+    /// Checks before a long run that the files can be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        self.report.as_deref().map_or(Ok(()), file::check_writable)
+        self.report.iter().chain(&self.prometheus).try_for_each(|path| file::check_writable(path))
     }
 
     /// Writes an event, if events are requested.
@@ -78,9 +83,15 @@ impl Following {
         followed(progress, &|text| status.show(text), &|event| self.event(event), work)
     }
 
-    /// Writes the last event and the report. If the report cannot be written, a committed transfer is still a success.
-    pub(crate) fn over(&self, outcome: Result<&Summary, &::transfer::Error>) {
+    /// Writes the last event, the totals and the report. If one cannot be written, a committed transfer is still a success.
+    pub(crate) fn over(&self, side: Side, outcome: Result<&Summary, &::transfer::Error>, progress: &Progress) {
         self.event(&Event::ended(outcome));
+        if let Some(path) = &self.prometheus {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            if let Err(error) = counters::add(path, side, outcome.is_ok(), progress, now) {
+                warning(&format!("the transfer is not counted: {}: {error}", path.display()));
+            }
+        }
         let (Ok(summary), Some(path)) = (outcome, &self.report) else { return };
         let written = file::replace(path, &|out| Ok(write_transfer_report(summary, out)?));
         if let Err(failure) = written {
