@@ -11,7 +11,7 @@ use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::schema::has_its_schema;
-use crate::support::sealant;
+use crate::support::{run, sealant};
 
 /// Throw-away keys of MariaDB's `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
@@ -182,6 +182,26 @@ fn a_mysql_server_is_proven_stopped_running_and_killed() {
         .unwrap();
     server.kill();
     proof(&server).is_sound();
+}
+
+#[test]
+fn a_tablespace_without_a_byte_is_counted_as_empty() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let mut server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
+    server.sql("CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY)").expect("a table");
+    server.stop().expect("it stops");
+    let datadir = text(server.datadir());
+    let verified = |code: i32| {
+        let output = run(["verify", datadir]);
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(!verified(0).contains(", 1 empty"));
+    fs::write(server.datadir().join("demo/t.ibd"), []).expect("cut");
+    let said = verified(4);
+    let listed = said.lines().find(|line| line.ends_with("demo/t.ibd")).expect("a row");
+    assert!(listed.starts_with("empty ") && said.contains(", 1 empty"), "{said}");
+    assert!(!said.contains("unidentified"), "{said}");
 }
 
 #[test]

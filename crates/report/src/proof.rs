@@ -1,12 +1,12 @@
 //! Reports of `sealant verify`: a human-readable table, JSON for scripts.
 
-use std::{io::Write, path::Path};
+use std::{collections::BTreeMap, io::Write, path::Path};
 
 use files::quantity::size;
 use innodb::file_kind::report_name;
 use innodb::tablespace::TablespaceKind;
 use innodb::verify::{Check, Finding, RequiredKey, Verdict};
-use verify::{FileResult, Report, Summary};
+use verify::{FileResult, Report};
 
 use crate::text::{count, pad, visible};
 use crate::{Error, Message, json};
@@ -66,7 +66,7 @@ pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn 
     for error in &report.errors {
         writeln!(out, "{}  {}: {}", pad("unread", layout.0[0]), path(&error.path), visible(&error.reason))?;
     }
-    summary(&report.summary, report.errors.len(), out)
+    summary(report, out)
 }
 
 const HEADINGS: [&str; 7] = ["VERDICT", "KIND", "UNITS", "ENCRYPTED", "CLEAR", "EMPTY", "BAD"];
@@ -79,7 +79,7 @@ impl Row {
         let units = &file.units;
         let [total, encrypted, clear, empty, bad] =
             [units.total, units.encrypted, units.clear, units.empty, units.bad].map(|number| number.to_string());
-        let (verdict, kind) = (file.verdict.name().to_owned(), kind_name(file).to_owned());
+        let (verdict, kind) = (verdict_name(file).to_owned(), kind_name(file).to_owned());
         Self([verdict, kind, total, encrypted, clear, empty, bad])
     }
 }
@@ -152,9 +152,27 @@ fn path(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 
-fn summary(summary: &Summary, errors: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let verdicts: Vec<String> = summary.verdicts.iter().map(|(verdict, files)| format!("{files} {verdict}")).collect();
-    let verdicts = if verdicts.is_empty() { "nothing to verify".to_owned() } else { verdicts.join(", ") };
+/// The verdict in words. A file without a byte is called what it is; a tablespace cannot be empty, so it proves nothing.
+pub(crate) fn verdict_name(file: &FileResult) -> &'static str {
+    match file.verdict {
+        Verdict::Unidentified if file.bytes == 0 => "empty",
+        verdict => verdict.name(),
+    }
+}
+
+/// Number of files by verdict: `3 clear, 1 empty`.
+pub(crate) fn verdict_counts(report: &Report) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for file in &report.files {
+        *counts.entry(verdict_name(file)).or_default() += 1;
+    }
+    counts.iter().map(|(verdict, files)| format!("{files} {verdict}")).collect::<Vec<_>>().join(", ")
+}
+
+fn summary(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    let (summary, errors) = (&report.summary, report.errors.len());
+    let verdicts = verdict_counts(report);
+    let verdicts = if verdicts.is_empty() { "nothing to verify".to_owned() } else { verdicts };
     let errors = if errors > 0 { format!(", {errors} could not be read") } else { String::new() };
     writeln!(out, "{}: {verdicts}{errors}", count(summary.files, "file"))?;
     let units = &summary.units;

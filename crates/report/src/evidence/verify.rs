@@ -13,7 +13,7 @@ use verify::{Conclusion, FileResult, Report};
 use super::{Page, Row, Table};
 use crate::{
     Error,
-    proof::{NOTHING_HERE, asked_key, finding_text, kind_name},
+    proof::{NOTHING_HERE, asked_key, finding_text, kind_name, verdict_counts, verdict_name},
     text::{count, number},
 };
 
@@ -36,12 +36,11 @@ pub fn write_proof_html(
 ) -> Result<(), Error> {
     let (paths, keys) = given;
     let summary = &report.summary;
-    let verdicts: Vec<String> = summary.verdicts.iter().map(|(verdict, files)| format!("{files} {verdict}")).collect();
     let conclusion = report.conclusion(!nothing_in.is_empty());
     let mut page = Page::new("Proof of files", verdict(report, conclusion), conclusion == Conclusion::Sound, LIMITS)
         .fact("verified", list(paths))
         .fact("keys", if keys.is_empty() { "none".to_owned() } else { list(keys) })
-        .fact("files", format!("{}: {}", count(summary.files, "file"), verdicts.join(", ")))
+        .fact("files", format!("{}: {}", count(summary.files, "file"), verdict_counts(report)))
         .fact("pages, blocks, events", format!("{}: {}", number(summary.units.total), units(&summary.units)))
         .fact("read", format!("{} in {:.1} s", size(summary.bytes), summary.seconds));
     if summary.others > 0 {
@@ -97,7 +96,7 @@ fn row(file: &FileResult) -> Row {
     if file.findings_left_out > 0 {
         findings.push(format!("{} more", number(file.findings_left_out)));
     }
-    let (path, verdict) = (file.path.display().to_string(), file.verdict.name().to_owned());
+    let (path, verdict) = (file.path.display().to_string(), verdict_name(file).to_owned());
     let cells = vec![path, verdict, kind_name(file).to_owned(), units(&file.units), findings.join("; ")];
     Row { cells, good: file.verdict.is_sound() }
 }
