@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use audit::checks::{Area, area_of};
+use audit::exposure::ClosedBy;
 use audit::finding::{Finding, Status};
 use audit::outcome::Outcome;
 use findings::{Severity, Step};
@@ -23,6 +24,17 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
+    /// What of this program closes these failures, if anything does on every server.
+    pub(crate) fn own_command(&self) -> Option<&'static str> {
+        match catalogue::row(self.id)?.closed_by {
+            ClosedBy::Encrypt => Some("sealant encrypt run"),
+            ClosedBy::Keyring => Some("sealant keyring init"),
+            ClosedBy::Rotate => Some("sealant rotate run"),
+            ClosedBy::Cert => Some("sealant cert issue, sealant cert install"),
+            _ => None,
+        }
+    }
+
     /// One line about what is wrong.
     pub(crate) fn title(&self) -> &'a str {
         catalogue::title(self.first())
@@ -229,5 +241,22 @@ mod tests {
         assert_eq!(line(&one), one.message);
         one.artefact = "server".to_owned();
         assert_eq!(line(&one), one.message);
+    }
+
+    #[test]
+    fn this_program_is_named_where_it_closes_a_failure() {
+        for (id, command) in [
+            ("rest-table-plaintext", Some("sealant encrypt run")),
+            ("key-not-loaded", Some("sealant keyring init")),
+            ("key-master-age", Some("sealant rotate run")),
+            ("tls-cert-expiry", Some("sealant cert issue, sealant cert install")),
+            ("rest-temp-plaintext", None),
+            ("host-runs-as-root", None),
+            ("of-another-release", None),
+        ] {
+            let outcome = outcome_of(vec![finding(id, Status::Fail, "a")]);
+            let groups = by_check(outcome.findings.iter(), Status::Fail);
+            assert_eq!(groups[0].own_command(), command, "{id}");
+        }
     }
 }

@@ -194,8 +194,11 @@ impl Table<'_> {
     fn fix(&mut self, group: &Group<'_>) -> Result<(), Error> {
         let finding = group.first();
         let Some(fix) = &finding.remediation else { return Ok(()) };
-        for (i, line) in visible_lines(fix).lines().enumerate() {
-            self.paragraph(if i == 0 { "    fix: " } else { "         " }, line, TextStyle::Command)?;
+        let mut begin = "    fix: ";
+        let own = group.own_command().map(|command| format!("{command}; or by hand:"));
+        for line in own.as_deref().into_iter().chain(visible_lines(fix).lines()) {
+            self.paragraph(begin, line, TextStyle::Command)?;
+            begin = "         ";
         }
         if group.findings.iter().any(|other| other.remediation != finding.remediation) {
             self.paragraph("         ", "(for the first one; the others are similar)", TextStyle::Dim)?;
