@@ -8489,7 +8489,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__receive)
-            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --restart --prepare-with --prepare-options --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --allow --json --report --quiet --help"
+            opts="-q -h --into --listen --advertise --streams --owner --rekey --resume --restart --prepare-with --prepare-options --no-prepare --expiry --timeout --tls-cert --tls-key --tls-ca --allow --json --report --prometheus --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8552,6 +8552,10 @@ _sealant() {
                     return 0
                     ;;
                 --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -9087,7 +9091,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__send)
-            opts="-S -u -n -q -h --live --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --send-mariadb-key --json --report --quiet --help"
+            opts="-S -u -n -q -h --live --datadir --socket --pid-file --location --max-freeze --provider --user --password-file --backup-defaults --backup-program --streams --compress --bwlimit --include --exclude --resume --cipher --timeout --dry-run --tls-cert --tls-key --tls-ca --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --send-mariadb-key --json --report --prometheus --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9198,6 +9202,10 @@ _sealant() {
                     return 0
                     ;;
                 --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

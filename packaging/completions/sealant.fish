@@ -1328,6 +1328,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-key -d '
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l tls-ca -d 'CA certificates to trust for the other side\'s certificate, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l allow -d 'Accept only senders whose certificate has this name (repeatable) [default: any certificate of --tls-ca]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l report -d 'Also write a JSON report to this file at the end; the schema is in docs/schema' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand receive" -l prometheus -d 'Also add this transfer to the totals in this file, for `sealant monitor` and node_exporter\'s textfile collector' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l resume -d 'Resume an interrupted transfer; this is the default if the target holds one'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l restart -d 'Remove what an interrupted transfer left, and start again'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -l no-prepare -d 'Do not prepare such a backup; exit with 3'
@@ -1504,6 +1505,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring-config 
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file -d 'MariaDB\'s keys: the key file of file_key_management, or the option file with the settings of hashicorp_key_management or aws_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file-password-file -d 'File with the password of MariaDB\'s key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l report -d 'Also write a JSON report to this file at the end; the schema is in docs/schema' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l prometheus -d 'Also add this transfer to the totals in this file, for `sealant monitor` and node_exporter\'s textfile collector' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l live -d 'Take a consistent copy of a running server\'s data directory, send it, and remove it, even after an error or a signal'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l resume -d 'Resume an interrupted transfer; this is the default if the target holds one'
 complete -c sealant -n "__fish_sealant_using_subcommand send" -s n -l dry-run -d 'Show what would be sent; send nothing'
