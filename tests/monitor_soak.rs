@@ -21,10 +21,10 @@ use crate::support::tunnel::free_port;
 
 /// Servers that faults happen to; the one before them is left alone.
 const FAULTY: [Kind; 4] = [Kind::MariaDb1011, Kind::MySql97, Kind::MariaDb1011, Kind::MySql97];
-/// Rounds take place every second, and are given up after five.
-const LIMITS: &str = "time-limit = \"5s\"\n";
+/// Rounds take place every second, and are given up after so many.
+const LIMIT: u64 = 5;
 /// Oldest permitted round of the server that is left alone, in seconds.
-const OLDEST: f64 = 15.0;
+const OLDEST: u64 = 15;
 /// Permitted growth of the monitor's memory after all servers were audited.
 const GROWTH_KIB: u64 = 32 << 10;
 /// Permitted numbers of open descriptors and of threads.
@@ -59,7 +59,7 @@ fn servers_that_hang_die_and_come_back_delay_no_others() {
         members.push(format!("[[server]]\nname = \"{name}\"\nurl = \"mysql://a@127.0.0.1:{port}\"\n"));
     }
     let site = Site::new();
-    site.configure(&members, LIMITS);
+    site.configure(&members, &format!("time-limit = \"{}s\"\n", limit(LIMIT).as_secs()));
     let monitor = site.start();
     let mut fleet = Fleet { site, monitor, oldest: 0.0, restarts: 0 };
     (0..faulty.len()).for_each(|index| fleet.wait_for(index, true));
@@ -130,7 +130,7 @@ impl Fleet {
         let Some(at) = self.monitor.metric(round) else { return };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs_f64();
         self.oldest = self.oldest.max(now - at);
-        assert!(now - at < OLDEST, "{} s\n{}", now - at, self.monitor.end.log());
+        assert!(now - at < limit(OLDEST).as_secs_f64(), "{} s\n{}", now - at, self.monitor.end.log());
     }
 
     /// Kills the monitor, and starts it again: it knows what it knew.
