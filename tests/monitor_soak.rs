@@ -94,7 +94,6 @@ impl Fleet {
     /// Lets a server hang or die, and come back after a pause. What was found before is known meanwhile.
     fn fault(&mut self, server: &mut Server, index: usize, which: u64, pause: Duration) {
         let high = format!("sealant_audit_findings{{server=\"db{index}\",severity=\"high\",status=\"FAIL\"}}");
-        let found = self.monitor.metric(&high).expect("findings");
         let hangs = which < 5;
         match which {
             2..5 => signal(server, Signal::STOP),
@@ -102,8 +101,9 @@ impl Fleet {
             _ => server.kill(),
         }
         self.wait_for(index, false);
-        assert_eq!(self.monitor.metric(&high), Some(found), "db{index}");
+        let found = self.monitor.metric(&high).expect("what was found before");
         thread::sleep(pause);
+        assert_eq!(self.monitor.metric(&high), Some(found), "db{index}");
         if hangs {
             signal(server, Signal::CONT);
         } else {
