@@ -12,7 +12,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -206,6 +206,7 @@ impl TemporaryServer {
 #[derive(Debug)]
 struct SignalGuard {
     ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl SignalGuard {
@@ -214,23 +215,28 @@ impl SignalGuard {
         let process = i32::try_from(process).ok().and_then(Pid::from_raw);
         let ended = Arc::new(AtomicBool::new(false));
         let is_ended = Arc::clone(&ended);
-        thread::spawn(move || {
+        let thread = thread::spawn(move || {
             while !is_ended.load(Ordering::Relaxed) {
                 if stopped.load(Ordering::Relaxed) {
                     // An error means that it has ended.
                     let _ = process.map(|process| kill_process_group(process, Signal::KILL));
                     return;
                 }
-                thread::sleep(GUARD_INTERVAL);
+                thread::park_timeout(GUARD_INTERVAL);
             }
         });
-        Self { ended }
+        Self { ended, thread: Some(thread) }
     }
 }
 
 impl Drop for SignalGuard {
+    /// Waits for the thread, so that it never kills a process that got the number of the server's.
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
     }
 }
 
