@@ -34,6 +34,11 @@ impl Sysbench {
         Ok(Self { path, version: version.to_owned() })
     }
 
+    #[cfg(test)]
+    pub(crate) fn at(path: &str, version: &str) -> Self {
+        Self { path: path.into(), version: version.to_owned() }
+    }
+
     /// Name and version, for records.
     pub(crate) fn program(&self) -> Program {
         Program { name: NAME.to_owned(), version: Some(self.version.clone()) }

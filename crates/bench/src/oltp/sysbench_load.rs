@@ -124,7 +124,7 @@ impl SysbenchLoad {
         let command = command.args(["--db-driver=mysql", &format!("--mysql-user={USER}")]);
         let command = command.args([format!("--mysql-db={OLTP_DATABASE}"), format!("--tables={}", load.tables.tables)]);
         let command = command.arg(format!("--table-size={}", load.tables.rows));
-        let command = command.args(connection_options(wire)).args(options).arg("run");
+        let command = command.args(self.connection_options(wire)).args(options).arg("run");
         let started = command.start(stdout, stderr);
         let mut running = started.map_err(|error| self.sysbench.failed(&error.to_string()))?;
         let begin = Instant::now();
@@ -146,19 +146,27 @@ impl SysbenchLoad {
         let report = String::from_utf8_lossy(&report).into_owned();
         if status.success() { Ok(report) } else { Err(self.sysbench.failed(&report)) }
     }
-}
 
-fn connection_options(wire: &Wire) -> Vec<String> {
-    let mut options = match &wire.address {
-        Address::Socket(path) => vec![format!("--mysql-socket={}", path.display())],
-        Address::Tcp(address) => {
-            vec![format!("--mysql-host={}", address.ip()), format!("--mysql-port={}", address.port())]
+    fn connection_options(&self, wire: &Wire) -> Vec<String> {
+        let mut options = match &wire.address {
+            Address::Socket(path) => vec![format!("--mysql-socket={}", self.relative(path).display())],
+            Address::Tcp(address) => {
+                vec![format!("--mysql-host={}", address.ip()), format!("--mysql-port={}", address.port())]
+            }
+        };
+        if let Security::Tls(_) = wire.security {
+            options.push("--mysql-ssl=on".to_owned());
         }
-    };
-    if let Security::Tls(_) = wire.security {
-        options.push("--mysql-ssl=on".to_owned());
+        options
     }
-    options
+
+    /// The path of a server's socket as seen from the working directory, since sysbench splits an option at commas,
+    /// which the user's directory may have.
+    fn relative(&self, socket: &Path) -> PathBuf {
+        let scratch = self.directory.parent();
+        let within = scratch.and_then(|scratch| socket.strip_prefix(scratch).ok());
+        within.map_or_else(|| socket.to_owned(), |within| Path::new("..").join(within))
+    }
 }
 
 /// The figures of a report; `None` if some are missing, or the clients' events are not all events.
@@ -213,10 +221,12 @@ mod tests {
     }
 
     #[test]
-    fn no_argument_holds_a_password() {
+    fn no_argument_holds_a_password_or_a_comma() {
+        let sysbench = Sysbench::at("/usr/bin/sysbench", "1.0.20");
+        let load = SysbenchLoad { sysbench, directory: "/tmp/a,b/sysbench".into() };
         let wire = Wire { address: Address::Tcp(([127, 0, 0, 1], 3306).into()), security: Security::Plain };
-        assert_eq!(connection_options(&wire), ["--mysql-host=127.0.0.1", "--mysql-port=3306"]);
-        let wire = Wire { address: Address::Socket("/tmp/s".into()), security: Security::Plain };
-        assert_eq!(connection_options(&wire), ["--mysql-socket=/tmp/s"]);
+        assert_eq!(load.connection_options(&wire), ["--mysql-host=127.0.0.1", "--mysql-port=3306"]);
+        let wire = Wire { address: Address::Socket("/tmp/a,b/c/sql".into()), security: Security::Plain };
+        assert_eq!(load.connection_options(&wire), ["--mysql-socket=../c/sql"]);
     }
 }
