@@ -12,11 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use process::{Program, Running};
+use process::Running;
 use rustix::process::Signal;
 use server::{Connection, Endpoint, Options, Target, option_group::MYSQLD, program::option};
 
-use crate::Error;
+use crate::{Error, program::ended_with_parent};
 
 /// Maximum time for a node to join or to stop.
 const TIMEOUT: Duration = Duration::from_secs(900);
@@ -72,7 +72,7 @@ impl Installation {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let programs = [self.programs.clone(), prefix.join("bin")];
         let path = std::env::join_paths(programs.into_iter().chain(std::env::split_paths(&path))).unwrap_or_default();
-        let mut program = Program::at(&self.daemon)
+        let mut program = ended_with_parent(&self.daemon)
             .arg(format!("--defaults-file={}", settings.display()))
             .arg(option("basedir", prefix))
             .args([option("datadir", &directory.join("data")), option("socket", &directory.join("sql.sock"))])
@@ -138,15 +138,18 @@ impl Node {
         Connection::open(&target, &options).map_err(|error| self.failed(&error.to_string()))
     }
 
-    /// Waits until the node serves as a member of the cluster.
+    /// Waits until the node serves as a member of the cluster, or a signal has set `stopped`.
     ///
     /// # Errors
-    /// [`Error::Program`] with the end of its log if it stops instead, or takes too long.
-    pub fn wait_until_synced(&mut self) -> Result<(), Error> {
+    /// [`Error::Program`] with the end of its log if it stops instead, or takes too long; [`Error::Interrupted`].
+    pub fn wait_until_synced(&mut self, stopped: &AtomicBool) -> Result<(), Error> {
         let until = Instant::now() + TIMEOUT;
         let synced = "SHOW STATUS WHERE Variable_name = 'wsrep_local_state_comment' AND Value = 'Synced'";
         let socket = self.socket();
         while Instant::now() < until {
+            if stopped.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
             if let Ok(Some(status)) = self.running.status() {
                 return Err(self.failed(&format!("ended ({status})")));
             }

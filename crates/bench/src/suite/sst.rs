@@ -12,9 +12,10 @@ use std::{
 use files::quantity::size;
 use snapshot::DataDir;
 
-use self::join::{BLOCKED, Cluster, ESTIMATED, JOINED, STALLED, option_file};
+pub(crate) use self::join::JOINED;
+use self::join::{BLOCKED, Cluster, ESTIMATED, STALLED, option_file};
 use super::{Collected, Outcome, Watch};
-use crate::{Environment, Error, Installation, Samples, Subject, TemporaryDirectory, Tree, Unit};
+use crate::{Environment, Error, Installation, Sample, Samples, Subject, TemporaryDirectory, Tree, Unit};
 
 /// Parameters of the measurement.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ pub enum Method {
 }
 
 impl Method {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Rsync => "rsync",
             Self::Mariabackup => "mariabackup",
@@ -100,6 +101,7 @@ impl SstSuite<'_> {
             installation: self.installation(tools.path())?,
             options: option_file(&tools.path().join("ca"))?,
             bytes: tree.bytes(),
+            stopped: self.stopped,
         };
         let mut collected = Collected::default();
         for into in self.into {
@@ -147,7 +149,12 @@ impl SstSuite<'_> {
         let samples = &collected.samples;
         let known = [JOINED, STALLED, BLOCKED, ESTIMATED].into_iter();
         let known = known.filter(|name| samples.iter().any(|sample| sample.experiment == *name));
-        let of = |name| Samples::from_samples(name, Unit::Bytes, self.rounds.get(), samples).record(&[]);
+        let pairs = pairs(samples);
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(of, to)| (of.as_str(), to.as_str())).collect();
+        let of = |name: &str| {
+            let compared = if name == JOINED { pairs.as_slice() } else { &[] };
+            Samples::from_samples(name, Unit::Bytes, self.rounds.get(), samples).record(compared)
+        };
         collected.experiments = known.map(of).collect();
         collected.notes.push(format!(
             "donor and joiners ran on this machine, over loopback; a client committed on the donor all the time; {} of \
@@ -156,6 +163,22 @@ impl SstSuite<'_> {
         ));
         collected.notes.push("rsync sends clear text, mariabackup and sealant verify both sides".to_owned());
     }
+}
+
+/// The arms of this program, each with those of other methods on the same file system.
+fn pairs(samples: &[Sample]) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    for ours in samples {
+        let Some(file_system) = ours.arm.strip_prefix(Method::Sealant.name()) else { continue };
+        let others = samples.iter().filter(|other| other.arm != ours.arm && other.arm.ends_with(file_system));
+        for other in others {
+            let pair = (ours.arm.clone(), other.arm.clone());
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+    }
+    pairs
 }
 
 #[cfg(test)]
@@ -184,5 +207,21 @@ mod tests {
         let suite = suite(Path::new("x"), &[]);
         assert_eq!(suite.order(0), [Method::Rsync, Method::Sealant]);
         assert_eq!(suite.order(1), [Method::Sealant, Method::Rsync]);
+    }
+
+    #[test]
+    fn this_program_is_compared_with_the_others_on_the_same_file_system() {
+        let sample = |arm: &str| Sample {
+            experiment: JOINED.to_owned(),
+            arm: arm.to_owned(),
+            round: 0,
+            position: 0,
+            amount: 1,
+            seconds: 1.0,
+            detail: None,
+            operations: None,
+        };
+        let samples = ["rsync, ext4", "sealant, ext4", "sealant, ext4", "rsync, xfs"].map(sample);
+        assert_eq!(pairs(&samples), [("sealant, ext4".to_owned(), "rsync, ext4".to_owned())]);
     }
 }

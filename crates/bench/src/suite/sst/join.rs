@@ -4,6 +4,7 @@ use std::{
     fs,
     path::Path,
     process::Command,
+    sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
 
@@ -18,19 +19,21 @@ use crate::{
 };
 
 /// Names of the experiments.
-pub(super) const JOINED: &str = "from the start of the joiner to Synced";
+pub(crate) const JOINED: &str = "from the start of the joiner to Synced";
 pub(super) const STALLED: &str = "longest commit on the donor meanwhile";
 /// The part of the stall that the method causes. A change of members also stalls the cluster, with any method.
 pub(super) const BLOCKED: &str = "the donor stood still for the copy, as it says";
 pub(super) const ESTIMATED: &str = "sealant snapshot estimate before the join";
 
 /// Settings that all nodes share.
-pub(super) struct Cluster {
+pub(super) struct Cluster<'a> {
     pub(super) installation: Installation,
     /// Option file of the nodes whose method verifies both sides.
     pub(super) options: String,
     /// Size of the data in bytes.
     pub(super) bytes: u64,
+    /// Set to true to end the measurement.
+    pub(super) stopped: &'a AtomicBool,
 }
 
 /// A donor on one file system.
@@ -59,7 +62,7 @@ impl Joined {
     }
 }
 
-impl Cluster {
+impl Cluster<'_> {
     /// Starts a donor on a copy of the data, with a client that commits.
     pub(super) fn donor(&self, into: &Path, datadir: &Path) -> Result<Donor, Error> {
         let scratch = TemporaryDirectory::below(into)?;
@@ -69,7 +72,7 @@ impl Cluster {
         let mut copy = Command::new("cp");
         program::succeed(copy.arg("-a").arg(datadir).arg(directory.join("data")))?;
         let mut node = self.installation.start(&directory, "", "rsync", &self.options)?;
-        node.wait_until_synced()?;
+        node.wait_until_synced(self.stopped)?;
         let writer = Writer::begin(&node)?;
         Ok(Donor { scratch, file_system, node, writer })
     }
@@ -87,10 +90,10 @@ impl Cluster {
         let _ = donor.writer.take();
         let began = Instant::now();
         let mut joiner = self.installation.start(&directory, &donor.node.address(), method.name(), options)?;
-        joiner.wait_until_synced()?;
+        joiner.wait_until_synced(self.stopped)?;
         let took = began.elapsed();
         // The donor becomes Synced a moment later.
-        donor.node.wait_until_synced()?;
+        donor.node.wait_until_synced(self.stopped)?;
         let (longest, _) = donor.writer.take();
         joiner.stop()?;
         fs::remove_dir_all(&directory).map_err(Error::file(&directory))?;
