@@ -1,13 +1,11 @@
 //! `sealant bench`: its measurements, and its reports on other programs.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use harness::{KeyringLocation, Kind, Server, require};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::schema::has_its_schema;
@@ -30,7 +28,7 @@ fn bench(directory: &Path, options: &[&str]) -> Output {
     command.output().expect("the binary starts")
 }
 
-fn json(output: &Output) -> Value {
+pub(crate) fn json(output: &Output) -> Value {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"))
@@ -139,7 +137,7 @@ fn transfer(directory: &Path, options: &[&str], change: impl FnOnce(&mut Command
     output
 }
 
-fn names<'v>(list: &'v Value, name: &str) -> Vec<&'v str> {
+pub(crate) fn names<'v>(list: &'v Value, name: &str) -> Vec<&'v str> {
     list.as_array().expect("a list").iter().map(|one| one[name].as_str().expect("a name")).collect()
 }
 
@@ -461,7 +459,7 @@ fn tls(server: &Path, into: &Path, options: &[&str]) -> Output {
 }
 
 /// A directory whose path is short enough for sockets.
-fn short_directory() -> tempfile::TempDir {
+pub(crate) fn short_directory() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("sb").tempdir_in("/tmp").expect("a directory")
 }
 
@@ -564,267 +562,4 @@ fn a_join_is_measured_together_with_the_donors_own_report() {
     ] {
         assert!(names.contains(&name), "{names:?}");
     }
-}
-
-/// Measures transactions of a small load on servers of that kind for a span, with nothing left behind.
-fn oltp(kind: Kind, span: &str, options: &[&str]) -> Option<Output> {
-    let binaries = require(kind)?;
-    let scratch = tempfile::tempdir().expect("a directory");
-    let mut command = sealant();
-    command.args(["bench", "oltp", "--format", "json", "--tables", "2", "--rows", "500", "--span", span]);
-    command.args(["--buffer-pool", "32MiB", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
-    let output = command.args(options).output().expect("the binary starts");
-    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0, "servers and data are removed");
-    Some(output)
-}
-
-/// Asserts that each arm of an experiment committed transactions, and that its figures are complete.
-fn has_transactions(experiment: &Value, wanted: &[&str]) {
-    assert_eq!(names(&experiment["arms"], "name"), wanted, "{experiment}");
-    for arm in experiment["arms"].as_array().expect("arms") {
-        assert!(arm["amount"].as_u64().expect("a number") > 0, "{arm}");
-        let operations = &arm["operations"];
-        let of = |name: &str| operations[name]["estimate"].as_f64().expect("a number");
-        assert!(of("server_cpu_seconds") > 0.0 && of("written_bytes") > 0.0 && of("fsyncs") > 0.0, "{arm}");
-        let latency = |name: &str| operations["latency"][name].as_f64().expect("a number");
-        assert!(0.0 < latency("min_seconds") && latency("p50_seconds") <= latency("p95_seconds"), "{arm}");
-        assert!(latency("p95_seconds") <= latency("max_seconds"), "{arm}");
-    }
-}
-
-#[test]
-fn transactions_are_measured_on_mysql_with_and_without_encryption() {
-    let results = tempfile::tempdir().unwrap();
-    let [raw, html] = ["samples.jsonl", "page.html"].map(|name| results.path().join(name));
-    let files = ["--raw", raw.to_str().unwrap(), "--html", html.to_str().unwrap()];
-    let options = [&["--rounds", "1", "--arms", "tde+logs"], files.as_slice()].concat();
-    let Some(output) = oltp(Kind::MySql97, "200ms", &options) else { return };
-    let document = json(&output);
-    has_its_schema(&document, "bench-1");
-    let experiments = document["experiments"].as_array().unwrap();
-    has_transactions(&experiments[0], &["clear again", "clear"]);
-    has_transactions(&experiments[1], &["clear", "tde+logs"]);
-    assert_eq!(experiments[1]["ratios"][0]["difference"]["kind"], "too-few-rounds");
-    let remarks = experiments[1]["notes"].to_string();
-    assert!(remarks.contains("predicted for tde+logs against clear: "), "{remarks}");
-    assert!(
-        remarks.contains("MiB of binary log × ") && remarks.contains(" of the server's processor time"),
-        "{remarks}"
-    );
-    let notes = document["notes"].to_string();
-    assert!(notes.contains("innodb_redo_log_encrypt, innodb_undo_log_encrypt, binlog_encryption"), "{notes}");
-
-    // Every latency is kept: the run can be judged again.
-    let samples = fs::read_to_string(raw).unwrap();
-    for sample in samples.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap()) {
-        let counts = sample["latencies"].as_array().unwrap().iter().map(|pair| pair[1].as_u64().unwrap());
-        assert_eq!(counts.sum::<u64>(), sample["amount"].as_u64().unwrap());
-    }
-    assert_eq!(samples.lines().count(), 1 + 4);
-    assert_eq!(fs::read_to_string(html).unwrap().matches("<svg").count(), 2);
-}
-
-#[test]
-fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
-    let options = ["--rounds", "1", "--rate", "50", "--threads", "1", "--workload", "oltp_update_index"];
-    // Fewer transactions can need less than 10 ms of the server's processor time, which is what the kernel counts.
-    let Some(output) = oltp(Kind::MariaDb1011, "2s", &[&options[..], &["--arms", "tde,tde+logs,tls"]].concat()) else {
-        return;
-    };
-    let document = json(&output);
-    has_its_schema(&document, "bench-1");
-    let experiments = document["experiments"].as_array().unwrap();
-    has_transactions(&experiments[1], &["clear", "tde", "tde+logs"]);
-    has_transactions(&experiments[2], &["socket", "tls"]);
-    // 50 a second begin in two seconds, however fast the server is.
-    for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
-        assert!(arm["amount"].as_u64().unwrap() <= 100, "{arm}");
-    }
-    let ran = driver(&document);
-    assert!(ran.contains("ran all transactions, as sysbench cannot run this load: with --rate"), "{ran}");
-    let notes = document["notes"].to_string();
-    assert!(notes.contains("innodb_encrypt_log") && notes.contains("encrypt_binlog"), "{notes}");
-}
-
-/// The note on who ran the transactions.
-fn driver(document: &Value) -> &str {
-    let mut notes = document["notes"].as_array().expect("notes").iter().filter_map(Value::as_str);
-    notes.rfind(|note| note.contains(" ran ")).expect("a note on the driver")
-}
-
-#[test]
-fn sysbench_runs_the_transactions_by_every_kind_of_connection() {
-    for kind in [Kind::MySql97, Kind::MariaDb1011] {
-        let options = ["--rounds", "1", "--driver", "sysbench", "--arms", "tde,tcp,tls,tunnel"];
-        let Some(output) = oltp(kind, "1s", &options) else { continue };
-        let document = json(&output);
-        has_its_schema(&document, "bench-1");
-        let program = &document["programs"][1];
-        assert_eq!(program["name"], "sysbench");
-        let version = program["version"].as_str().expect("a version");
-        let note = format!("sysbench {version} ran the transactions, and rounds latencies to about 2 %");
-        assert_eq!(driver(&document), note, "it could connect in every way");
-        let experiments = document["experiments"].as_array().unwrap();
-        has_transactions(&experiments[0], &["clear again", "clear"]);
-        has_transactions(&experiments[1], &["clear", "tde"]);
-        has_transactions(&experiments[2], &["socket", "tcp", "tls", "tunnel"]);
-    }
-}
-
-#[test]
-fn a_sysbench_that_cannot_be_used_is_told_and_refused_if_it_was_requested() {
-    let Some(binaries) = require(Kind::MariaDb1011) else { return };
-    let (scratch, tools) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let refused = |path: &str, options: &[&str], code: i32, expected: &str| {
-        let mut command = sealant();
-        command.args(["bench", "oltp", "--driver", "sysbench", "--dir"]).arg(scratch.path()).env("PATH", path);
-        let output = command.arg("--mysqld").arg(&binaries.daemon).args(options).output().expect("it starts");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(code) && stderr.contains(expected), "{expected:?} is not in {stderr}");
-        assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
-    };
-    let path = tools.path().to_str().expect("ASCII").to_owned();
-    refused(&path, &[], 1, "sysbench is not in PATH");
-    harness::script(&tools.path().join("sysbench"), "echo sysbench 0.4.12").expect("written");
-    let path = format!("{path}:{}", std::env::var("PATH").expect("a path"));
-    refused(&path, &[], 1, "sysbench 0.4.12 is too old; 1.0 or newer is needed");
-    harness::script(&tools.path().join("sysbench"), "echo sysbench 1.0.20").expect("written");
-    refused(&path, &["--rate", "50"], 2, "sysbench cannot run this load: with --rate");
-    refused(&path, &["--span", "1500ms"], 2, "sysbench cannot run this load: it runs for whole seconds only");
-}
-
-#[test]
-fn compressed_tables_rotations_and_the_tunnel_are_measured() {
-    let options = ["--rounds", "1", "--arms", "compressed+tde,tde-ctr,rotation,tunnel", "--workload"];
-    let Some(output) = oltp(Kind::MariaDb1011, "1s", &[&options[..], &["oltp_point_select"]].concat()) else {
-        return;
-    };
-    let document = json(&output);
-    has_its_schema(&document, "bench-1");
-    let experiments = document["experiments"].as_array().unwrap();
-    let arms = |experiment: usize| names(&experiments[experiment]["arms"], "name");
-    assert_eq!(arms(1), ["clear", "tde", "compressed", "compressed+tde", "tde-ctr", "rotation"]);
-    assert_eq!(arms(2), ["socket", "tunnel"]);
-    let ratios = experiments[1]["ratios"].as_array().unwrap();
-    let pairs: Vec<_> = ratios.iter().map(|one| (one["of"].as_str().unwrap(), one["to"].as_str().unwrap())).collect();
-    for pair in [("compressed+tde", "compressed"), ("tde-ctr", "tde"), ("rotation", "tde")] {
-        assert!(pairs.contains(&pair), "{pair:?} is not in {pairs:?}");
-    }
-    for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
-        assert!(arm["amount"].as_u64().unwrap() > 0, "{arm}");
-    }
-    let ran = driver(&document);
-    assert!(ran.contains("of the experiments on data at rest: the arm rotation needs"), "{ran}");
-    let notes = document["notes"].to_string();
-    for wanted in ["compressed+tde: ", " are stored of files of ", "rotation: all pages decrypted and encrypted again"]
-    {
-        assert!(notes.contains(wanted), "{wanted:?} is not in {notes}");
-    }
-}
-
-#[test]
-fn mysql_rotates_its_master_key_in_the_middle_and_has_no_counter_mode() {
-    let options = ["--rounds", "1", "--arms", "tde-ctr,rotation"];
-    let Some(output) = oltp(Kind::MySql97, "1s", &options) else { return };
-    let document = json(&output);
-    let notes = document["notes"].to_string();
-    assert!(notes.contains("rotation: a rotation of the master key took "), "{notes}");
-    assert!(notes.contains("tde-ctr was left out: MySQL encrypts pages in CBC mode only"), "{notes}");
-    let experiment = &document["experiments"][1];
-    assert_eq!(names(&experiment["arms"], "name"), ["clear", "tde", "rotation"]);
-}
-
-#[test]
-fn an_interrupted_measurement_of_transactions_reports_its_rounds() {
-    let Some(binaries) = require(Kind::MariaDb1011) else { return };
-    let scratch = tempfile::tempdir().expect("a directory");
-    let mut command = sealant();
-    command
-        .args(["bench", "oltp", "--format", "json", "--tables", "1", "--rows", "500", "--span", "100ms", "--rounds"]);
-    command.args(["9999", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    // Each run ends with a new binary log; the first two belong to preparations.
-    let number = || {
-        let servers = fs::read_dir(scratch.path()).ok()?.next()?.ok()?.path();
-        let logs = fs::read_to_string(servers.join("a/data/binlog.index")).ok()?;
-        logs.trim().rsplit('.').next()?.parse::<u32>().ok()
-    };
-    harness::wait_until("some rounds", harness::limit(180), || number().is_some_and(|number| number >= 7));
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let output = child.wait_with_output().expect("it ends");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && stderr.contains("error: interrupted"), "{stderr}");
-    assert!(stderr.contains("sealant: this takes about"), "{stderr}");
-    let document: Value = serde_json::from_slice(&output.stdout).expect("the report");
-    has_its_schema(&document, "bench-1");
-    let experiments = document["experiments"].as_array().unwrap();
-    assert_eq!(experiments.len(), 1, "{document}");
-    assert_eq!(experiments[0]["stopped"], "interrupted");
-    assert!(experiments[0]["rounds"].as_u64().unwrap() >= 1, "{document}");
-    has_transactions(&experiments[0], &["clear again", "clear"]);
-    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
-}
-
-#[test]
-fn a_server_that_does_not_start_is_quoted_and_others_are_left_alone() {
-    let Some(output) = oltp(Kind::MariaDb1011, "200ms", &["--server-option", "--innodb-no-such-option=1"]) else {
-        return;
-    };
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && stderr.contains("unknown variable"), "{stderr}");
-    assert!(output.stdout.is_empty());
-
-    let server = Server::builder(Kind::MariaDb1011).start().expect("MariaDB");
-    let refused = |options: &[&Path], expected: &str| {
-        let output = sealant().args(["bench", "oltp"]).args(options).output().expect("the binary starts");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{stderr}");
-        assert!(stderr.contains(expected) && stderr.contains("only servers that this run starts"), "{stderr}");
-    };
-    let (dir, mysqld, tmp) = (Path::new("--dir"), Path::new("--mysqld"), Path::new("/tmp"));
-    refused(&[dir, server.datadir()], "lies in a server's data directory");
-    refused(&[dir, tmp, mysqld, server.socket()], "the socket of a running server");
-    let output =
-        sealant().args(["bench", "oltp", "--dir", "/tmp", "--mysqld", "/bin/true"]).output().expect("it starts");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && stderr.contains("/bin/true: is not a server"), "{stderr}");
-}
-
-#[test]
-fn a_signal_while_servers_are_filled_leaves_nothing() {
-    let Some(binaries) = require(Kind::MariaDb1011) else { return };
-    let scratch = tempfile::tempdir().expect("a directory");
-    let mut command = sealant();
-    command.args(["bench", "oltp", "--quiet", "--tables", "1", "--rows", "500", "--span", "1s", "--rounds", "2"]);
-    command.args(["--arms", "rotation", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
-    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
-    let table =
-        || fs::read_dir(scratch.path()).ok()?.next()?.ok().map(|entry| entry.path().join("d/data/oltp/sbtest1.ibd"));
-    harness::wait_until("the last server", harness::limit(180), || table().is_some_and(|path| path.exists()));
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let status = child.wait().expect("it ends");
-    let mut stderr = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    assert!(status.code() == Some(1) && stderr.contains("interrupted"), "{status} {stderr}");
-    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
-}
-
-#[test]
-fn an_interrupted_measurement_of_transactions_leaves_nothing() {
-    let Some(binaries) = require(Kind::MariaDb1011) else { return };
-    let scratch = tempfile::tempdir().expect("a directory");
-    let mut command = sealant();
-    command.args(["bench", "oltp", "--quiet", "--tables", "1", "--rows", "500", "--span", "60s", "--dir"]);
-    command.arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
-    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
-    // The second server has its tables: clients are about to run.
-    let running =
-        || fs::read_dir(scratch.path()).ok()?.next()?.ok().map(|entry| entry.path().join("b/data/oltp/sbtest1.ibd"));
-    harness::wait_until("a second server", harness::limit(60), || running().is_some_and(|path| path.exists()));
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let status = child.wait().expect("it ends");
-    let mut stderr = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    assert!(status.code() == Some(1) && stderr.contains("interrupted"), "{status} {stderr}");
-    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
 }

@@ -100,24 +100,22 @@ fn mistakes_are_reported_before_anything_is_measured() {
     assert_eq!(std::fs::read(image).expect("ours"), vec![7; 40 << 20]);
 }
 
+/// Runs a script that ends well, and returns its document.
+fn measured(machine: &Machine, script: &str) -> Value {
+    let ran = machine.run(script).expect("it runs");
+    assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
+    let (_, rest) = ran.log.split_once("== document\n").expect("a document");
+    let (text, _) = rest.split_once("\n== end").expect("an end");
+    document(&text.lines().filter(|line| !line.starts_with("sealant: ")).collect::<String>())
+}
+
 #[test]
 #[ignore = "minutes of an emulated machine: make soak"]
 fn a_disk_is_measured_through_device_mapper() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.disk(48).and_then(|m| m.disk(40)).expect("room");
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
-    let ran = machine.run(include_str!("vm/bench-disk.sh")).expect("it runs");
-    assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
-    let (_, rest) = ran.log.split_once("== document\n").expect("a document");
-    let record = document(
-        &rest
-            .split_once("\n== end")
-            .expect("an end")
-            .0
-            .lines()
-            .filter(|line| !line.starts_with("sealant: "))
-            .collect::<String>(),
-    );
+    let record = measured(&machine, include_str!("vm/bench-disk.sh"));
     assert!(record["environment"]["emulated"].as_bool().expect("known"));
     let notes = texts(&record["notes"], "").join("\n");
     assert!(notes.contains("this machine's processor is emulated"), "{notes}");
@@ -144,4 +142,23 @@ fn a_disk_is_measured_through_device_mapper() {
         assert_eq!(texts(&experiment["ratios"], "to"), ["plain disk"; 2]);
     }
     assert_eq!(texts(&record["programs"], "name"), ["cryptsetup", "fio"]);
+}
+
+#[test]
+#[ignore = "minutes of an emulated machine: make soak"]
+fn transactions_on_a_volume_are_measured_against_the_same_file_system_in_the_clear() {
+    let Some(machine) = Machine::new() else { return };
+    // Each of three servers needs a gigabyte of disk and half of one of memory.
+    let machine = machine.memory_mib(2560).limit(harness::limit(1800)).disk(5120).expect("room");
+    let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
+    let record = measured(&machine, include_str!("vm/bench-oltp-luks.sh"));
+    let experiment = &record["experiments"][1];
+    assert_eq!(texts(&experiment["arms"], "name"), ["clear", "image", "luks"]);
+    for arm in experiment["arms"].as_array().expect("a list") {
+        assert!(arm["amount"].as_u64().expect("a number") > 0, "{arm}");
+    }
+    let ratios = experiment["ratios"].as_array().expect("a list").iter();
+    let pairs: Vec<_> = ratios.map(|ratio| (ratio["of"].as_str(), ratio["to"].as_str())).collect();
+    assert!(pairs.contains(&(Some("luks"), Some("image"))), "{pairs:?}");
+    assert!(!texts(&record["notes"], "").join("\n").contains("was left out"), "{record}");
 }

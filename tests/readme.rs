@@ -51,7 +51,7 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("sealant tunnel far", "tunnel::every_operation_of_a_client_works_through_the_tunnel"),
     ("sealant tunnel near", "tunnel::every_operation_of_a_client_works_through_the_tunnel"),
     ("sealant bench tls", "bench::the_cost_of_tls_is_measured_on_a_new_server"),
-    ("sealant bench oltp", "bench::transactions_are_measured_on_mysql_with_and_without_encryption"),
+    ("sealant bench oltp", "bench_oltp::transactions_are_measured_on_mysql_with_and_without_encryption"),
     ("sealant cost --dir", "cost::an_interrupted_measurement_resumes_and_two_reports_are_compared"),
     ("sealant cost compare", "cost::an_interrupted_measurement_resumes_and_two_reports_are_compared"),
 ];

@@ -2278,7 +2278,7 @@ _sealant() {
                     return 0
                     ;;
                 --arms)
-                    COMPREPLY=($(compgen -W "clear tde tde+logs compressed compressed+tde tde-ctr rotation socket tcp tls tunnel" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "clear tde tde+logs compressed compressed+tde tde-ctr rotation image luks socket tcp tls tunnel" -- "${cur}"))
                     return 0
                     ;;
                 --workload)
@@ -3032,7 +3032,7 @@ _sealant() {
                     return 0
                     ;;
                 --parts)
-                    COMPREPLY=($(compgen -W "in-memory larger-than-memory commits connections copies disk" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "in-memory larger-than-memory commits connections copies joins disk" -- "${cur}"))
                     return 0
                     ;;
                 --mysqld)

@@ -287,6 +287,8 @@ compressed\t''
 compressed+tde\t''
 tde-ctr\t''
 rotation\t''
+image\t''
+luks\t''
 socket\t''
 tcp\t''
 tls\t''
@@ -499,6 +501,7 @@ larger-than-memory\t''
 commits\t''
 connections\t''
 copies\t''
+joins\t''
 disk\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l mysqld -d 'Server program to start [default: `mariadbd`, or else `mysqld`, from PATH or /usr/sbin]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l rows -d 'Rows in each of the five tables' -r

@@ -2,7 +2,7 @@
 
 use server::dialect::encryption;
 
-use super::tables::TableFormat;
+use super::{tables::TableFormat, volume::VolumeKind};
 
 /// A server, and what it encrypts and compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct ServerArm {
     pub(crate) counter_mode: bool,
     /// Whether keys are rotated in the middle of each run.
     pub(crate) rotates: bool,
+    /// The volume for its directory, if it has one of its own.
+    pub(crate) volume: Option<VolumeKind>,
 }
 
 /// How clients connect.
@@ -41,11 +43,16 @@ pub struct Arms {
     pub servers: Vec<ServerArm>,
     /// Connections to the server whose data is in clear text.
     pub wires: Vec<WireArm>,
+    /// Arms that were wanted and cannot be measured, each with its reason.
+    pub left_out: Vec<String>,
+    /// The servers that were wanted, without those that they are compared with.
+    wanted: Vec<ServerArm>,
 }
 
 const CLEAR: &str = "clear";
 const TABLES: &str = "tde";
 const COMPRESSED: &str = "compressed";
+const IMAGE: &str = "image";
 const CLEAR_TABLES: TableFormat = TableFormat { encrypted: false, compressed: false, by_default: false };
 
 impl ServerArm {
@@ -58,6 +65,7 @@ impl ServerArm {
         everything: false,
         counter_mode: false,
         rotates: false,
+        volume: None,
     };
     /// Tables are encrypted, but neither logs nor temporary files.
     pub const TABLES: Self = Self {
@@ -97,8 +105,18 @@ impl ServerArm {
         ..Self::TABLES
     };
 
+    const IMAGE: Self = Self {
+        name: IMAGE,
+        compared_with: &[CLEAR],
+        is_default: false,
+        volume: Some(VolumeKind::Clear),
+        ..Self::CLEAR
+    };
+    const LUKS: Self =
+        Self { name: "luks", compared_with: &[CLEAR, IMAGE], volume: Some(VolumeKind::Luks), ..Self::IMAGE };
+
     /// All arms. An arm comes after those that it is compared with.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::CLEAR,
         Self::TABLES,
         Self::EVERYTHING,
@@ -106,6 +124,8 @@ impl ServerArm {
         Self::COMPRESSED_TABLES,
         Self::COUNTER_MODE,
         Self::ROTATION,
+        Self::IMAGE,
+        Self::LUKS,
     ];
 
     /// Name in options and reports.
@@ -119,12 +139,12 @@ impl ServerArm {
         self.compared_with
     }
 
-    /// Why this family of servers has no such setting.
-    pub(crate) const fn unsupported(self, mariadb: bool) -> Option<&'static str> {
-        match self.counter_mode && !mariadb {
-            true => Some("MySQL encrypts pages in CBC mode only"),
-            false => None,
+    /// Why this family of servers, or this machine, does not have it.
+    pub(crate) fn obstacle(self, mariadb: bool) -> Option<String> {
+        if self.counter_mode && !mariadb {
+            return Some("MySQL encrypts pages in CBC mode only".to_owned());
         }
+        self.volume?.obstacle()
     }
 
     /// Variables that this arm enables. A server has only some of them.
@@ -179,16 +199,34 @@ impl Arms {
             [] => is_default,
             names => names.iter().any(|one| one == name),
         };
-        let chosen = ServerArm::ALL.into_iter().filter(|arm| wanted(arm.name, arm.is_default));
-        let mut needed = vec![CLEAR];
-        needed.extend(chosen.flat_map(|arm| arm.compared_with.iter().copied().chain([arm.name])));
-        let servers = ServerArm::ALL.into_iter().filter(|arm| needed.contains(&arm.name)).collect();
+        let chosen: Vec<_> = ServerArm::ALL.into_iter().filter(|arm| wanted(arm.name, arm.is_default)).collect();
         let mut wires: Vec<_> = WireArm::ALL.into_iter().filter(|arm| wanted(arm.as_str(), arm.is_default())).collect();
         if !wires.is_empty() && wires.first() != Some(&WireArm::Socket) {
             wires.insert(0, WireArm::Socket);
         }
-        Self { servers, wires }
+        Self { servers: with_baselines(&chosen), wires, left_out: Vec::new(), wanted: chosen }
     }
+
+    /// Leaves out the servers with an obstacle, and those with which only they are compared.
+    pub(crate) fn leave_out(&mut self, obstacle: impl Fn(ServerArm) -> Option<String>) {
+        let mut left_out = Vec::new();
+        self.wanted.retain(|arm| match obstacle(*arm) {
+            Some(reason) => {
+                left_out.push(format!("{} was left out: {reason}", arm.name));
+                false
+            }
+            None => true,
+        });
+        self.servers = with_baselines(&self.wanted);
+        self.left_out.extend(left_out);
+    }
+}
+
+/// These servers and those that they are compared with, in their order.
+fn with_baselines(chosen: &[ServerArm]) -> Vec<ServerArm> {
+    let mut needed = vec![CLEAR];
+    needed.extend(chosen.iter().flat_map(|arm| arm.compared_with.iter().copied().chain([arm.name])));
+    ServerArm::ALL.into_iter().filter(|arm| needed.contains(&arm.name)).collect()
 }
 
 #[cfg(test)]
@@ -196,7 +234,7 @@ mod tests {
     use super::*;
 
     fn named(names: &[&str]) -> (Vec<&'static str>, Vec<&'static str>) {
-        let Arms { servers, wires } = Arms::named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let Arms { servers, wires, .. } = Arms::named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         (servers.iter().map(|arm| arm.name).collect(), wires.iter().map(|arm| arm.as_str()).collect())
     }
 
@@ -207,6 +245,18 @@ mod tests {
         assert_eq!(named(&["tde"]), (vec!["clear", "tde"], vec![]));
         assert_eq!(named(&["compressed+tde"]), (vec!["clear", "compressed", "compressed+tde"], vec![]));
         assert_eq!(named(&["rotation", "tunnel"]), (vec!["clear", "tde", "rotation"], vec!["socket", "tunnel"]));
+        assert_eq!(named(&["luks"]), (vec!["clear", "image", "luks"], vec![]));
+    }
+
+    #[test]
+    fn an_arm_is_left_out_with_its_own_baseline_and_its_reason() {
+        let mut arms = Arms::named(&["luks".to_owned(), "compressed+tde".to_owned()]);
+        arms.leave_out(|arm| arm.volume.map(|_| "no device-mapper".to_owned()));
+        let names: Vec<&str> = arms.servers.iter().map(|arm| arm.name).collect();
+        assert_eq!(names, ["clear", "compressed", "compressed+tde"]);
+        assert_eq!(arms.left_out, ["luks was left out: no device-mapper"]);
+        let mysql = ServerArm::COUNTER_MODE.obstacle(false);
+        assert!(mysql.is_some_and(|reason| reason.contains("CBC")) && ServerArm::COUNTER_MODE.obstacle(true).is_none());
     }
 
     #[test]

@@ -25,6 +25,7 @@ use super::{
     rotation::{self, Dip},
     tables::{TableFormat, TableSet},
     usage::Usage,
+    volume::Volume,
 };
 use crate::{
     Arm, Detail, Error, Operations, Program, Work,
@@ -34,7 +35,9 @@ use crate::{
 };
 
 /// Size of the redo log: large enough that a run of some seconds forces no checkpoint.
-pub(crate) const REDO_BYTES: u64 = 512 << 20;
+const REDO_BYTES: u64 = 512 << 20;
+/// Disk space of a server besides its tables and redo log: system tables, undo, binary logs of a run.
+const SERVER_BYTES: u64 = 512 << 20;
 /// Maximum time until a server has encrypted its tablespaces, or written its pages.
 const SETTLE_LIMIT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -63,6 +66,13 @@ pub(crate) struct ServerSetup<'a> {
     pub(crate) stopped: &'a Arc<AtomicBool>,
 }
 
+/// Disk space of a server with these tables.
+pub(crate) fn disk_bytes(tables: &TableSet) -> u64 {
+    // Creating an index sorts a copy of a table.
+    let tables = tables.bytes().saturating_mul(5) / 4;
+    tables.saturating_add(REDO_BYTES).saturating_add(SERVER_BYTES)
+}
+
 /// A running server with its data.
 pub(crate) struct BenchServer<'a> {
     arm: ServerArm,
@@ -71,7 +81,9 @@ pub(crate) struct BenchServer<'a> {
     identity: Identity,
     /// Effects of the rotations in its runs.
     dips: RefCell<Vec<Dip>>,
+    /// Ends before its volume does.
     daemon: TemporaryServer,
+    _volume: Option<Volume>,
     directory: PathBuf,
 }
 
@@ -80,9 +92,11 @@ impl<'a> BenchServer<'a> {
     /// of its directory; it must be short, because the length of a socket path is limited.
     pub(crate) fn start(setup: &'a ServerSetup<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
         let directory = setup.directory.join(name);
-        for path in [&directory, &directory.join("tmp")] {
-            fs::create_dir(path).map_err(Error::file(path))?;
-        }
+        fs::create_dir(&directory).map_err(Error::file(&directory))?;
+        let bytes = disk_bytes(&setup.tables);
+        let volume = arm.volume.map(|kind| Volume::mount(kind, &directory, bytes)).transpose()?;
+        let temporary = directory.join("tmp");
+        fs::create_dir(&temporary).map_err(Error::file(&temporary))?;
         let mut extra = encryption_setup(setup.server, setup.mariadb, arm.counter_mode, &directory)?;
         extra.options.extend(setup.server_options(&directory));
         extra.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
@@ -100,7 +114,8 @@ impl<'a> BenchServer<'a> {
         let daemon = TemporaryServer::start_with(setup.server, &directory, setup.authority, setup.pair, &extra)?;
         let (administrator, identity) = connect(&daemon.socket())?;
         let administrator = RefCell::new(administrator);
-        let server = Self { arm, setup, administrator, identity, dips: RefCell::default(), daemon, directory };
+        let dips = RefCell::default();
+        let server = Self { arm, setup, administrator, identity, dips, daemon, _volume: volume, directory };
         server.fill()?;
         if arm.everything && !setup.mariadb {
             server.ask(statement::ENCRYPT_DICTIONARY)?;
@@ -122,6 +137,12 @@ impl<'a> BenchServer<'a> {
         drop(self.administrator);
         self.daemon.shut_down()?;
         Ok(self.directory.join("data"))
+    }
+
+    /// Creates the account that state transfers of MariaDB log in with.
+    pub(crate) fn create_root(&self) -> Result<(), Error> {
+        self.ask("CREATE USER root@localhost")?;
+        self.ask("GRANT ALL ON *.* TO root@localhost WITH GRANT OPTION").map(drop)
     }
 
     /// The stores of its keys.

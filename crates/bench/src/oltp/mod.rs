@@ -11,10 +11,11 @@ mod sysbench_load;
 mod tables;
 mod timing;
 mod usage;
+mod volume;
 mod workload;
 
 pub use arms::{Arms, ServerArm, WireArm};
-pub(crate) use bench_server::{BenchServer, REDO_BYTES, ServerSetup};
+pub(crate) use bench_server::{BenchServer, ServerSetup, disk_bytes};
 pub use load::{Driver, Pace};
 pub(crate) use load::{Load, Wire};
 pub use preset::{Changes, Preset, Scale};

@@ -16,8 +16,9 @@ use std::{
 
 use pki::KeyType;
 
+pub(crate) use self::limits::check_directory;
 use self::{
-    driver::Drivers,
+    driver::{Drivers, LoadOf},
     predicted::Predicted,
     schedule::{Schedule, Step},
 };
@@ -135,6 +136,7 @@ impl OltpSuite<'_> {
         let drivers = self.drivers(&clear, scratch.path(), &certificates, &all)?;
         collected.programs.extend(drivers.installed().map(Sysbench::program));
         collected.notes.push(drivers.note());
+        collected.notes.extend(self.arms.left_out.iter().cloned());
         self.equal_arms(&setup, &clear, &drivers, collected, schedule, watch)?;
         let resolution = collected.resolution();
         if self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)? {
@@ -150,9 +152,9 @@ impl OltpSuite<'_> {
         schedule.begin(Step::Prediction);
         watch("predicting the cost");
         let calibration = Calibration::measure(scratch.path());
-        match calibration.and_then(|calibration| {
-            Predicted::of(&clear, self.load(drivers.sysbench(drivers.not_predicted.as_deref())), calibration)
-        }) {
+        match calibration
+            .and_then(|calibration| Predicted::of(&clear, self.load(drivers.sysbench(LoadOf::Prediction)), calibration))
+        {
             Ok(predicted) => predicted.compare(collected),
             Err(_) if self.stopped.load(Ordering::Relaxed) => return Err(Error::Interrupted),
             Err(error) => collected.notes.push(format!("the cost could not be predicted: {error}")),
@@ -178,7 +180,7 @@ impl OltpSuite<'_> {
         watch("a second server in the clear");
         let again = BenchServer::start(setup, ServerArm::CLEAR, "b")?;
         let arms = [(CLEAR_AGAIN, &again), (ServerArm::CLEAR.as_str(), clear)];
-        let load = self.load(drivers.sysbench(drivers.not_at_rest.as_deref()));
+        let load = self.load(drivers.sysbench(LoadOf::AtRest));
         let arms = arms.map(|(name, server)| server.arm(name, server.socket(), load));
         schedule.begin(Step::EqualArms);
         let experiment = self.experiment("two equal servers").arms(arms);
@@ -201,10 +203,6 @@ impl OltpSuite<'_> {
         schedule.begin(Step::Servers);
         let mut others = Vec::new();
         for (arm, directory) in self.arms.servers.iter().skip(1).zip('c'..) {
-            if let Some(reason) = arm.unsupported(setup.mariadb) {
-                collected.notes.push(format!("{} was left out: {reason}", arm.as_str()));
-                continue;
-            }
             watch(&format!("a server with {}", arm.as_str()));
             others.push((*arm, BenchServer::start(setup, *arm, &directory.to_string())?));
         }
@@ -213,7 +211,7 @@ impl OltpSuite<'_> {
         }
         let servers = std::iter::once((ServerArm::CLEAR, clear));
         let servers = servers.chain(others.iter().map(|(arm, server)| (*arm, server)));
-        let load = self.load(drivers.sysbench(drivers.not_at_rest.as_deref()));
+        let load = self.load(drivers.sysbench(LoadOf::AtRest));
         let arms = servers.map(|(arm, server)| server.arm(arm.as_str(), server.socket(), load));
         schedule.begin(Step::AtRest);
         let experiment = self.experiment(AT_REST).arms(arms);
@@ -255,7 +253,7 @@ impl OltpSuite<'_> {
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let load = self.load(drivers.sysbench(drivers.not_on_wires.as_deref()));
+        let load = self.load(drivers.sysbench(LoadOf::Wires));
         let compared = wires.iter().flat_map(|(arm, _)| {
             let to = arm.compared_with().iter().filter(|to| self.arms.wires.contains(to));
             to.map(|to| (arm.as_str().to_owned(), to.as_str().to_owned()))

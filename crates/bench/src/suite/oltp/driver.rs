@@ -15,12 +15,19 @@ const NOT_IN_SLICES: &str = "the arm rotation needs the throughput of each tenth
 pub(super) struct Drivers {
     /// sysbench, or the reason why it runs no experiment.
     sysbench: Result<SysbenchLoad, String>,
-    /// Why the experiment with encryption at rest, and that with two equal servers, go without it.
-    pub(super) not_at_rest: Option<String>,
-    /// Why the experiment with connections goes without it.
-    pub(super) not_on_wires: Option<String>,
-    /// Why the load of the prediction, which is over TCP in clear text, goes without it.
-    pub(super) not_predicted: Option<String>,
+    /// Why loads go without it.
+    obstacles: Vec<(LoadOf, String)>,
+}
+
+/// What a load is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadOf {
+    /// The experiments with encryption at rest and with two equal servers.
+    AtRest,
+    /// The experiment with connections.
+    Wires,
+    /// The prediction, over TCP in clear text.
+    Prediction,
 }
 
 impl OltpSuite<'_> {
@@ -63,17 +70,22 @@ impl OltpSuite<'_> {
             Ok(sysbench) => Ok(sysbench?),
             Err(reason) => Err(reason),
         };
-        let drivers = Drivers { sysbench, not_at_rest: None, not_on_wires: None, not_predicted: None };
-        let refused = |wire: &Wire| drivers.refusal(wire, self.load(None));
-        let at_rest = refused(&clear.socket())?;
-        let on_wires = wires.iter().map(refused).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
-        let not_predicted = refused(&clear.tcp(Security::Plain))?;
-        if let (Driver::Sysbench, Some(reason)) = (self.driver, at_rest.as_ref().or(on_wires.as_ref())) {
+        let mut drivers = Drivers { sysbench, obstacles: Vec::new() };
+        let (socket, tcp) = (clear.socket(), clear.tcp(Security::Plain));
+        let wires = wires.iter().map(|wire| (LoadOf::Wires, wire));
+        let probed = [(LoadOf::AtRest, &socket)].into_iter().chain(wires).chain([(LoadOf::Prediction, &tcp)]);
+        for (of, wire) in probed {
+            let refusal = drivers.refusal(wire, self.load(None))?;
+            drivers.obstacles.extend(refusal.map(|reason| (of, reason)));
+        }
+        let measured = drivers.obstacles.iter().find(|(of, _)| *of != LoadOf::Prediction);
+        if let (Driver::Sysbench, Some((_, reason))) = (self.driver, measured) {
             return Err(Error::Sysbench { reason: reason.clone() });
         }
-        let rotates = self.arms.servers.iter().any(|arm| arm.rotates);
-        let not_at_rest = rotates.then(|| NOT_IN_SLICES.to_owned()).or(at_rest);
-        Ok(Drivers { not_at_rest, not_on_wires: on_wires, not_predicted, ..drivers })
+        if self.arms.servers.iter().any(|arm| arm.rotates) {
+            drivers.obstacles.insert(0, (LoadOf::AtRest, NOT_IN_SLICES.to_owned()));
+        }
+        Ok(drivers)
     }
 }
 
@@ -88,9 +100,13 @@ impl Drivers {
         }
     }
 
-    /// sysbench, if nothing keeps an experiment from it.
-    pub(super) fn sysbench(&self, obstacle: Option<&str>) -> Option<&SysbenchLoad> {
-        self.sysbench.as_ref().ok().filter(|_| obstacle.is_none())
+    /// sysbench, if nothing keeps this load from it.
+    pub(super) fn sysbench(&self, of: LoadOf) -> Option<&SysbenchLoad> {
+        self.sysbench.as_ref().ok().filter(|_| self.obstacle(of).is_none())
+    }
+
+    fn obstacle(&self, to: LoadOf) -> Option<&str> {
+        self.obstacles.iter().find(|(of, _)| *of == to).map(|(_, reason)| reason.as_str())
     }
 
     /// The installed sysbench.
@@ -105,9 +121,9 @@ impl Drivers {
             Ok(sysbench) => sysbench.sysbench().title(),
             Err(reason) => return format!("{own} all transactions, {reason}"),
         };
-        let except = [("data at rest", &self.not_at_rest), ("connections", &self.not_on_wires)];
-        let except = except.into_iter().filter_map(|(what, reason)| {
-            Some(format!("; {own} those of the experiments on {what}: {}", reason.as_ref()?))
+        let except = [("data at rest", LoadOf::AtRest), ("connections", LoadOf::Wires)];
+        let except = except.into_iter().filter_map(|(what, of)| {
+            Some(format!("; {own} those of the experiments on {what}: {}", self.obstacle(of)?))
         });
         let except: String = except.collect();
         format!("{title} ran the transactions, and rounds latencies to about 2 %{except}")
@@ -120,16 +136,11 @@ mod tests {
 
     #[test]
     fn the_note_says_who_ran_the_transactions_and_why() {
-        let none = Drivers {
-            sysbench: Err("as sysbench is not in PATH".to_owned()),
-            not_at_rest: None,
-            not_on_wires: None,
-            not_predicted: None,
-        };
+        let none = Drivers { sysbench: Err("as sysbench is not in PATH".to_owned()), obstacles: Vec::new() };
         assert_eq!(
             none.note(),
             "clients of this program, with sysbench's statements, ran all transactions, as sysbench is not in PATH"
         );
-        assert!(none.sysbench(None).is_none() && none.installed().is_none());
+        assert!(none.sysbench(LoadOf::AtRest).is_none() && none.installed().is_none());
     }
 }

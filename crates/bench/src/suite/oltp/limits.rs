@@ -11,23 +11,23 @@ use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
 use server::option_name;
 
 use super::OltpSuite;
-use crate::{Error, TemporaryDirectory, oltp::REDO_BYTES, suite::server_program, tls::version_of};
+use crate::{Error, TemporaryDirectory, oltp::disk_bytes, suite::server_program, tls::version_of};
 
 /// Files that every InnoDB data directory has exactly once.
 const SERVER_FILES: [&str; 2] = [FIRST_SYSTEM, DICTIONARY];
 /// Memory of a server besides its buffer pool.
 const SERVER_MEMORY_BYTES: u64 = 500 << 20;
-/// Disk space of a server besides its tables and redo log: system tables, undo, binary logs of a run.
-const SERVER_DISK_BYTES: u64 = 512 << 20;
 
 impl OltpSuite<'_> {
-    /// Checks the parameters before anything is started; returns the server program.
+    /// Checks the parameters before anything is started, and leaves out the arms that this server or machine does not
+    /// have; returns the server program.
     ///
     /// # Errors
     /// [`Error`]: a directory or socket of another server is named, or there is too little disk or memory.
-    pub fn check(&self) -> Result<PathBuf, Error> {
+    pub fn check(&mut self) -> Result<PathBuf, Error> {
         let program = self.find_program()?;
-        version_of(&program)?;
+        let mariadb = version_of(&program)?.contains("MariaDB");
+        self.arms.leave_out(|arm| arm.obstacle(mariadb));
         Ok(program)
     }
 
@@ -38,10 +38,7 @@ impl OltpSuite<'_> {
         if let Some(named) = self.server {
             check_program(named)?;
         }
-        let directory = fs::canonicalize(self.directory).map_err(Error::file(self.directory))?;
-        if let Some(of_server) = directory.ancestors().find(|path| is_data_directory(path)) {
-            return Err(Error::DataDirectory { path: of_server.to_owned() });
-        }
+        check_directory(self.directory)?;
         let program = server_program(self.server, self.families)?;
         self.check_memory()?;
         Ok(program)
@@ -61,14 +58,21 @@ impl OltpSuite<'_> {
     }
 
     pub(super) fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
-        // Creating an index sorts a copy of a table.
-        let one = self.scale.tables.bytes().saturating_mul(5) / 4;
-        let one = one.saturating_add(REDO_BYTES).saturating_add(SERVER_DISK_BYTES);
-        let (needed, room) = (one.saturating_mul(self.servers()), scratch.free_bytes()?);
+        let needed = disk_bytes(&self.scale.tables).saturating_mul(self.servers());
+        let room = scratch.free_bytes()?;
         if room < needed {
             return Err(Error::NoServerRoom { path: self.directory.to_owned(), needed, room });
         }
         Ok(())
+    }
+}
+
+/// Refuses to work in a server's data directory.
+pub(crate) fn check_directory(directory: &Path) -> Result<(), Error> {
+    let directory = fs::canonicalize(directory).map_err(Error::file(directory))?;
+    match directory.ancestors().find(|path| is_data_directory(path)) {
+        Some(of_server) => Err(Error::DataDirectory { path: of_server.to_owned() }),
+        None => Ok(()),
     }
 }
 
@@ -154,7 +158,7 @@ mod tests {
         }
         let socket = scratch.path().join("mysqld.sock");
         let _listener = UnixListener::bind(&socket).unwrap();
-        let named = OltpSuite { server: Some(&socket), ..suite(Path::new("/tmp"), &stopped) };
+        let mut named = OltpSuite { server: Some(&socket), ..suite(Path::new("/tmp"), &stopped) };
         assert!(matches!(named.check(), Err(Error::NotServerProgram { .. })));
     }
 

@@ -38,7 +38,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     pub(super) fn new(suite: &OltpSuite<'_>) -> Self {
-        let Arms { servers, wires } = &suite.arms;
+        let Arms { servers, wires, .. } = &suite.arms;
         let others = servers.len().saturating_sub(1);
         let mut steps =
             vec![(Step::EqualServers, suite.preparation(2)), (Step::EqualArms, suite.experiment_duration(2))];

@@ -15,7 +15,7 @@ use super::effort::Effort;
 use super::output::Output;
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
-use crate::output::message::Failure;
+use crate::output::message::{Failure, warning};
 use crate::process::{current_program, ended_by_signals};
 
 /// Measure what encryption of tables, of all logs and of connections costs transactions
@@ -27,8 +27,11 @@ use crate::process::{current_program, ended_by_signals};
 ///
 /// Further arms are measured if --arms names them: tables with compressed pages, in the clear (`compressed`) and
 /// encrypted (`compressed+tde`); MariaDB's cipher in CTR mode (`tde-ctr`); a rotation of keys in the middle of each run
-/// (`rotation`), with the dip of the throughput and its length; and connections through `sealant tunnel` (`tunnel`).
-/// MariaDB has no rotation of keys in a file, so that its background threads decrypt and encrypt all pages again.
+/// (`rotation`), with the dip of the throughput and its length; a server on a LUKS volume (`luks`); and connections
+/// through `sealant tunnel` (`tunnel`). MariaDB has no rotation of keys in a file, so that its background threads decrypt
+/// and encrypt all pages again. The LUKS volume is in an image below DIR, and is compared with a file system in an image
+/// without encryption (`image`), too; both need root and a loop device. What this server or machine cannot measure is
+/// left out with a warning.
 ///
 /// The installed sysbench runs the transactions, or else clients of this program with the same statements (--driver):
 /// if sysbench is missing or too old, at a fixed rate, in runs of a fraction of a second, and in experiments with the
@@ -157,7 +160,7 @@ impl BenchOltp {
         // Servers are stopped and their files removed when a signal ends the measurement.
         let stopped = ended_by_signals()?;
         let program = current_program()?;
-        let suite = OltpSuite {
+        let mut suite = OltpSuite {
             program: &program,
             server: self.mysqld.as_deref(),
             families: self.server.unwrap_or(&PROGRAMS),
@@ -171,6 +174,7 @@ impl BenchOltp {
             stopped: &stopped,
         };
         let server = suite.check()?;
+        suite.arms.left_out.iter().for_each(|text| warning(text));
         self.output.announce(suite.duration());
         // The comparison that this preset repeats was published in sysbench's rows.
         let table = if self.preset == Preset::Webinar { write_bench_sysbench_table } else { write_bench_table };
