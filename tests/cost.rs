@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use harness::{Kind, require};
+use harness::{Kind, Server, require};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::bench::short_directory;
 use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
@@ -81,6 +82,11 @@ fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
             "queries: sealant tunnel",
         ]
     );
+    let unmeasured: Vec<&Value> = report["unmeasured"].as_array().unwrap().iter().collect();
+    let told = |layer: &str| unmeasured.iter().find(|one| one["layer"] == layer).unwrap_or_else(|| panic!("{layer}"));
+    assert_eq!(told("Backups and copies of the data")["reason"], "not among --parts");
+    let disk = told("Transactions on an encrypted disk (LUKS)")["command"].as_str().unwrap();
+    assert!(disk.starts_with("sealant bench oltp --dir ") && disk.ends_with(" --arms luks"), "{disk}");
     let tls = &report["layers"][0]["seconds"];
     assert!(tls["with"].as_f64() > tls["without"].as_f64(), "a handshake takes time: {tls}");
     assert!(fs::read_to_string(&markdown).unwrap().contains("| new connections: TLS 1.3, ECDSA | "));
@@ -109,6 +115,8 @@ fn backups_and_copies_are_measured_with_and_without_encryption() {
     has_its_schema(&report, "cost-1");
     let layers = report["layers"].as_array().unwrap();
     assert_eq!(layers[0]["layer"], "backup: encrypted tables");
+    let [clear, encrypted] = ["without", "with"].map(|name| layers[0]["data_bytes"][name].as_f64().unwrap());
+    assert!(clear > 1e6 && encrypted >= 0.9 * clear, "{}", layers[0]);
     assert!(layers[1]["layer"].as_str().unwrap().starts_with("copy: sealant, not "), "{layers:?}");
     for layer in layers {
         let figure = |of: &Value, name: &str| of[name].as_f64().unwrap_or_else(|| panic!("no {name} in {layer}"));
@@ -117,6 +125,52 @@ fn backups_and_copies_are_measured_with_and_without_encryption() {
         assert!(figure(ratio, "low") > 0.0 && figure(ratio, "low") <= figure(ratio, "high"), "{layer}");
         assert_ne!(layer["throughput"]["difference"]["kind"], "too-few-rounds", "{layer}");
     }
+}
+
+#[test]
+fn joins_need_a_provider_and_time_and_end_with_a_signal() {
+    let scratch = short_directory();
+    let Some(mut command) = cost(scratch.path(), &["--minutes", "0.1", "--parts", "joins"]) else { return };
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if require(Kind::MariaDb1011).and_then(|binaries| binaries.galera_provider()).is_none() {
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(report["unmeasured"].to_string().contains("the Galera provider is not installed"), "{report}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("the time is too short for intervals: with joins it takes at least 2 min"), "{stderr}");
+
+    let mut command = cost(scratch.path(), &["--minutes", "2", "--parts", "joins"]).unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let joiner = || {
+        let inner = fs::read_dir(scratch.path()).ok()?.next()?.ok()?.path();
+        let directories = fs::read_dir(inner).ok()?.flatten();
+        directories.map(|one| one.path().join("joiner/error.log")).find(|path| path.exists())
+    };
+    harness::wait_until("a joiner", harness::limit(240), joiner);
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+    let ended = child.wait_with_output().expect("its output");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && stderr.contains("interrupted"), "{stderr}");
+    assert_eq!(entries(scratch.path()), [""; 0], "nothing was completed, and nothing is left");
+}
+
+#[test]
+#[ignore = "ten joins: make soak"]
+fn the_join_of_a_node_is_measured_with_and_without_encryption() {
+    let scratch = short_directory();
+    let Some(mut command) = cost(scratch.path(), &["--minutes", "2", "--parts", "joins"]) else { return };
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(entries(scratch.path()), [""; 0], "servers and their data are removed");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    has_its_schema(&report, "cost-1");
+    let layer = &report["layers"][0];
+    assert_eq!(layer["layer"], "join: sealant (TLS 1.3), not rsync");
+    let [without, with] = ["without", "with"].map(|name| layer["seconds"][name].as_f64().expect("a number"));
+    assert!(without > 0.0 && with > 0.0, "{layer}");
+    assert_ne!(layer["throughput"]["difference"]["kind"], "too-few-rounds", "{layer}");
 }
 
 #[test]
@@ -148,6 +202,8 @@ fn wrong_requests_end_before_a_server_is_started() {
     let Some(all) = cost(scratch.path(), &[]) else { return };
     refused(all, 2, "the time is too short for intervals: with in-memory it takes at least 3 min");
     refused(cost(Path::new("/no/such/directory"), &[]).unwrap(), 1, "/no/such/directory: No such file or directory");
+    let server = Server::builder(Kind::MariaDb1011).start().unwrap();
+    refused(cost(server.datadir(), &["--parts", "copies"]).unwrap(), 1, "lies in a server's data directory");
     refused(cost(scratch.path(), &["--parts", "tde"]).unwrap(), 2, "invalid value 'tde'");
     let no_server = |program: &str| {
         let mut command = sealant();

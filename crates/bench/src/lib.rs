@@ -25,6 +25,7 @@ mod peer;
 pub mod predict;
 mod processor;
 mod program;
+mod range;
 mod record;
 mod samples;
 mod stats;
@@ -45,7 +46,9 @@ pub use oltp::{Arms, Changes, Driver, Pace, Preset, Scale, ServerArm, TableForma
 pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
-pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Stop, Subject, Unit};
+pub use record::{
+    ArmRecord, DetailRecord, ExperimentRecord, PredictionRecord, RatioRecord, Record, SCHEMA, Stop, Subject, Unit,
+};
 pub use samples::{Detail, Sample, Samples};
 pub use stats::{Difference, Interval, median, median_interval, ratio_interval};
 pub use tls::{

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Difference, Environment, Interval, OperationsRecord, PeerVerdicts, Program};
+use crate::{Difference, Environment, Interval, OperationsRecord, PeerVerdicts, Program, range::Range};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.bench/1";
@@ -66,6 +66,9 @@ pub struct ExperimentRecord {
     pub arms: Vec<ArmRecord>,
     /// Comparisons between arms.
     pub ratios: Vec<RatioRecord>,
+    /// What the counters of the unencrypted server predicted for some of the comparisons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<PredictionRecord>,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -89,6 +92,9 @@ pub struct ArmRecord {
     pub rate: Interval,
     /// Duration of one run.
     pub seconds: Interval,
+    /// Size of the data directory that it works on, where arms differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_bytes: Option<u64>,
     /// Latencies and busy processors, if the arm reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<DetailRecord>,
@@ -121,6 +127,38 @@ pub struct RatioRecord {
     pub ratio: Interval,
     /// What the ratio says about the difference of the arms.
     pub difference: Difference,
+}
+
+/// The loss of throughput that was predicted, and the measured one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictionRecord {
+    /// The arm that encrypts.
+    pub of: String,
+    /// The arm that it is compared with.
+    pub to: String,
+    /// The predicted loss, in percent of the throughput.
+    pub predicted_percent: Range,
+    /// The measured loss, in percent.
+    pub measured_percent: Interval,
+    /// How far the measured loss is outside the prediction, in percentage points; negative if it is less.
+    pub error_points: f64,
+}
+
+impl PredictionRecord {
+    /// Compares a prediction with what was measured.
+    pub(crate) fn new(ratio: &RatioRecord, predicted_percent: Range) -> Self {
+        let loss = |ratio: f64| (1.0 - ratio) * 100.0;
+        let Interval { estimate, low, high } = ratio.ratio;
+        let measured = loss(estimate);
+        let distance = predicted_percent.distance(measured);
+        Self {
+            of: ratio.of.clone(),
+            to: ratio.to.clone(),
+            predicted_percent,
+            measured_percent: Interval { estimate: measured, low: loss(high), high: loss(low) },
+            error_points: if measured < predicted_percent.low { -distance } else { distance },
+        }
+    }
 }
 
 impl ExperimentRecord {
@@ -160,4 +198,26 @@ pub enum Stop {
     Budget,
     /// A signal ended it; the completed rounds count.
     Interrupted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measured_loss_is_within_the_prediction_or_so_many_points_off() {
+        let error = |estimate: f64| {
+            let ratio = RatioRecord {
+                of: "tde".to_owned(),
+                to: "clear".to_owned(),
+                ratio: Interval { estimate, low: estimate - 0.01, high: estimate + 0.02 },
+                difference: Difference::Seen,
+            };
+            let record = PredictionRecord::new(&ratio, Range { low: 1.0, high: 4.0 });
+            let Interval { estimate: measured, low, high } = record.measured_percent;
+            assert!(low < measured && measured < high, "{record:?}");
+            (record.error_points * 10.0).round() / 10.0
+        };
+        assert_eq!([0.97, 0.9, 1.0].map(error), [0.0, 6.0, -1.0]);
+    }
 }

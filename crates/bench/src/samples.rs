@@ -128,6 +128,7 @@ impl Samples {
             resolution_percent: None,
             arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
             ratios: ratios.iter().filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
+            predictions: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -137,7 +138,7 @@ impl Samples {
         let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
         let runs = self.samples_of(arm).filter_map(|sample| Some((sample.amount, sample.operations.as_ref()?)));
         let operations = OperationsRecord::from_runs(runs, self.seed);
-        Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail, operations })
+        Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, data_bytes: None, detail, operations })
     }
 
     fn detail(&self, arm: &str) -> Option<DetailRecord> {

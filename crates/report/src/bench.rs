@@ -15,7 +15,9 @@ use crate::{Error, Message, json};
 use files::quantity::size;
 
 use experiment::sysbench_rows;
-pub(crate) use experiment::{difference, display, experiment, figure, scaled};
+pub(crate) use experiment::{
+    PREDICTIONS, difference, display, experiment, figure, percent, prediction_columns, scaled,
+};
 pub use html::write_bench_html;
 
 /// Hint that a measured disk holds random data now.
@@ -159,10 +161,11 @@ pub(crate) mod tests {
     use std::path::{Path, PathBuf};
 
     use ::bench::{
-        ArmRecord, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord, OperationsRecord, RatioRecord,
-        SCHEMA, Stop, Unit,
+        ArmRecord, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord, OperationsRecord,
+        PredictionRecord, RatioRecord, SCHEMA, Stop, Unit, predict::Range,
     };
 
+    use super::experiment::conclusion;
     use super::*;
     use crate::text::collect;
 
@@ -173,6 +176,7 @@ pub(crate) mod tests {
             amount: 1 << 30,
             rate: rate(mb * 1e6),
             seconds: rate(1000.0 / mb),
+            data_bytes: None,
             detail: None,
             operations: None,
         };
@@ -197,6 +201,13 @@ pub(crate) mod tests {
                     to: "read only".to_owned(),
                     ratio: rate(0.25),
                     difference: Difference::Seen,
+                }],
+                predictions: vec![PredictionRecord {
+                    of: "sealant, 1 thread".to_owned(),
+                    to: "read only".to_owned(),
+                    predicted_percent: Range { low: 1.0, high: 4.0 },
+                    measured_percent: Interval { estimate: 75.0, low: 72.5, high: 77.5 },
+                    error_points: 71.0,
                 }],
                 notes: vec!["a note".to_owned()],
             }],
@@ -226,6 +237,8 @@ pub(crate) mod tests {
             "warm MB/s 95 % SECONDS 5 rounds, intervals narrow",
             "sealant, 1 thread 2000 1800 to 2200 0.500",
             "sealant, 1 thread / read only 0.25x 0.23 to 0.28",
+            "% less throughput predicted measured 95 % error",
+            "sealant, 1 thread / read only 1.0 to 4.0 75.0 72.5 to 77.5 +71.0 points",
             "innochecksum 9.7.4 calls 2 of 3 encrypted files invalid, 1 sound",
             "t.ibd: page 1 invalid",
         ] {
@@ -326,6 +339,30 @@ pub(crate) mod tests {
             }
             assert!(page.contains("<td>50.0</td><td>900</td><td>120</td><td>0.00</td><td>16.0</td><td>2.50</td>"));
         }
+    }
+
+    #[test]
+    fn a_conclusion_has_the_largest_differences() {
+        let concluded = |estimates: &[f64], difference| {
+            let mut experiment = record().experiments.remove(0);
+            let ratio = |estimate: &f64| RatioRecord {
+                of: "a".to_owned(),
+                to: "b".to_owned(),
+                ratio: Interval { estimate: *estimate, low: estimate - 0.01, high: estimate + 0.02 },
+                difference,
+            };
+            experiment.ratios = estimates.iter().map(ratio).collect();
+            conclusion(&experiment)
+        };
+        assert_eq!(concluded(&[0.9], Difference::Seen), "a is 10.0 % (8.0 to 11.0) slower than b");
+        assert_eq!(
+            concluded(&[1.1, 4.0], Difference::Seen),
+            "a is 4.00 times as fast as b (3.99 to 4.02); a is 10.0 % (9.0 to 12.0) faster than b"
+        );
+        let equal = Difference::None { at_most_percent: 2.0 };
+        assert_eq!(concluded(&[0.99], equal), "a and b: no difference seen, at most 2.0 %");
+        assert!(concluded(&[0.9; 5], Difference::Seen).ends_with("; 2 more below"));
+        assert_eq!(concluded(&[], Difference::Seen), "read only is the fastest, with 8000 MB/s");
     }
 
     #[test]

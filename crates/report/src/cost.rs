@@ -6,9 +6,9 @@ mod predict;
 
 use std::io::Write;
 
-use ::bench::cost::{Change, CostOutcome, CostRecord, Layer, Part, PartRecord};
+use ::bench::cost::{Change, CostOutcome, CostRecord, Layer, Part, PartRecord, Unmeasured};
 
-use crate::bench::{difference, environment, experiment, figure, notes};
+use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_columns};
 use crate::json;
 use crate::text::{columns, pad, visible, wrap};
 use crate::{Error, Message};
@@ -49,6 +49,8 @@ pub fn write_cost_table(record: &CostRecord, out: &mut dyn Write) -> Result<(), 
         writeln!(out, "\n{}", visible(&group.title))?;
         group_table(&group, out)?;
     }
+    predictions_table(record, out)?;
+    unmeasured(record, out)?;
     if !record.advice.is_empty() {
         writeln!(out, "\nWhat to choose")?;
     }
@@ -64,6 +66,48 @@ pub fn write_cost_table(record: &CostRecord, out: &mut dyn Write) -> Result<(), 
             experiment(one, out)?;
         }
         notes(&record.notes, "", out)?;
+    }
+    Ok(())
+}
+
+const PREDICTED: &str = "Predicted from the counters of the unencrypted server, and measured, % less throughput";
+const UNMEASURED: &str = "Not measured";
+
+/// What was predicted in all parts, and what was measured.
+pub(super) fn predictions(record: &CostRecord) -> Vec<(String, [String; 4])> {
+    let parts = record.parts.iter();
+    let experiments = parts.flat_map(|part| part.record.experiments.iter().map(|experiment| (part.part, experiment)));
+    let predictions =
+        experiments.flat_map(|(part, experiment)| experiment.predictions.iter().map(move |one| (part, one)));
+    let rows = predictions.map(|(part, one)| {
+        let (arms, columns) = prediction_columns(one);
+        (format!("{part}: {arms}"), columns)
+    });
+    rows.collect()
+}
+
+fn predictions_table(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
+    let rows = predictions(record);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{PREDICTED}")?;
+    for (name, figures) in rows {
+        let figures: Vec<String> =
+            PREDICTIONS.iter().zip(figures).map(|(heading, figure)| format!("{heading} {figure}")).collect();
+        writeln!(out, "  {name}\n    {}", figures.join(", "))?;
+    }
+    Ok(())
+}
+
+fn unmeasured(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
+    if !record.unmeasured.is_empty() {
+        writeln!(out, "\n{UNMEASURED}")?;
+    }
+    for Unmeasured { layer, reason, command } in &record.unmeasured {
+        let text = format!("{}: {}", visible(layer), visible(reason));
+        wrap(&text, WIDTH - 2).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+        writeln!(out, "    {}", visible(command))?;
     }
     Ok(())
 }
@@ -84,6 +128,20 @@ pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(
         for row in &group.rows {
             writeln!(out, "| {} | {} |", escaped(&row.name), row.figures.join(" | "))?;
         }
+    }
+    let predicted = predictions(record);
+    if !predicted.is_empty() {
+        writeln!(out, "\n## {PREDICTED}\n\n| arms | {} |", PREDICTIONS.join(" | "))?;
+        writeln!(out, "|---|{}", "---:|".repeat(PREDICTIONS.len()))?;
+    }
+    for (name, figures) in &predicted {
+        writeln!(out, "| {} | {} |", escaped(name), figures.join(" | "))?;
+    }
+    if !record.unmeasured.is_empty() {
+        writeln!(out, "\n## {UNMEASURED}\n")?;
+    }
+    for Unmeasured { layer, reason, command } in &record.unmeasured {
+        writeln!(out, "- {}: {} (`{}`)", escaped(layer), escaped(reason), escaped(command))?;
     }
     if !record.advice.is_empty() {
         writeln!(out, "\n## What to choose\n")?;
@@ -118,19 +176,27 @@ struct Column {
     figure: fn(&Layer) -> Option<String>,
 }
 
-const COLUMNS: [Column; 7] = [
+/// Whether runs of a part are counted in seconds.
+const fn is_long(part: Part) -> bool {
+    matches!(part, Part::Copies | Part::Joins)
+}
+
+const MIB: f64 = 1.0 / 1_048_576.0;
+
+const COLUMNS: [Column; 8] = [
     Column { heading: "throughput", figure: |layer| Some(percent(layer.throughput.ratio.estimate)) },
     Column { heading: "95 %", figure: |layer| Some(interval(layer)) },
     Column { heading: "p95 ms", figure: |layer| Some(change(layer.p95_seconds.as_ref()?, 1e3)) },
     Column { heading: "server CPU µs", figure: |layer| Some(change(layer.server_cpu_seconds.as_ref()?, 1e6)) },
     Column { heading: "KiB written", figure: |layer| Some(change(layer.written_bytes.as_ref()?, 1.0 / 1024.0)) },
+    Column { heading: "MiB of data", figure: |layer| Some(change(layer.data_bytes.as_ref()?, MIB)) },
     Column {
         heading: "ms each",
-        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| layer.part != Part::Copies)?, 1e3)),
+        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| !is_long(layer.part))?, 1e3)),
     },
     Column {
         heading: "seconds",
-        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| layer.part == Part::Copies)?, 1.0)),
+        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| is_long(layer.part))?, 1.0)),
     },
 ];
 
@@ -151,22 +217,10 @@ fn group(part: Part, layers: Vec<&Layer>) -> Group<'_> {
         figures: columns.iter().map(|column| (column.figure)(layer).unwrap_or_default()).collect(),
     });
     Group {
-        title: title(part).to_owned(),
+        title: part.title().to_owned(),
         headings: columns.iter().map(|column| column.heading).collect(),
         rows: rows.collect(),
         layers,
-    }
-}
-
-/// What is measured in a part.
-pub(super) const fn title(part: Part) -> &'static str {
-    match part {
-        Part::InMemory => "Transactions, data in memory",
-        Part::LargerThanMemory => "Transactions, data larger than the buffer pool",
-        Part::Commits => "Transactions bound by commits",
-        Part::Connections => "Connections and queries",
-        Part::Copies => "Backups and copies of the data",
-        Part::Disk => "Encrypted disk",
     }
 }
 
@@ -227,6 +281,7 @@ pub(super) mod tests {
             p95_seconds: Some(Change { without: 0.005, with: 0.0055 }),
             server_cpu_seconds: Some(Change { without: 900e-6, with: 950e-6 }),
             written_bytes: None,
+            data_bytes: None,
             seconds: None,
         };
         let bench = crate::bench::tests::record();
@@ -235,6 +290,11 @@ pub(super) mod tests {
             environment: Environment::now(Path::new("/")),
             server: "10.11.19-MariaDB".to_owned(),
             layers: vec![layer("tables", Part::InMemory, 0.95), layer("tables | logs", Part::InMemory, 0.9)],
+            unmeasured: vec![Unmeasured {
+                layer: "Encrypted disk".to_owned(),
+                reason: "not among --parts".to_owned(),
+                command: "sealant cost --parts disk".to_owned(),
+            }],
             calibration: None,
             advice: vec![Advice { text: "encrypt".to_owned(), evidence: "warm".to_owned() }],
             parts: vec![PartRecord { part: Part::InMemory, record: bench }],
@@ -247,12 +307,16 @@ pub(super) mod tests {
         for wanted in [
             "Transactions, data in memory\n  tables         -5.0 %  -6.0 to -4.0\n",
             "    p95 ms 5.00 → 5.50, server CPU µs 900 → 950\n",
+            "  in-memory: sealant, 1 thread / read only\n    predicted 1.0 to 4.0, measured 75.0, 95 % 72.5 to 77.5, error \
+             +71.0 points\n",
+            "Not measured\n  Encrypted disk: not among --parts\n    sealant cost --parts disk\n",
             "  - encrypt\n",
             "All figures: in-memory\n",
         ] {
             assert!(table.contains(wanted), "{wanted:?} is not in\n{table}");
         }
         let layers = table.split("All figures").next().unwrap();
+        let layers = layers.replace(PREDICTED, "");
         assert!(layers.lines().skip(3).all(|line| columns(line) <= WIDTH), "{layers}");
     }
 
@@ -265,6 +329,8 @@ pub(super) mod tests {
         );
         assert!(text.contains("| tables \\| logs | -10.0 % | -11.0 to -9.0 |"), "{text}");
         assert!(text.contains("- encrypt (warm)"));
+        assert!(text.contains("| in-memory: sealant, 1 thread / read only | 1.0 to 4.0 | 75.0 |"), "{text}");
+        assert!(text.contains("- Encrypted disk: not among --parts (`sealant cost --parts disk`)"), "{text}");
     }
 
     #[test]

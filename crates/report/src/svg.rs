@@ -2,4 +2,4 @@
 
 mod bar;
 
-pub(crate) use bar::{Bar, BarChart};
+pub(crate) use bar::{Bar, BarChart, Caption};

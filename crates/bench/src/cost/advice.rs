@@ -21,9 +21,9 @@ const NO_REASON: &str = "no reason not to encrypt";
 
 /// One sentence for each layer and situation, then comparisons between layers.
 pub(super) fn advice(parts: &[PartRecord], layers: &[Layer]) -> Vec<Advice> {
-    let is_of_transactions = |layer: &&Layer| !matches!(layer.part, Part::Connections | Part::Copies);
+    let is_of_transactions = |layer: &&Layer| !matches!(layer.part, Part::Connections | Part::Copies | Part::Joins);
     let transactions = layers.iter().filter(is_of_transactions).map(transactions);
-    let copies = layers.iter().filter(|layer| layer.part == Part::Copies).filter_map(copies);
+    let copies = layers.iter().filter(|layer| matches!(layer.part, Part::Copies | Part::Joins)).filter_map(copies);
     transactions.chain(new_connections(layers)).chain(keys(layers)).chain(copies).chain(disk(parts)).collect()
 }
 
@@ -87,7 +87,7 @@ fn keys(layers: &[Layer]) -> Option<Advice> {
     })
 }
 
-/// How long a backup or a copy takes.
+/// How long a backup, a copy or a join takes.
 fn copies(layer: &Layer) -> Option<Advice> {
     let times = layer.seconds?;
     let cost = match layer.throughput.difference {

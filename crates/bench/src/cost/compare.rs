@@ -186,6 +186,7 @@ mod tests {
             environment: parts[0].record.environment.clone(),
             server: "10.11.0-MariaDB".to_owned(),
             layers: layers(&parts),
+            unmeasured: Vec::new(),
             calibration: None,
             advice: Vec::new(),
             parts,

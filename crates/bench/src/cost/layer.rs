@@ -8,6 +8,7 @@ use crate::{
     suite::{
         copies::{BACKUP, CLEAR_COPIES, COPY, ENCRYPTED_COPY},
         oltp::{AT_REST, ON_THE_WIRE},
+        sst::{JOINED, Method},
         tls::{CONNECTING, PLAIN, QUERYING, TUNNEL},
     },
 };
@@ -32,7 +33,10 @@ pub struct Layer {
     /// Bytes written to the disk for a transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<Change>,
-    /// Time for one connection or query, or for a backup or copy, in seconds.
+    /// Size of the data directory, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_bytes: Option<Change>,
+    /// Time for one connection or query, or for a backup, copy or join, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<Change>,
 }
@@ -101,6 +105,13 @@ const COPIES: [Comparison; 3] = [
     Comparison { layer: "copy: sealant, not cp", experiment: COPY, of: ENCRYPTED_COPY, to: CLEAR_COPIES[1] },
 ];
 
+const JOINS: [Comparison; 1] = [Comparison {
+    layer: "join: sealant (TLS 1.3), not rsync",
+    experiment: JOINED,
+    of: Method::Sealant.name(),
+    to: Method::Rsync.name(),
+}];
+
 /// The layers of all parts, in their order.
 pub(super) fn layers(parts: &[PartRecord]) -> Vec<Layer> {
     let mut layers = Vec::new();
@@ -109,6 +120,7 @@ pub(super) fn layers(parts: &[PartRecord]) -> Vec<Layer> {
             Part::InMemory | Part::LargerThanMemory | Part::Commits => &TRANSACTIONS,
             Part::Connections => &CONNECTIONS,
             Part::Copies => &COPIES,
+            Part::Joins => &JOINS,
             Part::Disk => &[],
         };
         layers.extend(comparisons.iter().filter_map(|comparison| layer(*part, comparison, &record.experiments)));
@@ -118,14 +130,14 @@ pub(super) fn layers(parts: &[PartRecord]) -> Vec<Layer> {
 
 fn layer(part: Part, comparison: &Comparison, experiments: &[ExperimentRecord]) -> Option<Layer> {
     let experiment = experiments.iter().find(|one| one.name.contains(comparison.experiment))?;
-    let throughput =
-        experiment.ratios.iter().find(|ratio| ratio.of == comparison.of && ratio.to == comparison.to)?.clone();
-    let arm = |name: &str| experiment.arms.iter().find(|arm| arm.name == name);
+    let compared = |ratio: &&RatioRecord| is_arm(&ratio.of, comparison.of) && is_arm(&ratio.to, comparison.to);
+    let throughput = experiment.ratios.iter().find(compared)?.clone();
+    let arm = |name: &str| experiment.arms.iter().find(|arm| is_arm(&arm.name, name));
     let (without, with) = (arm(comparison.to)?, arm(comparison.of)?);
     let median = |of: fn(&OperationsRecord) -> Interval| operations(without, with, |record| of(record).estimate);
     let each = |arm: &ArmRecord| match part {
         Part::Connections => Some(1.0 / arm.rate.estimate.max(f64::MIN_POSITIVE)),
-        Part::Copies => Some(arm.seconds.estimate),
+        Part::Copies | Part::Joins => Some(arm.seconds.estimate),
         _ => None,
     };
     Some(Layer {
@@ -136,8 +148,14 @@ fn layer(part: Part, comparison: &Comparison, experiments: &[ExperimentRecord]) 
         p95_seconds: operations(without, with, |record| record.latency.p95_seconds),
         server_cpu_seconds: median(|record| record.server_cpu_seconds),
         written_bytes: median(|record| record.written_bytes),
+        data_bytes: without.data_bytes.zip(with.data_bytes).map(|(without, with)| Change::of_bytes(without, with)),
         seconds: each(without).zip(each(with)).map(|(without, with)| Change { without, with }),
     })
+}
+
+/// Whether an arm has this name, after which a file system may follow.
+fn is_arm(name: &str, wanted: &str) -> bool {
+    name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }
 
 fn operations(without: &ArmRecord, with: &ArmRecord, figure: impl Fn(&OperationsRecord) -> f64) -> Option<Change> {
@@ -145,6 +163,11 @@ fn operations(without: &ArmRecord, with: &ArmRecord, figure: impl Fn(&Operations
 }
 
 impl Change {
+    #[allow(clippy::cast_precision_loss, reason = "a size for people")]
+    const fn of_bytes(without: u64, with: u64) -> Self {
+        Self { without: without as f64, with: with as f64 }
+    }
+
     /// The increase with the layer, in percent; `None` if the figure without it is zero.
     #[must_use]
     pub fn percent(&self) -> Option<f64> {
@@ -167,6 +190,7 @@ pub(super) mod tests {
             amount: 100,
             rate: exactly(rate),
             seconds: exactly(1.0),
+            data_bytes: None,
             detail: None,
             operations: None,
         });
@@ -186,6 +210,7 @@ pub(super) mod tests {
             resolution_percent: None,
             arms: arms.into(),
             ratios,
+            predictions: Vec::new(),
             notes: Vec::new(),
         };
         let record = Record {
@@ -213,5 +238,18 @@ pub(super) mod tests {
         assert!((found[0].throughput.ratio.estimate - 0.9).abs() < 1e-9);
         let each = found[1].seconds.unwrap();
         assert_eq!((each.without, each.with, each.percent()), (0.00025, 0.0005, Some(100.0)));
+    }
+
+    #[test]
+    fn a_join_has_a_time_on_any_file_system_and_a_backup_the_size_of_its_data() {
+        let mut backup = part(Part::Copies, BACKUP, [("clear", 100.0), ("tde", 90.0)]);
+        let arms = &mut backup.record.experiments[0].arms;
+        (arms[0].data_bytes, arms[1].data_bytes) = (Some(100), Some(110));
+        let joins = part(Part::Joins, JOINED, [("rsync, ext4", 100.0), ("sealant, ext4", 150.0)]);
+        let found = layers(&[backup, joins]);
+        assert_eq!(found[0].data_bytes, Some(Change { without: 100.0, with: 110.0 }));
+        assert_eq!(found[1].layer, "join: sealant (TLS 1.3), not rsync");
+        assert_eq!(found[1].seconds, Some(Change { without: 1.0, with: 1.0 }));
+        assert_eq!(found[1].data_bytes, None);
     }
 }

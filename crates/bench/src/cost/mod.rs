@@ -9,6 +9,7 @@ mod compare;
 mod layer;
 mod part;
 mod saved;
+mod unmeasured;
 
 use std::{
     borrow::Cow,
@@ -27,9 +28,14 @@ pub use self::{
     compare::{ArmComparison, COMPARISON_SCHEMA, Comparison, LayerComparison, MedianDifference},
     layer::{Change, Layer},
     part::Part,
+    unmeasured::Unmeasured,
 };
 use self::{part::Limits, saved::Saved};
-use crate::{Environment, Error, Record, Sample, predict::Calibration, suite::Watch};
+use crate::{
+    Environment, Error, Record, Sample,
+    predict::Calibration,
+    suite::{Watch, oltp::check_directory},
+};
 
 /// Name and version of the JSON document.
 pub const COST_SCHEMA: &str = "sealant.cost/1";
@@ -39,6 +45,8 @@ pub const COST_SCHEMA: &str = "sealant.cost/1";
 pub struct CostSuite<'a> {
     /// This program.
     pub program: PathBuf,
+    /// The name by which servers start it for a state transfer.
+    pub sst_program: &'static str,
     /// The server program; by default the first of `families` that is found.
     pub server: Option<&'a Path>,
     /// Names of server programs to look for.
@@ -66,6 +74,9 @@ pub struct CostRecord {
     pub server: String,
     /// What each layer costs.
     pub layers: Vec<Layer>,
+    /// What has no figures, and why.
+    #[serde(default)]
+    pub unmeasured: Vec<Unmeasured>,
     /// What single operations of encryption cost here, for [`crate::predict`]; `None` in reports of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
@@ -102,8 +113,9 @@ impl CostSuite<'_> {
     /// [`Error`]: as the suites of its parts, and [`Error::TooLittleTime`] if the time does not suffice for intervals.
     pub fn check(&self) -> Result<ReadySuite, Error> {
         let server = self.find_server()?;
+        check_directory(self.directory)?;
         let saved = Saved::read(self.directory, &server.version, self.rows, self.parts)?;
-        let missing = self.missing(&saved);
+        let missing = self.missing(&saved, &server);
         for part in &missing {
             self.limits(*part, &missing, self.time)?;
             part.check(self, &server)?;
@@ -125,7 +137,7 @@ impl CostSuite<'_> {
         })?;
         let resumed = saved.parts();
         let end = Instant::now() + self.time;
-        let mut missing = self.missing(&saved);
+        let mut missing = self.missing(&saved, &server);
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
             // If an earlier part has taken longer than planned, this part gets the least time that it needs.
@@ -140,11 +152,13 @@ impl CostSuite<'_> {
         let (parts, samples) = saved.into_results();
         let layers = layer::layers(&parts);
         let advice = advice::advice(&parts, &layers);
+        let unmeasured = unmeasured::unmeasured(self.parts, &server, self.directory);
         let record = CostRecord {
             schema: COST_SCHEMA.into(),
             environment: parts.first().map_or(environment, |first| first.record.environment.clone()),
             server: server.version,
             layers,
+            unmeasured,
             calibration: Some(calibration),
             advice,
             parts,
@@ -152,10 +166,11 @@ impl CostSuite<'_> {
         Ok(CostOutcome { record, samples, resumed })
     }
 
-    /// The parts without a result, in their order.
-    fn missing(&self, saved: &Saved) -> Vec<Part> {
+    /// The parts without a result that this server has, in their order.
+    fn missing(&self, saved: &Saved, server: &CheckedServer) -> Vec<Part> {
         let done = saved.parts();
-        self.parts.iter().copied().filter(|part| !done.contains(part)).collect()
+        let is_missing = |part: &Part| !done.contains(part) && unmeasured::obstacle(*part, server).is_none();
+        self.parts.iter().copied().filter(is_missing).collect()
     }
 
     /// Removes the results from which an interrupted run would resume. Call it once the report is written.

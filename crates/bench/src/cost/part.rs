@@ -1,6 +1,6 @@
 //! The parts of the measurement: which suite each runs, with which settings.
 
-use std::{fmt, sync::atomic::AtomicBool, time::Duration};
+use std::{fmt, num::NonZeroU32, sync::atomic::AtomicBool, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,12 @@ use crate::{
     Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet,
     disk::CipherSet,
     oltp,
+    stats::MIN_ROUNDS,
     suite::{
         Outcome, Watch,
         copies::{self, CopiesSuite},
         disk::DiskSuite,
+        joins::{self, JoinSuite},
         oltp::OltpSuite,
         tls::TlsSuite,
     },
@@ -32,6 +34,8 @@ pub enum Part {
     Connections,
     /// Backups and copies of a data directory.
     Copies,
+    /// Nodes that join a Galera cluster.
+    Joins,
     /// Ciphers of encrypted disks, in memory.
     Disk,
 }
@@ -48,13 +52,22 @@ pub(super) struct Limits {
 const MAX_SPAN: Duration = Duration::from_secs(60);
 /// Rounds that an interval needs, plus a round to warm up.
 const ROUNDS: u32 = 6;
+/// Most rounds of joins.
+const MAX_JOINS: u32 = 20;
 /// Number of tables of every preset.
 const TABLES: u32 = 5;
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 6] =
-        [Self::InMemory, Self::LargerThanMemory, Self::Commits, Self::Connections, Self::Copies, Self::Disk];
+    pub const ALL: [Self; 7] = [
+        Self::InMemory,
+        Self::LargerThanMemory,
+        Self::Commits,
+        Self::Connections,
+        Self::Copies,
+        Self::Joins,
+        Self::Disk,
+    ];
 
     /// Name in options and reports.
     #[must_use]
@@ -65,7 +78,22 @@ impl Part {
             Self::Commits => "commits",
             Self::Connections => "connections",
             Self::Copies => "copies",
+            Self::Joins => "joins",
             Self::Disk => "disk",
+        }
+    }
+
+    /// What is measured, for people.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::InMemory => "Transactions, data in memory",
+            Self::LargerThanMemory => "Transactions, data larger than the buffer pool",
+            Self::Commits => "Transactions bound by commits",
+            Self::Connections => "Connections and queries",
+            Self::Copies => "Backups and copies of the data",
+            Self::Joins => "Joins of a Galera node",
+            Self::Disk => "Encrypted disk",
         }
     }
 
@@ -82,7 +110,8 @@ impl Part {
             Self::InMemory => 35,
             Self::LargerThanMemory => 25,
             Self::Commits | Self::Connections => 17,
-            Self::Copies => 12,
+            Self::Copies => 14,
+            Self::Joins => 19,
             Self::Disk => 6,
         }
     }
@@ -93,6 +122,7 @@ impl Part {
             Self::InMemory | Self::LargerThanMemory | Self::Commits => (8, 3),
             Self::Connections => (28, 3),
             Self::Copies => (4, 2),
+            Self::Joins => (2, 1),
             Self::Disk => (8, 2),
         }
     }
@@ -102,6 +132,7 @@ impl Part {
         match self {
             Self::InMemory | Self::LargerThanMemory | Self::Commits => oltp::preparation(&tables(rows)) * 4,
             Self::Copies => copies::preparation_of(&tables(rows)),
+            Self::Joins => joins::preparation_of(&tables(rows)),
             Self::Connections => Duration::from_secs(5),
             Self::Disk => Duration::ZERO,
         }
@@ -118,6 +149,7 @@ impl Part {
                 (Duration::from_millis(200), Duration::from_millis(300))
             }
             Self::Copies => (copies::run_time(&tables(rows)), Duration::ZERO),
+            Self::Joins => (joins::run_time(&tables(rows)), Duration::ZERO),
             Self::Connections | Self::Disk => (Duration::from_millis(50), Duration::ZERO),
         }
     }
@@ -159,6 +191,7 @@ impl Part {
             }
             Self::Connections => connections(suite, server, limits).run(watch),
             Self::Copies => copies(suite, server, limits).run(watch),
+            Self::Joins => joins(suite, server, limits).run(watch),
             Self::Disk => disk(suite, limits).run(Environment::now(suite.directory), watch),
         }
     }
@@ -217,6 +250,23 @@ fn copies<'a>(suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limit
         directory: suite.directory,
         tables: tables(suite.rows),
         settings: limits.settings(suite.stopped),
+        stopped: suite.stopped,
+    }
+}
+
+/// As many rounds as the time allows.
+fn joins<'a>(suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> JoinSuite<'a> {
+    let tables = tables(suite.rows);
+    let round = joins::run_time(&tables) * Part::Joins.runs().0;
+    let rounds = limits.budget.as_secs() / round.as_secs().max(1);
+    let rounds = u32::try_from(rounds).unwrap_or(MAX_JOINS).clamp(MIN_ROUNDS, MAX_JOINS);
+    JoinSuite {
+        program: &suite.program,
+        program_name: suite.sst_program,
+        server: &server.program,
+        directory: suite.directory,
+        tables,
+        rounds: NonZeroU32::new(rounds).unwrap_or(NonZeroU32::MIN),
         stopped: suite.stopped,
     }
 }

@@ -7,8 +7,8 @@ use super::{
     activity::Activity,
     calibration::{AesCost, Calibration},
     protection::{Protection, Sessions, State},
-    range::Range,
 };
+use crate::range::Range;
 
 /// The prediction for one layer.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -10,7 +10,6 @@ mod handshake;
 mod layer;
 mod observer;
 mod protection;
-mod range;
 
 use std::time::Duration;
 
@@ -24,9 +23,9 @@ pub use self::{
     layer::{Cost, Effect, LayerPrediction},
     observer::Unseen,
     protection::{Protection, Sessions, State},
-    range::Range,
 };
 use self::{activity::Unobserved, layer::Basis, observer::Observer};
+pub use crate::range::Range;
 use crate::{Environment, Error};
 
 /// Name and version of the JSON document.

@@ -30,9 +30,9 @@ pub(crate) const ENCRYPTED_COPY: &str = "sealant";
 /// Arms in clear text, the preferred one first: it uses the network, too.
 pub(crate) const CLEAR_COPIES: [&str; 2] = ["tar-socat", "cp"];
 /// Nothing is committed while the directories are measured: a large redo log would only be copied.
-const SMALL_LOGS: [&str; 2] = ["--loose-innodb-redo-log-capacity=64M", "--loose-innodb-log-file-size=64M"];
+pub(super) const SMALL_LOGS: [&str; 2] = ["--loose-innodb-redo-log-capacity=64M", "--loose-innodb-log-file-size=64M"];
 /// The servers are not loaded.
-const POOL_BYTES: u64 = 128 << 20;
+pub(super) const POOL_BYTES: u64 = 128 << 20;
 /// System tables, redo and undo logs of a new server.
 const EMPTY_BYTES: u64 = 200 << 20;
 /// Lowest rate at which a directory is backed up or copied.
@@ -71,6 +71,16 @@ pub(crate) fn run_time(tables: &TableSet) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
+/// Two data directories, a backup of each and a copy have to fit; or one directory, a donor's and a joiner's.
+pub(super) fn check_room(directory: &Path, scratch: &TemporaryDirectory, tables: &TableSet) -> Result<(), Error> {
+    let needed = tables.bytes().saturating_mul(5).div_euclid(4).saturating_add(EMPTY_BYTES).saturating_mul(5);
+    let room = scratch.free_bytes()?;
+    if room >= needed {
+        return Ok(());
+    }
+    Err(Error::NoServerRoom { path: directory.to_owned(), needed, room })
+}
+
 impl CopiesSuite<'_> {
     /// Runs the measurement.
     ///
@@ -79,7 +89,7 @@ impl CopiesSuite<'_> {
     pub(crate) fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.directory);
         let scratch = TemporaryDirectory::below(self.directory)?;
-        self.check_room(&scratch)?;
+        check_room(self.directory, &scratch, &self.tables)?;
         let mut collected = Collected::default();
         let directories = self.fill(&scratch, &mut collected, watch)?;
         self.settings.check_stopped()?;
@@ -96,21 +106,13 @@ impl CopiesSuite<'_> {
         let arms = sources.iter().map(|source| source.backup(&scratch, bytes));
         let pair = (ServerArm::TABLES.as_str().to_owned(), ServerArm::CLEAR.as_str().to_owned());
         collected.run(Experiment::new(BACKUP).arms(arms), &self.settings, &[pair], watch)?;
+        let backed_up = collected.experiments.iter_mut().flat_map(|experiment| &mut experiment.arms);
+        backed_up.zip(&sources).for_each(|(arm, source)| arm.data_bytes = Some(source.tree.bytes()));
         self.copy(&sources, &scratch, &mut collected, watch)?;
         collected
             .notes
             .push("a backup is encrypted, and every page is verified, with and without encrypted tables".to_owned());
         Ok(collected.finish(environment, Subject::default()))
-    }
-
-    /// Two data directories, a backup of each and a copy have to fit.
-    fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
-        let needed = self.tables.bytes().saturating_mul(5).div_euclid(4).saturating_add(EMPTY_BYTES).saturating_mul(5);
-        let room = scratch.free_bytes()?;
-        if room >= needed {
-            return Ok(());
-        }
-        Err(Error::NoServerRoom { path: self.directory.to_owned(), needed, room })
     }
 
     /// Fills both servers and shuts them down. Returns their data directories with the keys of the encrypted one.

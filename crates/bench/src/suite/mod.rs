@@ -5,6 +5,7 @@
 pub mod backup;
 pub(crate) mod copies;
 pub mod disk;
+pub(crate) mod joins;
 pub mod oltp;
 pub mod served;
 pub mod sst;

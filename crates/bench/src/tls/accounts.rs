@@ -26,7 +26,9 @@ pub(super) fn statements(mariadb: bool, administrator: bool) -> String {
                   UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
     let noise = ROW_BYTES / 50;
     let administrator = if administrator {
-        format!("CREATE USER {ADMINISTRATOR}@localhost;\nGRANT ALL ON *.* TO {ADMINISTRATOR}@localhost;\n")
+        format!(
+            "CREATE USER {ADMINISTRATOR}@localhost;\nGRANT ALL ON *.* TO {ADMINISTRATOR}@localhost WITH GRANT OPTION;\n"
+        )
     } else {
         String::new()
     };

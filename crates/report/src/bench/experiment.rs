@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, DetailRecord, Difference, ExperimentRecord, Interval, OperationsRecord, RatioRecord, Stop, Unit,
+    ArmRecord, DetailRecord, Difference, ExperimentRecord, Interval, OperationsRecord, PredictionRecord, RatioRecord,
+    Stop, Unit,
 };
 
 use super::notes;
@@ -12,9 +13,14 @@ use crate::text::{columns, count, pad, visible};
 
 const NUMBER: usize = 10;
 const INTERVAL: usize = 18;
+const ERROR: usize = 20;
+/// Number of comparisons in a conclusion.
+const CONCLUSIONS: usize = 3;
 
 /// How a unit is displayed.
 pub(crate) struct UnitDisplay {
+    /// Title of a chart of rates.
+    pub(crate) title: &'static str,
     /// Column heading of the rate.
     pub(crate) rate: &'static str,
     pub(crate) rate_scale: f64,
@@ -24,10 +30,10 @@ pub(crate) struct UnitDisplay {
 
 pub(crate) const fn display(unit: Unit) -> UnitDisplay {
     match unit {
-        Unit::Bytes => UnitDisplay { rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
-        Unit::Connections => UnitDisplay { rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
-        Unit::Queries => UnitDisplay { rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
-        Unit::Transactions => UnitDisplay { rate: "trx/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Bytes => UnitDisplay { title: "Throughput", rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
+        Unit::Connections => UnitDisplay { title: "New connections", rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Queries => UnitDisplay { title: "Queries", rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Transactions => UnitDisplay { title: "Transactions", rate: "trx/s", rate_scale: 1.0, time: "MS EACH" },
     }
 }
 
@@ -80,6 +86,7 @@ pub(crate) fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> 
     }
     latencies(experiment, width, out)?;
     operations(experiment, width, out)?;
+    predictions(&experiment.predictions, width, out)?;
     resolution(experiment).map_or(Ok(()), |text| writeln!(out, "  {text}"))?;
     notes(&experiment.notes, "  ", out)
 }
@@ -145,6 +152,46 @@ pub(crate) fn operation_costs(operations: &OperationsRecord) -> [String; 6] {
     ]
 }
 
+/// Column headings for predictions.
+pub(crate) const PREDICTIONS: [&str; 4] = ["predicted", "measured", "95 %", "error"];
+
+/// What was predicted and what was measured.
+fn predictions(predictions: &[PredictionRecord], width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    if predictions.is_empty() {
+        return Ok(());
+    }
+    let mut line = |name: &str, [predicted, measured, interval, error]: [&str; 4]| {
+        let name = pad(name, width);
+        writeln!(out, "{name}{predicted:>INTERVAL$}{measured:>NUMBER$}{interval:>INTERVAL$}{error:>ERROR$}")
+    };
+    line("  % less throughput", PREDICTIONS)?;
+    for one in predictions {
+        let (name, columns) = prediction_columns(one);
+        line(&name, columns.each_ref().map(String::as_str))?;
+    }
+    Ok(())
+}
+
+/// The compared arms, and the loss of throughput in percent.
+pub(crate) fn prediction_columns(prediction: &PredictionRecord) -> (String, [String; 4]) {
+    let PredictionRecord { of, to, predicted_percent: predicted, measured_percent: measured, error_points } =
+        prediction;
+    let error = match error_points {
+        0.0 => "none".to_owned(),
+        points if measured.low <= predicted.high && predicted.low <= measured.high => {
+            format!("{points:+.1}, within 95 %")
+        }
+        points => format!("{points:+.1} points"),
+    };
+    let columns = [
+        format!("{:.1} to {:.1}", predicted.low, predicted.high),
+        format!("{:.1}", measured.estimate),
+        format!("{:.1} to {:.1}", measured.low, measured.high),
+        error,
+    ];
+    (format!("{} / {}", visible(of), visible(to)), columns)
+}
+
 /// The figures of an experiment with transactions in the rows of sysbench's own report, with a column for each arm;
 /// nothing for other experiments.
 pub(crate) fn sysbench_rows(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
@@ -203,6 +250,51 @@ pub(crate) fn difference(ratio: &RatioRecord) -> String {
             format!("no more than two equal arms can differ: {resolution_percent:.1} %")
         }
         Difference::TooFewRounds => "too few rounds for an interval".to_owned(),
+    }
+}
+
+/// What an experiment shows, in a sentence: its largest differences, or without comparisons its fastest arm.
+pub(crate) fn conclusion(experiment: &ExperimentRecord) -> String {
+    let mut ratios: Vec<&RatioRecord> = experiment.ratios.iter().collect();
+    let size = |ratio: &RatioRecord| ratio.ratio.estimate.max(f64::MIN_POSITIVE).ln().abs();
+    ratios.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let said: Vec<String> = ratios.iter().take(CONCLUSIONS).map(|ratio| comparison(ratio)).collect();
+    match ratios.len().saturating_sub(said.len()) {
+        _ if said.is_empty() => fastest(experiment),
+        0 => said.join("; "),
+        more => format!("{}; {more} more below", said.join("; ")),
+    }
+}
+
+/// What a comparison of two arms shows.
+fn comparison(ratio: &RatioRecord) -> String {
+    let (of, to) = (visible(&ratio.of), visible(&ratio.to));
+    let Interval { estimate, low, high } = ratio.ratio;
+    let said = difference(ratio);
+    if !said.is_empty() {
+        return format!("{of} and {to}: {said}");
+    }
+    match estimate {
+        0.5..1.0 => format!("{of} is {} slower than {to}", percent(1.0 - estimate, 1.0 - high, 1.0 - low)),
+        1.0..2.0 => format!("{of} is {} faster than {to}", percent(estimate - 1.0, low - 1.0, high - 1.0)),
+        _ => format!("{of} is {} times as fast as {to} ({} to {})", figure(estimate), figure(low), figure(high)),
+    }
+}
+
+/// A share and its interval.
+pub(crate) fn percent(share: f64, low: f64, high: f64) -> String {
+    let [share, low, high] = [share, low, high].map(|share| share * 100.0);
+    format!("{share:.1} % ({low:.1} to {high:.1})")
+}
+
+fn fastest(experiment: &ExperimentRecord) -> String {
+    let display = display(experiment.unit);
+    let fastest = experiment.arms.iter().max_by(|one, other| one.rate.estimate.total_cmp(&other.rate.estimate));
+    let Some(arm) = fastest else { return "nothing was measured".to_owned() };
+    let rate = format!("{} {}", figure(display.rate_of(arm).estimate), display.rate);
+    match experiment.arms.len() {
+        1 => format!("{}: {rate}", visible(&arm.name)),
+        _ => format!("{} is the fastest, with {rate}", visible(&arm.name)),
     }
 }
 

@@ -6,13 +6,14 @@ use ::bench::{ExperimentRecord, OperationsRecord, Record};
 use askama::Template;
 
 use super::experiment::{
-    OPERATION_COSTS, OPERATION_LATENCIES, difference, display, experiment_rounds, figure, latency_columns,
-    operation_costs, operation_latencies, ratio_name, resolution, time_heading, time_of,
+    OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display, experiment_rounds, figure,
+    latency_columns, operation_costs, operation_latencies, prediction_columns, ratio_name, resolution, time_heading,
+    time_of,
 };
 use super::{environment, programs, subject};
 use crate::Error;
 use crate::html::content_security;
-use crate::svg::{Bar, BarChart};
+use crate::svg::{Bar, BarChart, Caption};
 use crate::text::{collect, visible};
 
 pub(crate) const STYLE: &str = include_str!("../../templates/bench.css");
@@ -37,6 +38,8 @@ pub(crate) struct Section {
     pub(crate) ratios: Vec<(String, String, String, String)>,
     pub(crate) latencies: Vec<(String, [String; 4])>,
     pub(crate) operations: Vec<Operations>,
+    pub(crate) prediction_headings: [&'static str; 4],
+    pub(crate) predictions: Vec<(String, [String; 4])>,
     pub(crate) resolution: Option<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -90,8 +93,13 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         let columns = latency_columns(arm.detail.as_ref()?);
         Some((visible(&arm.name).into_owned(), columns))
     });
+    let caption = Caption {
+        title: format!("{}; more is better", display.title),
+        unit: format!("{}; the lines are 95 % intervals", display.rate),
+        conclusion: conclusion(experiment),
+    };
     Ok(Section {
-        chart: BarChart::new(id, &name, display.rate, bars).render()?,
+        chart: BarChart::new(id, caption, bars).render()?,
         rounds: experiment_rounds(experiment),
         rate: display.rate,
         time: time_heading(experiment),
@@ -99,6 +107,8 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         ratios: ratios.collect(),
         latencies: latencies.collect(),
         operations: operations(experiment),
+        prediction_headings: PREDICTIONS,
+        predictions: experiment.predictions.iter().map(prediction_columns).collect(),
         resolution: resolution(experiment),
         notes: experiment.notes.iter().map(|note| visible(note).into_owned()).collect(),
         name,
@@ -131,6 +141,10 @@ mod tests {
         for wanted in [
             "<td>sealant, 1 thread</td><td>2000</td><td>1800 to 2200</td><td>0.500</td>",
             "<td>sealant, 1 thread / read only</td><td>0.25</td><td>0.23 to 0.28</td>",
+            "<figcaption>Throughput; more is better</figcaption>",
+            "MB/s; the lines are 95 % intervals</text>",
+            "<p>sealant, 1 thread is 0.25 times as fast as read only (0.23 to 0.28)</p>",
+            "<td>sealant, 1 thread / read only</td><td>1.0 to 4.0</td><td>75.0</td><td>72.5 to 77.5</td><td>+71.0 points</td>",
             "class=\"ours\"",
             "class=\"peer\"",
             "against socat 1.7.4.4",

@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
-use ::bench::Interval;
-use ::bench::cost::{CostRecord, PartRecord};
+use ::bench::cost::{CostRecord, Layer, PartRecord};
+use ::bench::{Difference, Interval};
 use askama::Template;
 
-use super::{Group, Row, groups, title};
+use super::{Group, PREDICTED, Row, UNMEASURED, groups, predictions};
 use crate::Error;
-use crate::bench::environment;
 use crate::bench::html::{STYLE, Section, section};
+use crate::bench::{PREDICTIONS, environment, percent};
 use crate::html::content_security;
 use crate::labels::second;
-use crate::svg::{Bar, BarChart};
+use crate::svg::{Bar, BarChart, Caption};
 use crate::text::{collect, visible};
 
 #[derive(Template)]
@@ -22,6 +22,11 @@ struct Page {
     style: &'static str,
     head: Vec<String>,
     groups: Vec<GroupSection>,
+    predicted: &'static str,
+    prediction_headings: [&'static str; 4],
+    predictions: Vec<(String, [String; 4])>,
+    unmeasured_title: &'static str,
+    unmeasured: Vec<[String; 3]>,
     advice: Vec<(String, String)>,
     parts: Vec<PartSection>,
 }
@@ -49,6 +54,9 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
     head.push_str(&format!("server {}\n", visible(&record.server)));
     let groups = groups(record).into_iter().enumerate().map(|(id, group)| group_section(id, group));
     let advice = record.advice.iter().map(|one| (visible(&one.text).into_owned(), visible(&one.evidence).into_owned()));
+    let unmeasured = record.unmeasured.iter();
+    let unmeasured =
+        unmeasured.map(|one| [&one.layer, &one.reason, &one.command].map(|text| visible(text).into_owned()));
     // Charts have ids; those of the layers come first.
     let parts = record.parts.iter().enumerate().map(|(at, part)| part_section((at + 1) * 100, part));
     let page = Page {
@@ -56,6 +64,11 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
         style: STYLE,
         head: head.lines().map(str::to_owned).collect(),
         groups: groups.collect::<Result<_, _>>()?,
+        predicted: PREDICTED,
+        prediction_headings: PREDICTIONS,
+        predictions: predictions(record),
+        unmeasured_title: UNMEASURED,
+        unmeasured: unmeasured.collect(),
         advice: advice.collect(),
         parts: parts.collect::<Result<_, _>>()?,
     };
@@ -63,28 +76,47 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
 }
 
 fn group_section(id: usize, group: Group<'_>) -> Result<GroupSection, Error> {
-    let percent = |ratio: Interval| Interval {
+    let shares = |ratio: Interval| Interval {
         estimate: ratio.estimate * 100.0,
         low: ratio.low * 100.0,
         high: ratio.high * 100.0,
     };
     let bars = group.layers.iter().map(|layer| {
-        let figure = percent(layer.throughput.ratio);
+        let figure = shares(layer.throughput.ratio);
         let text = format!("{:.1}", figure.estimate);
         Bar { ours: true, label: visible(&layer.layer).into_owned(), figure, text }
     });
     let without = Interval { estimate: 100.0, low: 100.0, high: 100.0 };
     let baseline = Bar { ours: false, label: "without".to_owned(), figure: without, text: "100".to_owned() };
     let bars = std::iter::once(baseline).chain(bars).collect();
-    let chart = BarChart::new(id, &group.title, "throughput, %", bars).render()?;
+    let caption = Caption {
+        title: format!("{}: throughput with each layer; more is better", group.title),
+        unit: "% of that without the layer; the lines are 95 % intervals".to_owned(),
+        conclusion: conclusion(&group.layers),
+    };
+    let chart = BarChart::new(id, caption, bars).render()?;
     Ok(GroupSection { title: group.title, headings: group.headings, rows: group.rows, chart })
+}
+
+/// The layer that costs most, or how much a layer costs at most.
+fn conclusion(layers: &[&Layer]) -> String {
+    let seen = layers.iter().filter(|layer| layer.throughput.difference == Difference::Seen);
+    let cost = |layer: &Layer| 1.0 - layer.throughput.ratio.estimate;
+    let most = seen.max_by(|one, other| cost(one).total_cmp(&cost(other)));
+    if let Some(layer) = most.filter(|layer| cost(layer) > 0.0) {
+        let Interval { estimate, low, high } = layer.throughput.ratio;
+        let lost = percent(1.0 - estimate, 1.0 - high, 1.0 - low);
+        return format!("{} costs most: {lost} of the throughput", visible(&layer.layer));
+    }
+    let lost = layers.iter().map(|layer| (1.0 - layer.throughput.ratio.low) * 100.0).fold(0.0, f64::max);
+    format!("no layer was seen to cost throughput; each costs at most {lost:.1} %")
 }
 
 fn part_section(id: usize, part: &PartRecord) -> Result<PartSection, Error> {
     let record = &part.record;
     let sections = record.experiments.iter().enumerate().map(|(at, one)| section(id + at, one));
     Ok(PartSection {
-        name: title(part.part),
+        name: part.part.title(),
         head: vec![format!("measured {}", second(record.environment.time))],
         sections: sections.collect::<Result<_, _>>()?,
         notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
@@ -98,12 +130,25 @@ mod tests {
     use crate::testing::assert_well_formed;
 
     #[test]
+    fn a_conclusion_is_an_upper_limit_if_no_difference_was_seen() {
+        let mut record = record();
+        for layer in &mut record.layers {
+            layer.throughput.difference = Difference::TooFewRounds;
+        }
+        let layers: Vec<&Layer> = record.layers.iter().collect();
+        assert_eq!(conclusion(&layers), "no layer was seen to cost throughput; each costs at most 11.0 %");
+    }
+
+    #[test]
     fn the_page_has_every_figure_and_loads_nothing() {
         let page = collect(|out| write_cost_html(&record(), out)).unwrap();
         assert_well_formed(&page.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
         for wanted in [
             "<td>tables</td><td>-5.0 %</td><td>-6.0 to -4.0</td><td>5.00 → 5.50</td>",
             "<li>encrypt <small>(warm)</small></li>",
+            "<p>tables | logs costs most: 10.0 % (9.0 to 11.0) of the throughput</p>",
+            "<td>in-memory: sealant, 1 thread / read only</td><td>1.0 to 4.0</td>",
+            "<li>Encrypted disk: not among --parts. Measure it by <code>sealant cost --parts disk</code></li>",
             "<td>sealant, 1 thread</td>",
         ] {
             assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");

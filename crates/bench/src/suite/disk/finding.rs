@@ -49,6 +49,7 @@ mod tests {
             resolution_percent: None,
             arms: Vec::new(),
             ratios: ratios.iter().map(ratio).collect(),
+            predictions: Vec::new(),
             notes: Vec::new(),
         }
     }

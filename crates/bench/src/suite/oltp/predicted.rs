@@ -3,7 +3,7 @@
 use files::quantity::short_seconds;
 
 use crate::{
-    Error, RatioRecord, Security, ServerArm, WireArm,
+    Error, PredictionRecord, Security, ServerArm, WireArm,
     oltp::{BenchServer, Load, observation_of},
     predict::{self, Calibration, Cost, Prediction, Range},
     suite::Collected,
@@ -41,32 +41,18 @@ impl Predicted {
         Ok(Self { prediction, transactions })
     }
 
-    /// Adds notes on the arms of all experiments.
+    /// Adds what was predicted for the arms of all experiments, and notes on where their time goes.
     pub(super) fn compare(&self, collected: &mut Collected) {
-        let expected = |ratio: &RatioRecord| {
-            let expectation = EXPECTATIONS.iter().find(|one| one.arm == ratio.of && one.to == ratio.to)?;
-            let loss = self.prediction.effect(expectation.layers).throughput_loss_percent?;
-            let operations = self.prediction.operations(expectation.layers);
-            Some([compared(ratio, loss), where_time_goes(expectation.arm, &operations, self.transactions)])
-        };
         for experiment in &mut collected.experiments {
-            let notes: Vec<String> = experiment.ratios.iter().filter_map(expected).flatten().collect();
-            experiment.notes.extend(notes);
+            for ratio in &experiment.ratios {
+                let expectation = EXPECTATIONS.iter().find(|one| one.arm == ratio.of && one.to == ratio.to);
+                let Some(Expectation { arm, layers, .. }) = expectation else { continue };
+                let Some(loss) = self.prediction.effect(layers).throughput_loss_percent else { continue };
+                experiment.predictions.push(PredictionRecord::new(ratio, loss));
+                experiment.notes.push(where_time_goes(arm, &self.prediction.operations(layers), self.transactions));
+            }
         }
     }
-}
-
-fn compared(ratio: &RatioRecord, loss: Range) -> String {
-    let measured = (1.0 - ratio.ratio.estimate) * 100.0;
-    let verdict = match loss.distance(measured) {
-        0.0 => "as predicted".to_owned(),
-        distance if measured > loss.high => format!("{distance:.1} percentage points more than predicted"),
-        distance => format!("{distance:.1} percentage points less than predicted"),
-    };
-    format!(
-        "predicted for {} against {}: {:.1} to {:.1} % less throughput; measured {measured:.1} %: {verdict}",
-        ratio.of, ratio.to, loss.low, loss.high
-    )
 }
 
 /// The calculated processor time of encryption in a transaction.
@@ -91,27 +77,6 @@ fn times(seconds: Range) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Difference, Interval};
-
-    fn ratio(estimate: f64) -> RatioRecord {
-        RatioRecord {
-            of: "tde".to_owned(),
-            to: "clear".to_owned(),
-            ratio: Interval { estimate, low: estimate, high: estimate },
-            difference: Difference::Seen,
-        }
-    }
-
-    #[test]
-    fn a_measured_loss_is_within_the_prediction_or_so_many_points_off() {
-        let loss = Range { low: 1.0, high: 4.0 };
-        assert_eq!(
-            compared(&ratio(0.97), loss),
-            "predicted for tde against clear: 1.0 to 4.0 % less throughput; measured 3.0 %: as predicted"
-        );
-        assert!(compared(&ratio(0.9), loss).ends_with("6.0 percentage points more than predicted"));
-        assert!(compared(&ratio(1.0), loss).ends_with("1.0 percentage points less than predicted"));
-    }
 
     #[test]
     fn the_time_of_a_transaction_is_calculated_from_its_operations() {
