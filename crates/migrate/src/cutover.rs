@@ -19,6 +19,7 @@ use server::{
 
 use crate::{
     Error, Event, Phase, Side,
+    accounts::{self, Accounts, Moved},
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
     definitions,
@@ -60,9 +61,10 @@ pub struct CutOver {
 pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
     let stored = state::run(&mut link::target(&settings.target)?)?;
     if let Some(run) = stored.filter(|run| run.phase == Phase::Switched) {
+        accounts::open(&settings.target)?;
         return Ok(CutOver { blocked: None, source_end: run.source_end });
     }
-    with_stream(settings, false, |active| {
+    let done = with_stream(settings, false, |active| {
         if active.phase == Phase::Copy {
             return Err(Error::NotCopied);
         }
@@ -78,6 +80,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         if settings.fallback.is_some() {
             way_back::require_possible(settings, &mut control, &mut active.target)?;
         }
+        create_accounts(active, events)?;
         compare_before(active, events)?;
         let fence = Fence::new(&settings.source, SavedSettings::read(&mut control)?);
         let shared = active.shared;
@@ -90,7 +93,23 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
             })
         });
         ended.map(|end| CutOver { blocked: Some(fence.age()), source_end: end.log.to_string() })
-    })
+    })?;
+    // Only now, so that none of them can write before the switch.
+    accounts::open(&settings.target)?;
+    Ok(done)
+}
+
+/// Creates the accounts of the source at the target, if that is wanted.
+fn create_accounts(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+    let settings = active.settings;
+    if settings.accounts == Accounts::Report {
+        return Ok(());
+    }
+    let tables = definitions::names(settings);
+    let moved = Moved { filter: &settings.filter, tables: &tables };
+    accounts::create((&settings.source, &settings.target), &moved, &mut active.target)?;
+    events(Event::Step { name: "accounts" });
+    Ok(())
 }
 
 /// Lifts the fence of a cut-over that was killed, so that clients can write while most rows are compared.
@@ -344,15 +363,16 @@ fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), 
     Ok(())
 }
 
-/// Gives a migration up: makes the source writable as before, and removes the state at the target. With `drop_tables`,
+/// Gives a migration up: makes the source writable as before, and removes the accounts that a cut-over has created, and
+/// the state at the target. With `drop_tables`,
 /// also drops the target's copies of the tables that the filter selects at the source; these must be exactly the tables
 /// of the migration. The source is contacted only to lift a fence or to select tables.
 ///
 /// # Errors
 /// [`Error::NotBegun`] if there is no migration; [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if
 /// the filter selects other tables.
-pub fn abort(source: &Server, target: &Server, drop_tables: Option<&Filter>) -> Result<(), Error> {
-    let mut target = link::target(target)?;
+pub fn abort(source: &Server, server: &Server, drop_tables: Option<&Filter>) -> Result<(), Error> {
+    let mut target = link::target(server)?;
     lock_target(&mut target)?;
     let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
     if run.phase == Phase::Switched {
@@ -361,6 +381,7 @@ pub fn abort(source: &Server, target: &Server, drop_tables: Option<&Filter>) -> 
     if !run.fence.is_empty() {
         lift_earlier(&mut target, &mut link::source_control(source)?)?;
     }
+    accounts::drop_created(server, &mut target)?;
     if let Some(filter) = drop_tables {
         drop_copies(source, &mut target, filter)?;
     }

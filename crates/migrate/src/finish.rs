@@ -1,6 +1,6 @@
 //! The end of a migration after its cut-over.
 
-use crate::{Error, Phase, Proof, Server, active::lock_target, fallback, link, proof, state};
+use crate::{Error, Phase, Proof, Server, accounts, active::lock_target, fallback, link, proof, state};
 
 /// Removes the state of a migration after its cut-over. First calls `save` with the proof, which is part of the state;
 /// without `save` the proof is not read. The tables stay on both servers. If the cut-over was done with a fallback, also
@@ -27,6 +27,7 @@ pub fn finish<E: From<Error>>(
         let source = source.ok_or(Error::FallbackOpen)?;
         return fallback::finish((source, server), &run, target, save);
     }
+    accounts::open(server)?;
     if let Some(save) = save {
         save(&proof::read(&mut target, server)?)?;
     }

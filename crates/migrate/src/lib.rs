@@ -1,6 +1,7 @@
 //! Moves the tables of one server to another over SQL while clients use them, and proves that every row is equal.
 //!
 //! - [`catalog`]: the tables of a server, as both ends of a migration need them;
+//! - [`accounts`]: the accounts and roles of the source, and what becomes of them;
 //! - [`preflight`]: what must be true before a migration begins;
 //! - [`encryption`]: the rule that no table becomes less encrypted;
 //! - [`plan`]: all of this for one pair of servers;
@@ -14,6 +15,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests"))]
 
+pub mod accounts;
 mod active;
 mod apply;
 mod barrier;

@@ -5,6 +5,7 @@ use server::ServerVersion;
 
 use crate::{
     Error, Server, Side,
+    accounts::AccountPlan,
     encryption::{self, TableEncryption},
     preflight::{
         self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, copy_method,
@@ -38,6 +39,8 @@ pub struct Plan {
     pub encryption: Vec<TableEncryption>,
     /// Each table, the largest first.
     pub tables: Vec<TablePlan>,
+    /// What becomes of each account of the source; empty unless they are to be created.
+    pub accounts: Vec<AccountPlan>,
     /// The grants that both accounts need.
     pub grants: Vec<GrantResult>,
     /// How the target follows the source. Only a run can fill it.
@@ -168,6 +171,7 @@ pub fn judge(facts: &Facts) -> Plan {
         checks: preflight::judge(facts).iter().flat_map(results).collect(),
         encryption: Vec::new(),
         tables: Vec::new(),
+        accounts: facts.accounts(|accounts, moved| accounts.plans(moved)).unwrap_or_default(),
         grants: if supported { grants(facts) } else { Vec::new() },
         follow: None,
         cutover: None,

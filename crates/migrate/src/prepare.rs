@@ -41,7 +41,8 @@ pub fn prepare<E: From<Error>>(
         _ => return Ok(Preparation::Refused(Box::new(plan))),
     };
     confirm(&plan)?;
-    let settings = Settings { encrypt: facts.request.encrypt, ..Settings::new(source, target, catalog) };
+    let Request { filter, encrypt, accounts } = facts.request;
+    let settings = Settings { encrypt, filter, accounts, ..Settings::new(source, target, catalog) };
     create_tables(&settings)?;
     Ok(Preparation::Ready(Box::new(settings)))
 }

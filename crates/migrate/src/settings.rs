@@ -10,7 +10,8 @@ use std::{
 
 use crate::{
     Error, Side,
-    catalog::{Catalog, Encrypt, read},
+    accounts::Accounts,
+    catalog::{Catalog, Encrypt, Filter, read},
     link::{self, Server},
     preflight::Request,
 };
@@ -59,6 +60,10 @@ pub struct Settings {
     /// Which tables are encrypted at the target. If any table is, the state is encrypted too, because it contains keys
     /// of rows.
     pub encrypt: Encrypt,
+    /// Which tables were chosen: rights on other schemas are not carried.
+    pub filter: Filter,
+    /// Whether a cut-over creates the accounts of the source at the target.
+    pub accounts: Accounts,
     /// How far [`run`](crate::run()) goes.
     pub until: Until,
     /// Number of connections that read chunks.
@@ -86,6 +91,8 @@ impl Settings {
             target,
             catalog,
             encrypt: Encrypt::default(),
+            filter: Filter::default(),
+            accounts: Accounts::default(),
             until: Until::default(),
             readers: 2,
             loaders: 2,
@@ -105,7 +112,8 @@ impl Settings {
         link::require_verified(Side::Target, &target)?;
         let mut connection = link::definitions(Side::Source, &source)?;
         let catalog = read(&mut connection, &request.filter).map_err(Error::at(Side::Source))?;
-        Ok(Self { encrypt: request.encrypt, ..Self::new(source, target, catalog) })
+        let (encrypt, filter, accounts) = (request.encrypt, request.filter.clone(), request.accounts);
+        Ok(Self { encrypt, filter, accounts, ..Self::new(source, target, catalog) })
     }
 
     pub(crate) fn stopped(&self) -> bool {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use data_encoding::HEXLOWER;
 use innodb::binlog::LogPosition;
-use server::{Connection, Rows, dialect::encryption::table_option, error_code, quote};
+use server::{Account, Connection, Rows, dialect::encryption::table_option, error_code, quote};
 
 use crate::{
     Error, STATE_SCHEMA, Side,
@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// Version of the layout of the tables below.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 8] = [
     // The token is part of the key, so that the log has it with each update, even with `binlog_row_image=MINIMAL`.
     "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
@@ -43,6 +43,8 @@ const TABLES: [&str; 7] = [
      created INT UNSIGNED NOT NULL)",
     "`_sealant`.`target_log` (id INT PRIMARY KEY, server_uuid VARCHAR(64) NOT NULL, file VARCHAR(512) NOT NULL, \
      position BIGINT UNSIGNED NOT NULL, created INT UNSIGNED NOT NULL)",
+    // Accounts that the migration has created: user and host in hexadecimal.
+    "`_sealant`.`account` (name VARCHAR(2000) PRIMARY KEY, is_role TINYINT NOT NULL, opens TINYINT NOT NULL)",
     // In a table of its own, because the row of `run` is updated each second.
     "`_sealant`.`epoch` (id INT PRIMARY KEY, epoch BIGINT UNSIGNED NOT NULL)",
 ];
@@ -134,6 +136,15 @@ pub(crate) struct StoredChunk {
     pub(crate) chunk: Chunk<Key>,
     pub(crate) copied: Copied,
     pub(crate) verified: bool,
+}
+
+/// An account that the migration has created, or is about to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CreatedAccount {
+    pub(crate) name: Account,
+    pub(crate) is_role: bool,
+    /// Whether it waits for the switch to be unlocked.
+    pub(crate) opens: bool,
 }
 
 fn failed(error: server::Error) -> Error {
@@ -617,6 +628,34 @@ pub(crate) fn copies_of_chunks(target: &mut Connection, position: &str, compared
         statements.push(UNVERIFY.to_owned());
     }
     Ok(statements)
+}
+
+/// The accounts that the migration has created.
+pub(crate) fn accounts(target: &mut Connection) -> Result<Vec<CreatedAccount>, Error> {
+    let rows = target.query("SELECT name, is_role, opens FROM `_sealant`.`account` ORDER BY name").map_err(failed)?;
+    let account = |row| {
+        let (user, host) = rows.value(row, "name")?.split_once(',')?;
+        let name = Account { user: name(user)?, host: name(host)? };
+        let is = |column| rows.value(row, column) == Some("1");
+        Some(CreatedAccount { name, is_role: is("is_role"), opens: is("opens") })
+    };
+    (0..rows.rows.len()).map(|row| account(row).ok_or(Error::State { what: "account" })).collect()
+}
+
+/// Stores an account before it is created, or that it was unlocked.
+pub(crate) fn add_account(target: &mut Connection, created: &CreatedAccount) -> Result<(), Error> {
+    let (name, is_role, opens) = (account_name(&created.name), u8::from(created.is_role), u8::from(created.opens));
+    let sql = format!("REPLACE INTO `_sealant`.`account` VALUES ('{name}', {is_role}, {opens})");
+    target.query(&sql).map(drop).map_err(failed)
+}
+
+pub(crate) fn remove_account(target: &mut Connection, name: &Account) -> Result<(), Error> {
+    let sql = format!("DELETE FROM `_sealant`.`account` WHERE name = '{}'", account_name(name));
+    target.query(&sql).map(drop).map_err(failed)
+}
+
+fn account_name(name: &Account) -> String {
+    format!("{},{}", hex(name.user.as_bytes()), hex(name.host.as_bytes()))
 }
 
 /// Removes the state.

@@ -9,6 +9,7 @@ use server::{Connection, dialect::statement::RUNNING_EVENTS};
 
 use crate::{
     Error, Settings, Side, Until,
+    accounts::Accounts,
     active::{Active, check_source, tracking},
     catalog::{Encrypt, Table},
     definitions,
@@ -72,8 +73,8 @@ fn trigger(settings: &Settings) -> Option<String> {
 pub(crate) fn swapped(settings: &Settings) -> Result<Settings, Error> {
     let catalog = definitions::catalog(Side::Target, &settings.target, &definitions::names(settings))?;
     let (source, target) = (settings.target.clone(), settings.source.clone());
-    let (encrypt, until) = (Encrypt::AsSource, Until::Forever);
-    Ok(Settings { source, target, catalog, encrypt, until, fallback: None, ..settings.clone() })
+    let (encrypt, until, accounts) = (Encrypt::AsSource, Until::Forever, Accounts::Report);
+    Ok(Settings { source, target, catalog, encrypt, until, accounts, fallback: None, ..settings.clone() })
 }
 
 /// What the switch stores of the target, so that a fallback can begin at this moment.

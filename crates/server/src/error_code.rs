@@ -44,6 +44,24 @@ pub const CANNOT_FIND_MASTER_KEY: u16 = 3185;
 /// `ER_CLIENT_LOCAL_FILES_DISABLED`: `local_infile` is OFF.
 pub const LOCAL_INFILE_DISABLED: u16 = 3948;
 
+/// `ER_BAD_NULL_ERROR`: the column cannot be NULL.
+pub const NULL_REFUSED: u16 = 1048;
+/// `ER_WARN_DATA_OUT_OF_RANGE`.
+pub const OUT_OF_RANGE: u16 = 1264;
+/// `WARN_DATA_TRUNCATED`.
+pub const TRUNCATED: u16 = 1265;
+/// `ER_TRUNCATED_WRONG_VALUE_FOR_FIELD`.
+pub const INCORRECT_VALUE: u16 = 1366;
+/// `ER_DATA_TOO_LONG`.
+pub const TOO_LONG: u16 = 1406;
+/// `ER_CHECK_CONSTRAINT_VIOLATED` of MySQL.
+pub const CHECK_VIOLATED_MYSQL: u16 = 3819;
+/// `ER_CONSTRAINT_FAILED` of MariaDB.
+pub const CHECK_VIOLATED_MARIADB: u16 = 4025;
+/// A column cannot hold the value, or a constraint forbids it.
+pub const VALUE_REFUSED: [u16; 7] =
+    [NULL_REFUSED, OUT_OF_RANGE, TRUNCATED, INCORRECT_VALUE, TOO_LONG, CHECK_VIOLATED_MYSQL, CHECK_VIOLATED_MARIADB];
+
 /// `ER_ACCESS_DENIED_ERROR`: a wrong user name or password.
 pub const LOGIN_DENIED: u16 = 1045;
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR`.
@@ -63,6 +81,14 @@ pub const QUERY_TIMEOUT_MYSQL: u16 = 3024;
 pub const STATEMENT_TIMEOUT_MARIADB: u16 = 1969;
 /// A statement reached its time limit.
 pub const STATEMENT_TIMED_OUT: [u16; 2] = [QUERY_TIMEOUT_MYSQL, STATEMENT_TIMEOUT_MARIADB];
+/// `ER_CANNOT_USER`: a statement about accounts names one that does not exist, or exists.
+pub const CANNOT_USER: u16 = 1396;
+/// `ER_PASSWORD_NO_MATCH`: MariaDB does not have the account.
+pub const NO_MATCHING_ACCOUNT: u16 = 1133;
+/// `ER_NONEXISTING_GRANT`: the account has no grants, or does not exist.
+pub const NO_SUCH_GRANT: u16 = 1141;
+/// The account does not exist.
+pub const NO_SUCH_ACCOUNT: [u16; 3] = [CANNOT_USER, NO_MATCHING_ACCOUNT, NO_SUCH_GRANT];
 /// `ER_PARSE_ERROR`.
 pub const PARSE_ERROR: u16 = 1064;
 /// `ER_UNKNOWN_TABLE`, of the information schema.

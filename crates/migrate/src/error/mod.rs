@@ -244,6 +244,14 @@ pub enum Error {
         /// The statement that grants them.
         statement: String,
     },
+    /// The target has an account otherwise than it was created, or refuses to create it. Never says a credential.
+    #[error("target: the account {account} could not be created as it is at the source: {what}")]
+    Account {
+        /// The account, in quotes.
+        account: String,
+        /// What is wrong.
+        what: String,
+    },
     /// Not every row was copied yet.
     #[error("not every row was copied yet")]
     NotCopied,

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     Accept, Error, STATE_SCHEMA, Server, Side,
+    accounts::{self, AccountFacts, Accounts, Moved},
     catalog::{self, Catalog, Encrypt, Filter},
     link,
     log_access::{self, log_filters},
@@ -25,12 +26,14 @@ use crate::{
 };
 
 /// What the user asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Which tables to move.
     pub filter: Filter,
     /// Which of them are encrypted at the target.
     pub encrypt: Encrypt,
+    /// Whether the accounts of the source are created at the target.
+    pub accounts: Accounts,
 }
 
 /// All facts that the checks judge.
@@ -95,6 +98,8 @@ pub struct Tables {
     pub target_rounds_json: bool,
     /// The collations of the target.
     pub target_collations: BTreeSet<String>,
+    /// The accounts of both servers; `None` if the account at the source may not see them.
+    pub accounts: Option<AccountFacts>,
     /// Whether a keyring of the target is active; `None` if the account may not ask, and no encrypted object proves it.
     pub target_keyring: Option<bool>,
 }
@@ -142,6 +147,22 @@ impl Facts {
         [&self.source, &self.target]
     }
 
+    /// The tables that the target will have.
+    #[must_use]
+    pub fn moved_tables(&self) -> BTreeSet<catalog::TableName> {
+        let tables = self.tables.iter().flat_map(|tables| &tables.source.tables);
+        tables.map(catalog::Table::full_name).collect()
+    }
+
+    /// What becomes of the accounts; `None` if they are not to be created, or cannot be seen.
+    pub(crate) fn accounts<T>(&self, judge: impl FnOnce(&AccountFacts, &Moved<'_>) -> T) -> Option<T> {
+        if self.request.accounts == Accounts::Report {
+            return None;
+        }
+        let (filter, tables) = (&self.request.filter, &self.moved_tables());
+        Some(judge(self.tables.as_ref()?.accounts.as_ref()?, &Moved { filter, tables }))
+    }
+
     /// Whether the accounts see what the checks need. Grants on schemas of the target do not count: only the tables of
     /// the source tell which of them are needed.
     fn sees_everything(&self) -> bool {
@@ -159,7 +180,7 @@ impl Facts {
             None => self.request.filter.schemas.clone(),
         };
         let (source, target) = (&self.source.identity.version, &self.target.identity.version);
-        required(source, target, &self.request.filter, &schemas)
+        required(source, target, &self.request, &schemas)
     }
 }
 
@@ -233,6 +254,10 @@ impl Tables {
             json_columns: json::read(source, &facts.source.identity.version, &found.tables).map_err(of_source)?,
             target_rounds_json: json::rounds(target).map_err(of_target)?,
             target_collations: collations(target).map_err(of_target)?,
+            accounts: accounts::may_read(source)
+                .map_err(of_source)?
+                .then(|| AccountFacts::read(source, target))
+                .transpose()?,
             target_keyring: keyring(target, &facts.target).map_err(of_target)?,
             source: found,
             target: existing,

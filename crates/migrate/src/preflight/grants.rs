@@ -2,7 +2,8 @@
 
 use server::{Account, Flavor, ServerVersion, quote};
 
-use crate::{STATE_SCHEMA, Side, catalog::Filter, log_access};
+use super::Request;
+use crate::{STATE_SCHEMA, Side, accounts::Accounts, catalog::Filter, log_access};
 
 /// A privilege that an account needs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,7 +87,7 @@ pub(crate) fn cut_over(source: &ServerVersion) -> Vec<Grant> {
 /// to the target's state after a fallback.
 pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: &[String]) -> Vec<Grant> {
     let filter = Filter { schemas: schemas.to_vec(), ..Filter::default() };
-    let mut grants = required(target, source, &filter, schemas);
+    let mut grants = required(target, source, &Request { filter, ..Request::default() }, schemas);
     grants.extend(cut_over(target));
     for grant in &mut grants {
         grant.side = match grant.side {
@@ -105,9 +106,28 @@ pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: 
     grants
 }
 
+/// Global privileges on the target to create accounts and roles, and to give MySQL's roles to others. MariaDB lets who
+/// has created a role give it.
+const MYSQL_ACCOUNTS: [&str; 2] = ["CREATE USER", "ROLE_ADMIN"];
+const MARIADB_ACCOUNTS: [&str; 1] = ["CREATE USER"];
+
+/// The grants to see the accounts of both servers, and to create them at the target.
+fn accounts(target: &ServerVersion) -> [Grant; 3] {
+    let create: &[&str] = if target.flavor == Flavor::MariaDb { &MARIADB_ACCOUNTS } else { &MYSQL_ACCOUNTS };
+    let grant = |side, privileges: &[&'static str], scope: Option<&str>| Grant {
+        side,
+        privileges: privileges.to_vec(),
+        scope: scope.map(str::to_owned),
+        shown: None,
+    };
+    let sees = |side| grant(side, &["SELECT"], Some("mysql"));
+    [sees(Side::Source), sees(Side::Target), grant(Side::Target, create, None)]
+}
+
 /// The grants that a migration of these schemas needs.
 #[must_use]
-pub fn required(source: &ServerVersion, target: &ServerVersion, filter: &Filter, schemas: &[String]) -> Vec<Grant> {
+pub fn required(source: &ServerVersion, target: &ServerVersion, request: &Request, schemas: &[String]) -> Vec<Grant> {
+    let filter = &request.filter;
     let grant = |side, privileges: &[&'static str], scope: Option<&str>, shown| Grant {
         side,
         privileges: privileges.to_vec(),
@@ -127,9 +147,13 @@ pub fn required(source: &ServerVersion, target: &ServerVersion, filter: &Filter,
     if source.flavor == Flavor::MariaDb && !filter.schemas.is_empty() {
         grants.extend(mariadb_writers());
     }
+    if request.accounts == Accounts::Create {
+        grants.extend(accounts(target));
+    }
     let written = schemas.iter().map(String::as_str).chain([STATE_SCHEMA]);
     grants.extend(written.map(|schema| grant(Side::Target, &WRITE, Some(schema), Some("ALL"))));
     grants.sort();
+    grants.dedup();
     grants
 }
 
@@ -170,8 +194,9 @@ mod tests {
     use super::*;
 
     fn grants(filter: &Filter) -> Vec<Grant> {
+        let request = Request { filter: filter.clone(), ..Request::default() };
         let version = ServerVersion::parse("9.7.4", VersionHints::default()).unwrap();
-        required(&version, &version, filter, &["my_shop".to_owned()])
+        required(&version, &version, &request, &["my_shop".to_owned()])
     }
 
     #[test]
@@ -193,12 +218,13 @@ mod tests {
     fn a_cut_over_from_mariadb_has_to_see_all_writers() {
         let version = ServerVersion::parse("10.11.19-MariaDB", VersionHints::default()).unwrap();
         let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
+        let request = Request { filter, ..Request::default() };
         let missing = |grants: &[Grant], held: &str| -> Vec<String> {
             let held = Grants::parse([held]);
             let lacks = grants.iter().filter(|grant| grant.side == Side::Source && !grant.missing(&held).is_empty());
             lacks.map(|grant| grant.statement(&grant.missing(&held), "`m`@`%`")).collect()
         };
-        let planned = required(&version, &version, &filter, &["shop".to_owned()]);
+        let planned = required(&version, &version, &request, &["shop".to_owned()]);
         let writers = ["GRANT EVENT ON *.* TO `m`@`%`", "GRANT SELECT ON `mysql`.* TO `m`@`%`"].map(str::to_owned);
         let held = "GRANT ALL PRIVILEGES ON `shop`.* TO `m`@`%`";
         assert!(writers.iter().all(|grant| missing(&planned, held).contains(grant)), "{:?}", missing(&planned, held));

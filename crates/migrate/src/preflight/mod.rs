@@ -47,6 +47,8 @@ pub enum Area {
     Tables,
     /// Views, routines, triggers and events.
     Code,
+    /// Accounts and roles.
+    Accounts,
     /// Server settings that programs may notice.
     Server,
     /// Encryption at rest.

@@ -7,6 +7,7 @@ use server::{Grants, Identity, ServerVersion, VersionHints, tls::TlsVersion};
 use super::{Effect, Facts, Finding, Link, Request, ServerFacts, Tables, Transport, Verification};
 use crate::{
     Accept, Side,
+    accounts::{AccountFacts, Accounts},
     catalog::{Catalog, Column, Encrypt, Filter, ForeignKey, Identity as Key, Schema, Table},
 };
 
@@ -115,8 +116,13 @@ pub(crate) fn facts() -> Facts {
         source: server(Side::Source),
         target: server(Side::Target),
         one_server: false,
-        request: Request { filter: Filter::default(), encrypt: Encrypt::All },
-        tables: Some(Tables { source, target_keyring: Some(true), ..Tables::default() }),
+        request: Request { filter: Filter::default(), encrypt: Encrypt::All, accounts: Accounts::Report },
+        tables: Some(Tables {
+            source,
+            target_keyring: Some(true),
+            accounts: Some(AccountFacts::none()),
+            ..Tables::default()
+        }),
     }
 }
 

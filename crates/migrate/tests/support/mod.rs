@@ -59,7 +59,8 @@ const DUMPS: [&str; 4] = [
 
 /// A request for the tables of the tests, all of them encrypted.
 pub(crate) fn shop() -> Request {
-    Request { filter: Filter { schemas: vec!["shop".to_owned()], ..Filter::default() }, encrypt: Encrypt::All }
+    let filter = Filter { schemas: vec!["shop".to_owned()], ..Filter::default() };
+    Request { filter, encrypt: Encrypt::All, ..Request::default() }
 }
 
 /// Where both servers are, for another process.

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use ::migrate::{
     Side,
+    accounts::AccountAction,
     plan::{CheckResult, CheckState, Plan},
     preflight::{Effect, Link, Transport, Verification},
 };
@@ -21,6 +22,8 @@ const WIDTH: usize = 80;
 const LABEL: usize = 8;
 /// Tables that are listed by name.
 const TABLES: usize = 20;
+/// Accounts that are listed by name.
+const ACCOUNTS: usize = 20;
 /// Findings of a check that are listed.
 const FINDINGS: usize = 10;
 
@@ -46,6 +49,7 @@ pub fn write_migrate_plan(plan: &Plan, out: &mut dyn Write) -> Result<(), Error>
     way(plan, out)?;
     tables(plan, out)?;
     checks(plan, out)?;
+    accounts(plan, out)?;
     grants(plan, out)?;
     verdict(plan, out)
 }
@@ -144,6 +148,32 @@ fn finding(check: &CheckResult, out: &mut dyn Write) -> Result<(), Error> {
         // It is copied into a client: it stays one line.
         _ => Ok(writeln!(out, "            {}", visible(line))?),
     })
+}
+
+fn accounts(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
+    if plan.accounts.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nACCOUNTS  {}; created by the cut-over, before writes are blocked",
+        count(plan.accounts.len(), "account")
+    )?;
+    for account in plan.accounts.iter().take(ACCOUNTS) {
+        let action = match account.action {
+            AccountAction::Create if account.omitted.is_empty() => "created",
+            AccountAction::Create => "in part",
+            AccountAction::CreateLocked => "locked",
+            AccountAction::Same => "there",
+            AccountAction::Different => "differs",
+            AccountAction::LeaveOut => "left out",
+        };
+        writeln!(out, "  {action:<8}  {}", visible(&account.name))?;
+    }
+    match plan.accounts.len().saturating_sub(ACCOUNTS) {
+        0 => Ok(()),
+        more => Ok(writeln!(out, "  and {} more (--format json lists all)", number(more))?),
+    }
 }
 
 fn grants(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {

@@ -12,6 +12,7 @@ use crate::{
     version::{Flavor, ServerVersion},
 };
 
+pub mod accounts;
 pub mod activity;
 pub mod backup_lock;
 pub mod capability;

@@ -1,5 +1,6 @@
 //! The checks, each in its own file, in the order in which a report lists them.
 
+mod accounts_carried;
 mod code_present;
 mod encryption_binary_log;
 mod encryption_keyring;
@@ -84,6 +85,7 @@ pub const CHECKS: &[Check] = &[
     tables_json::CHECK,
     tables_json_numbers::CHECK,
     code_present::CHECK,
+    accounts_carried::CHECK,
     server_settings::CHECK,
     encryption_tables::CHECK,
     encryption_keyring::CHECK,

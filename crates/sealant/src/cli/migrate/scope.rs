@@ -1,5 +1,6 @@
 //! What all verbs of a migration share: both servers, and which tables.
 
+use ::migrate::accounts::Accounts;
 use ::migrate::catalog::{Encrypt, Filter};
 use ::migrate::preflight::Request;
 use ::migrate::{Server, Settings};
@@ -21,6 +22,9 @@ pub(crate) struct Scope {
     /// Which tables to encrypt at the target; those that are encrypted at the source always are
     #[arg(long, value_name = "WHICH", default_value = "all", value_parser = value::word(ENCRYPT))]
     encrypt: Encrypt,
+    /// What to do with the accounts and roles of the source; a cut-over creates them
+    #[arg(long, value_name = "WHAT", default_value = "report", value_parser = value::word(ACCOUNTS))]
+    accounts: Accounts,
     /// Oldest version of TLS to allow on both connections
     #[arg(long, value_name = "VERSION", default_value = "1.3", value_parser = value::word(TLS_VERSIONS))]
     #[arg(help_heading = "Connections")]
@@ -44,11 +48,16 @@ const ENCRYPT: &[Word<Encrypt>] = &[
     ("as-source", Encrypt::AsSource, "Only those that are encrypted at the source"),
 ];
 
+const ACCOUNTS: &[Word<Accounts>] = &[
+    ("report", Accounts::Report, "A plan names them; none is created"),
+    ("create", Accounts::Create, "The cut-over creates them at the target, locked until the switch"),
+];
+
 const TLS_VERSIONS: &[Word<TlsVersion>] = &[("1.3", TlsVersion::Tls13, ""), ("1.2", TlsVersion::Tls12, "")];
 
 impl Scope {
     pub(crate) fn request(&self) -> Request {
-        Request { filter: self.filter(), encrypt: self.encrypt }
+        Request { filter: self.filter(), encrypt: self.encrypt, accounts: self.accounts }
     }
 
     /// Settings of a migration that was begun, with the tables as the source has them now.
