@@ -230,6 +230,39 @@ fn tables_and_transactions_that_cannot_be_migrated_are_named() {
 }
 
 #[test]
+fn accounts_are_named_and_planned() {
+    let Some(pair) = Pair::mysql(&[]) else { return };
+    pair.source.sql("CREATE USER app@'%' IDENTIFIED BY 'x'; GRANT SELECT ON shop.* TO app@'%'").unwrap();
+    let (code, plan) = pair.json(&[]);
+    assert_eq!(code, Some(0));
+    assert!(plan["checks"].to_string().contains("not created at the target: `app`@`%`"), "{plan:#}");
+    let fences: Vec<&str> =
+        plan["fences"].as_array().expect("a list").iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(fences, ["read-only", "lock-tables", "accounts", "external"]);
+    let (code, plan) = pair.json(&["--accounts", "create"]);
+    assert_eq!(code, Some(4), "{plan:#}");
+    pair.target
+        .sql(
+            "GRANT CREATE USER, ROLE_ADMIN ON *.* TO mig@'%'; GRANT SELECT ON mysql.* TO mig@'%';
+             GRANT ALL ON shop.* TO mig@'%' WITH GRANT OPTION",
+        )
+        .unwrap();
+    let (code, plan) = pair.json(&["--accounts", "create"]);
+    assert_eq!((code, plan["accounts"][0]["action"].as_str()), (Some(0), Some("create")), "{plan:#}");
+    let output = pair.plan(&[], &["--accounts", "create"]);
+    let shown = text(&output.stdout);
+    for part in [
+        "ACCOUNTS  1 account",
+        "  created   `app`@`%`",
+        "FENCES",
+        "  lock-tables",
+        "needs GRANT SYSTEM_VARIABLES_ADMIN",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
 fn another_pair_is_not_yet_supported() {
     let Some(pair) = Pair::start(Kind::MariaDb1011, &["--log-bin=binlog"]) else { return };
     pair.source.sql("CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL").unwrap();

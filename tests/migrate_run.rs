@@ -156,6 +156,14 @@ fn a_migration_from_its_first_command_to_its_last() {
     ends(&pair, "finish", &["--discard-proof"], 1, &["the cut-over was not done yet", "sealant migrate cutover"]);
     ends(&pair, "cutover", &["--yes"], 2, &["--fence <HOW>"]);
     ends(&pair, "cutover", &FENCE[..2], 2, &["standard input is not a terminal"]);
+    for (options, says) in [
+        (&["--fence", "lock-tables"][..], "--accept-soft-fence"),
+        (&["--fence", "read-only,accounts"], "do not go together"),
+        (&["--fence", "accounts"], "--fence-account"),
+        (&["--fence", "read-only", "--fence-program", "/bin/true"], "--fence external"),
+    ] {
+        ends(&pair, "cutover", options, 2, &[says]);
+    }
 
     differences_are_named(&pair);
     a_cut_over(&pair);

@@ -12,7 +12,7 @@ use server::{
     Connection,
     dialect::{
         catalog::FRESH_STATISTICS,
-        statement::{RUNNING_EVENTS, XA_RECOVER, connected_writers, replication_threads},
+        statement::{RUNNING_EVENTS, connected_writers, replication_threads},
     },
     error_code,
 };
@@ -23,9 +23,12 @@ use crate::{
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
     definitions,
-    fence::{Fence, SavedSettings, may_fence, write_block},
-    link::{self, Server, flavor, identity, same_server, variable},
+    fence::{self, Fence, TableLocks, has_prepared, lift_external, may_fence},
+    fencing::{Fencing, LastingFence},
+    former::Former,
+    link::{self, Server, flavor, identity, same_server},
     position::{self, Position},
+    program,
     run::verify_changed,
     settings::Settings,
     shared::Shared,
@@ -52,8 +55,8 @@ pub struct CutOver {
     pub source_end: String,
 }
 
-/// Fences the source with `super_read_only`, or `read_only` on MariaDB, applies and compares the remaining changes, and
-/// leaves the target ready for writes.
+/// Stops writes at the source by [`Settings::fencing`], applies and compares the remaining changes, and leaves the target
+/// ready for writes.
 ///
 /// # Errors
 /// [`Error::NotReady`], [`Error::Divergence`] and others. The source is then writable again, except after
@@ -61,9 +64,11 @@ pub struct CutOver {
 pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<CutOver, Error> {
     let stored = state::run(&mut link::target(&settings.target)?)?;
     if let Some(run) = stored.filter(|run| run.phase == Phase::Switched) {
-        accounts::open(&settings.target)?;
+        lead_to_target(settings)?;
         return Ok(CutOver { blocked: None, source_end: run.source_end });
     }
+    // Released after the stream has ended: it would apply what is written at the source then.
+    let table_locks = TableLocks::default();
     let done = with_stream(settings, false, |active| {
         if active.phase == Phase::Copy {
             return Err(Error::NotCopied);
@@ -72,17 +77,19 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         let source_uuid = identity(&mut active.source, Side::Source)?;
         same_server(&mut control, &source_uuid)?;
         active.shared.require_lock(&mut control)?;
-        may_fence(&mut control)?;
-        lift_earlier(&mut active.target, &mut control)?;
+        may_fence(&mut control, &settings.fencing)?;
+        if let Some(before) = lift_earlier(&mut active.target, &mut control)? {
+            lift_external(&before, settings)?;
+        }
         no_replication(&mut control)?;
-        nothing_prepared(&mut control)?;
-        no_privileged_writers(&mut control, &active.source)?;
+        nothing_prepared(&mut control, &settings.fencing)?;
+        no_other_writers(&mut control, &active.source, &settings.fencing)?;
         if settings.fallback.is_some() {
             way_back::require_possible(settings, &mut control, &mut active.target)?;
         }
         create_accounts(active, events)?;
         compare_before(active, events)?;
-        let fence = Fence::new(&settings.source, SavedSettings::read(&mut control)?);
+        let fence = Fence::new(settings, Former::read(&mut control, &settings.fencing)?, &table_locks);
         let shared = active.shared;
         let ended = thread::scope(|threads| {
             threads.spawn(|| fence.guard(settings, shared));
@@ -92,11 +99,21 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
                 error => lift(active, &fence, &mut control).and(Err(error)),
             })
         });
-        ended.map(|end| CutOver { blocked: Some(fence.age()), source_end: end.log.to_string() })
-    })?;
+        let end = ended?;
+        let done = CutOver { blocked: Some(fence.age()), source_end: end.log.to_string() };
+        lead_to_target(settings)?;
+        Ok(done)
+    });
+    fence::release(&table_locks);
+    done
+}
+
+/// Lets clients use the target, after the switch. What fails does not undo it.
+fn lead_to_target(settings: &Settings) -> Result<(), Error> {
     // Only now, so that none of them can write before the switch.
     accounts::open(&settings.target)?;
-    Ok(done)
+    let run = |path| program::run(path, "switched", settings, || settings.stopped());
+    settings.on_switch.as_deref().map_or(Ok(()), run)
 }
 
 /// Creates the accounts of the source at the target, if that is wanted.
@@ -112,12 +129,14 @@ fn create_accounts(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Re
     Ok(())
 }
 
-/// Lifts the fence of a cut-over that was killed, so that clients can write while most rows are compared.
-pub(crate) fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<(), Error> {
+/// Lifts the fence of a cut-over that was killed, so that clients can write while most rows are compared. Returns what
+/// it had changed.
+pub(crate) fn lift_earlier(target: &mut Connection, source: &mut Connection) -> Result<Option<Former>, Error> {
     let run = state::run(target)?.ok_or(Error::NotBegun)?;
-    let Some(before) = SavedSettings::parse(&run.fence) else { return Ok(()) };
+    let Some(before) = Former::parse(&run.fence) else { return Ok(None) };
     before.restore(source)?;
-    state::set_lifted(target)
+    state::set_lifted(target)?;
+    Ok(Some(before))
 }
 
 /// Checks that replication is stopped: its threads write in spite of the fence.
@@ -130,12 +149,20 @@ fn no_replication(source: &mut Connection) -> Result<(), Error> {
 }
 
 /// Checks that no transaction is prepared: it could be committed in spite of the fence.
-fn nothing_prepared(source: &mut Connection) -> Result<(), Error> {
-    let prepared = source.query(XA_RECOVER).map_err(Error::at(Side::Source))?;
-    if prepared.rows.is_empty() {
+fn nothing_prepared(source: &mut Connection, fencing: &Fencing) -> Result<(), Error> {
+    if !has_prepared(source, fencing)? {
         return Ok(());
     }
     Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() })
+}
+
+/// Checks that nothing is there that can write in spite of the fence: for `accounts` and `external`, events.
+fn no_other_writers(source: &mut Connection, reader: &Connection, fencing: &Fencing) -> Result<(), Error> {
+    match fencing.lasting {
+        Some(LastingFence::ReadOnly) => no_privileged_writers(source, reader),
+        Some(LastingFence::Accounts(_) | LastingFence::External(_)) => no_events(source),
+        None => Ok(()),
+    }
 }
 
 /// Checks that nothing is there that can write in spite of MariaDB's `read_only`: no user with READ_ONLY ADMIN is
@@ -154,9 +181,13 @@ fn no_privileged_writers(source: &mut Connection, reader: &Connection) -> Result
         );
         return Err(Error::NotReady { what });
     }
+    no_events(source)
+}
+
+fn no_events(source: &mut Connection) -> Result<(), Error> {
     let events = source.query(RUNNING_EVENTS).map_err(Error::at(Side::Source))?;
     if events.scalar() != Some("0") {
-        let what = "events of the source can write in spite of read_only (SET GLOBAL event_scheduler = OFF)";
+        let what = "events of the source can write in spite of the fence (SET GLOBAL event_scheduler = OFF)";
         return Err(Error::NotReady { what: what.to_owned() });
     }
     Ok(())
@@ -213,13 +244,15 @@ fn fenced(
     active.note("clients", &clients(source)?)?;
     state::set_fencing(&mut active.target, &fence.before.text())?;
     active.phase = Phase::CutOver;
-    fence.raise(source)?;
+    let (shared, fencing) = (active.shared, &active.settings.fencing);
+    fence.raise(source, shared)?;
     no_replication(source)?;
-    nothing_prepared(source)?;
-    no_privileged_writers(source, &active.source)?;
+    nothing_prepared(source, fencing)?;
+    no_other_writers(source, &active.source, fencing)?;
+    fence.require_held(source, shared)?;
     state::set_step(&mut active.target, "fenced", &[])?;
     step(active, "fenced", "", events)?;
-    let end = drain(active, source, events)?;
+    let end = drain(active, fence, source, events)?;
     set_counters(active, source)?;
     // Before the log is read: it shows that nobody else has written to the target before this position.
     let switch_end = way_back::switch_end(active)?;
@@ -251,8 +284,13 @@ fn clients(source: &mut Connection) -> Result<String, Error> {
 }
 
 /// Applies and compares the remaining changes.
-fn drain(active: &mut Active<'_>, source: &mut Connection, events: &mut dyn FnMut(Event)) -> Result<Position, Error> {
-    let end = still_end(source, active.shared)?;
+fn drain(
+    active: &mut Active<'_>,
+    fence: &Fence<'_>,
+    source: &mut Connection,
+    events: &mut dyn FnMut(Event),
+) -> Result<Position, Error> {
+    let end = still_end(source, fence, active.shared)?;
     active.wait_applied(&end)?;
     active.check_log()?;
     state::set_step(&mut active.target, "drained", &[("source_end", &end.log.to_string())])?;
@@ -276,7 +314,7 @@ fn switch(
     switch_end: &SwitchEnd,
 ) -> Result<(), Error> {
     fence.keep()?;
-    unchanged(source, &active.source, end, active.shared)?;
+    unchanged(source, fence, &active.source, end, active.shared)?;
     active.others_may_write()?;
     match state::set_switched(&mut active.target, switch_end) {
         Ok(()) => {}
@@ -306,14 +344,18 @@ fn phase_of_new_session(active: &mut Active<'_>) -> Result<Option<Phase>, Error>
 }
 
 /// Checks that nothing was written since the end of the log was read, and that nothing can be.
-fn unchanged(source: &mut Connection, reader: &Connection, end: &Position, shared: &Shared) -> Result<(), Error> {
-    let (name, _) = write_block(flavor(source));
-    if variable(source, Side::Source, name)? != "1" {
-        return Err(Error::NotReady { what: format!("{name} was turned off at the source") });
-    }
-    no_privileged_writers(source, reader)?;
+fn unchanged(
+    source: &mut Connection,
+    fence: &Fence<'_>,
+    reader: &Connection,
+    end: &Position,
+    shared: &Shared,
+) -> Result<(), Error> {
+    fence.require_held(source, shared)?;
+    no_other_writers(source, reader, fence.fencing())?;
     let now = shared.source_end(source)?;
-    if !end.covers(&now, shared.tracking) {
+    // Other tables may change under the locks.
+    if !fence.holds_locks() && !end.covers(&now, shared.tracking) {
         return Err(Error::NotReady { what: "transactions were executed at the fenced source".to_owned() });
     }
     Ok(())
@@ -329,10 +371,14 @@ fn lift(active: &mut Active<'_>, fence: &Fence<'_>, source: &mut Connection) -> 
 }
 
 /// The end of the log once it has stopped growing: three readings in a row are equal.
-fn still_end(source: &mut Connection, shared: &Shared) -> Result<Position, Error> {
+fn still_end(source: &mut Connection, fence: &Fence<'_>, shared: &Shared) -> Result<Position, Error> {
     let mut log = position::log_end(source)?;
-    let mut equal = 1_u32;
+    // Under the locks it has every change of a moved table, and may go on growing.
+    let mut equal = if fence.holds_locks() { 3_u32 } else { 1 };
     while equal < 3 {
+        if shared.has_ended() {
+            return Err(Error::Stopped);
+        }
         sleep(STILL);
         let next = position::log_end(source)?;
         equal = if next == log { equal.saturating_add(1) } else { 1 };

@@ -20,7 +20,8 @@ use crate::{
     active::{lock_target, moved_tables, tracking, with_stream},
     cutover::{cut_over, lift_earlier},
     definitions,
-    fence::{SavedSettings, write_block},
+    fence::write_block,
+    former::Former,
     journal,
     link::{self, flavor, identity, variable},
     log_access,
@@ -363,8 +364,8 @@ fn remove_from_source(old: &mut Connection, control: &mut Connection, target: &S
     block(control)
 }
 
-fn saved(forward: &Run) -> Result<SavedSettings, Error> {
-    SavedSettings::parse(&forward.fence).ok_or(Error::State { what: "fence" })
+fn saved(forward: &Run) -> Result<Former, Error> {
+    Former::parse(&forward.fence).ok_or(Error::State { what: "fence" })
 }
 
 /// Checks that this is the server that the cut-over has fenced.

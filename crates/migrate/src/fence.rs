@@ -1,26 +1,32 @@
-//! The fence of a cut-over: the source is read-only for a limited time.
+//! The fence of a cut-over: clients cannot write to the source for a limited time.
 //!
 //! A thread lifts the fence when the time is up or the caller stops the run, even if the cut-over is waiting for
 //! something.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread::sleep,
     time::{Duration, Instant},
 };
 
 use server::{
-    Connection, Flavor, Grants,
+    Account, Connection, Flavor, Grants,
     dialect::{
-        statement::{READ_ONLY_OFF, READ_ONLY_ON, SUPER_READ_ONLY_OFF, SUPER_READ_ONLY_ON, set_lock_timeout},
+        statement::{
+            OPEN_WRITERS, PREPARED_TRANSACTIONS, READ_ONLY_ON, SUPER_READ_ONLY_ON, XA_RECOVER, end_session,
+            sessions_of, set_idle_timeout, set_lock_timeout,
+        },
         variable::{READ_ONLY, SUPER_READ_ONLY},
     },
-    error_code,
+    error_code, quote,
 };
 
 use crate::{
-    Error, Server, Side,
-    link::{self, flavor, identity, same_server, variable},
-    preflight,
+    Error, Side, accounts,
+    fencing::{Fencing, LastingFence},
+    former::Former,
+    link::{self, flavor, same_server, variable},
+    preflight, program,
     settings::Settings,
     shared::Shared,
 };
@@ -29,6 +35,12 @@ use crate::{
 const POLL: Duration = Duration::from_millis(100);
 /// Longest wait of the statement that blocks writes for statements in progress. New writes queue behind it meanwhile.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// Pause between readings of sessions and transactions that end.
+const ENDING: Duration = Duration::from_millis(50);
+/// Longest time for which the program that has stopped writes takes that back.
+const LIFT_TIME: Duration = Duration::from_secs(60);
+/// How long the session with the locks may be idle.
+const IDLE: Duration = Duration::from_secs(86_400);
 
 /// The variable that blocks writes, and the statement that sets it. MariaDB has only `read_only`, in spite of which
 /// accounts with READ_ONLY ADMIN can write.
@@ -39,80 +51,13 @@ pub(crate) const fn write_block(flavor: Flavor) -> (&'static str, &'static str) 
     }
 }
 
-/// Stands for a variable that the server does not have, in the state.
-const NONE: &str = "-";
-
-/// The source's settings before it was fenced, and which server it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SavedSettings {
-    /// `None` if the server does not have it.
-    super_read_only: Option<bool>,
-    read_only: bool,
-    pub(crate) server_uuid: String,
-}
-
-impl SavedSettings {
-    pub(crate) fn read(source: &mut Connection) -> Result<Self, Error> {
-        let mut value = |name| variable(source, Side::Source, name);
-        let (super_read_only, read_only) = (value(SUPER_READ_ONLY)?, value(READ_ONLY)?);
-        let super_read_only = (!super_read_only.is_empty()).then(|| super_read_only == "1");
-        Ok(Self { super_read_only, read_only: read_only == "1", server_uuid: identity(source, Side::Source)? })
-    }
-
-    /// The text that the state stores.
-    pub(crate) fn text(&self) -> String {
-        let super_read_only = self.super_read_only.map_or(NONE, |on| if on { "1" } else { "0" });
-        format!("{super_read_only},{},{}", u8::from(self.read_only), self.server_uuid)
-    }
-
-    /// Parses the stored text; `None` if no fence is stored.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut fields = text.splitn(3, ',');
-        let (super_read_only, read_only) = (fields.next()?, fields.next()? != "0");
-        let super_read_only = (super_read_only != NONE).then_some(super_read_only != "0");
-        Some(Self { super_read_only, read_only, server_uuid: fields.next().unwrap_or_default().to_owned() })
-    }
-
-    /// Restores the source's settings.
-    ///
-    /// # Errors
-    /// [`Error::StillFenced`].
-    pub(crate) fn restore(&self, source: &mut Connection) -> Result<(), Error> {
-        self.try_restore(source).map_err(|error| self.still_fenced(&error))
-    }
-
-    pub(crate) fn still_fenced(&self, why: &Error) -> Error {
-        Error::StillFenced { why: why.to_string(), statements: self.statements().join("; ") }
-    }
-
-    fn try_restore(&self, source: &mut Connection) -> Result<(), Error> {
-        if !self.server_uuid.is_empty() {
-            same_server(source, &self.server_uuid)?;
-        }
-        self.statements().iter().try_for_each(|sql| match source.query(sql) {
-            // The account lacks the privilege, so it never fenced the source: the settings are unchanged.
-            Err(server::Error::Server { code, .. })
-                if error_code::ACCESS_DENIED.contains(&code) && Self::read(source)? == *self =>
-            {
-                Ok(())
-            }
-            ended => ended.map(drop).map_err(Error::at(Side::Source)),
-        })
-    }
-
-    fn statements(&self) -> Vec<&'static str> {
-        let super_read_only = (self.super_read_only == Some(false)).then_some(SUPER_READ_ONLY_OFF);
-        super_read_only.into_iter().chain((!self.read_only).then_some(READ_ONLY_OFF)).collect()
-    }
-}
-
 /// Checks, before writes are blocked, that the account has the privileges to block them.
 ///
 /// # Errors
 /// [`Error::MissingGrant`].
-pub(crate) fn may_fence(source: &mut Connection) -> Result<(), Error> {
+pub(crate) fn may_fence(source: &mut Connection, fencing: &Fencing) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
-    require_grants(source, Side::Source, &preflight::cut_over(&version))
+    require_grants(source, Side::Source, &preflight::cut_over(&version, fencing))
 }
 
 /// Checks that the account of this side has these privileges.
@@ -145,11 +90,15 @@ enum State {
     Ended,
 }
 
+/// A session that locks the tables. They are locked for as long as it lasts, also after the fence is kept.
+pub(crate) type TableLocks = Mutex<Option<Connection>>;
+
 /// A fence that is lifted unless [`Self::keep`] is called.
 #[derive(Debug)]
 pub(crate) struct Fence<'m> {
-    source: &'m Server,
-    pub(crate) before: SavedSettings,
+    settings: &'m Settings,
+    pub(crate) before: Former,
+    table_locks: &'m TableLocks,
     began: Instant,
     state: Mutex<State>,
     changed: Condvar,
@@ -157,8 +106,9 @@ pub(crate) struct Fence<'m> {
 
 impl<'m> Fence<'m> {
     /// Begins the limited time; [`Self::raise`] then blocks writes.
-    pub(crate) fn new(source: &'m Server, before: SavedSettings) -> Self {
-        Self { source, before, began: Instant::now(), state: Mutex::new(State::Up), changed: Condvar::new() }
+    pub(crate) fn new(settings: &'m Settings, before: Former, table_locks: &'m TableLocks) -> Self {
+        let (began, state, changed) = (Instant::now(), Mutex::new(State::Up), Condvar::new());
+        Self { settings, before, table_locks, began, state, changed }
     }
 
     pub(crate) fn age(&self) -> Duration {
@@ -166,12 +116,92 @@ impl<'m> Fence<'m> {
     }
 
     /// Blocks writes at the source.
-    pub(crate) fn raise(&self, source: &mut Connection) -> Result<(), Error> {
-        let (_, block) = write_block(flavor(source));
-        for sql in [set_lock_timeout(LOCK_WAIT).as_str(), block] {
-            source.query(sql).map_err(Error::at(Side::Source))?;
+    pub(crate) fn raise(&self, source: &mut Connection, shared: &Shared) -> Result<(), Error> {
+        if self.settings.fencing.lock_tables {
+            let session = self.lock_tables(shared)?;
+            *self.session() = Some(session);
         }
-        Ok(())
+        match &self.settings.fencing.lasting {
+            None => Ok(()),
+            Some(LastingFence::ReadOnly) => {
+                let (_, block) = write_block(flavor(source));
+                set_lock_wait(source)?;
+                source.query(block).map(drop).map_err(Error::at(Side::Source))
+            }
+            Some(LastingFence::Accounts(names)) => {
+                for name in self.before.locks() {
+                    let sql = format!("ALTER USER {} ACCOUNT LOCK", name.quoted());
+                    source.query(&sql).map_err(Error::at(Side::Source))?;
+                }
+                end_sessions(source, names, shared)
+            }
+            Some(LastingFence::External(path)) => {
+                path.iter().try_for_each(|path| program::run(path, "fence", self.settings, || shared.has_ended()))
+            }
+        }
+    }
+
+    pub(crate) const fn fencing(&self) -> &Fencing {
+        &self.settings.fencing
+    }
+
+    /// Whether the log contains every change of a moved table, even while it grows.
+    pub(crate) const fn holds_locks(&self) -> bool {
+        self.settings.fencing.lock_tables
+    }
+
+    /// Checks that clients still cannot write, and that nobody has written with a transaction that is open.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`].
+    pub(crate) fn require_held(&self, source: &mut Connection, shared: &Shared) -> Result<(), Error> {
+        if self.holds_locks() {
+            let mut session = self.session();
+            let alive = session.as_mut().is_some_and(|session| session.query("SELECT 1").is_ok());
+            if !alive {
+                return Err(not_ready("the session that has locked the tables was ended"));
+            }
+        }
+        match &self.settings.fencing.lasting {
+            None => return Ok(()),
+            Some(LastingFence::ReadOnly) => {
+                let (name, _) = write_block(flavor(source));
+                return match variable(source, Side::Source, name)?.as_str() {
+                    "1" => Ok(()),
+                    _ => Err(not_ready(&format!("{name} was turned off at the source"))),
+                };
+            }
+            Some(LastingFence::Accounts(names)) => {
+                for name in names {
+                    if accounts::is_locked(source, name).map_err(Error::at(Side::Source))? == Some(false) {
+                        return Err(not_ready(&format!("the account {} was unlocked", name.quoted())));
+                    }
+                }
+                if !sessions(source, names)?.is_empty() {
+                    return Err(not_ready("accounts that are locked have sessions"));
+                }
+            }
+            Some(LastingFence::External(_)) => {}
+        }
+        if self.holds_locks() { Ok(()) } else { no_open_transaction(source, shared) }
+    }
+
+    /// A session that locks all moved tables.
+    fn lock_tables(&self, shared: &Shared) -> Result<Connection, Error> {
+        let mut session = link::source_control(&self.settings.source)?;
+        same_server(&mut session, &self.before.server_uuid)?;
+        shared.require_lock(&mut session)?;
+        set_lock_wait(&mut session)?;
+        let names = self.settings.catalog.tables.iter();
+        let names: Vec<_> = names.map(|table| format!("{} READ", quote::table(&table.schema, &table.name))).collect();
+        for sql in [set_idle_timeout(IDLE), format!("LOCK TABLES {}", names.join(", "))] {
+            session.query(&sql).map_err(Error::at(Side::Source))?;
+        }
+        Ok(session)
+    }
+
+    fn session(&self) -> MutexGuard<'_, Option<Connection>> {
+        self.table_locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lifts the fence and ends the run when the time is up or the caller stops the run. Returns when the fence is kept
@@ -183,7 +213,10 @@ impl<'m> Fence<'m> {
             if is_late || settings.stopped() {
                 *state = State::Ended;
                 // The thread of the cut-over lifts the fence as well, and reports if neither thread can.
-                drop(link::source_control(self.source).and_then(|mut source| self.before.restore(&mut source)));
+                release(self.table_locks);
+                drop(
+                    link::source_control(&self.settings.source).and_then(|mut source| self.before.restore(&mut source)),
+                );
                 shared.fail(if is_late { too_long(settings.max_blocked) } else { Error::Stopped });
                 return;
             }
@@ -213,11 +246,13 @@ impl<'m> Fence<'m> {
     pub(crate) fn lift(&self, source: &mut Connection) -> Result<(), Error> {
         *self.lock() = State::Ended;
         self.changed.notify_all();
+        release(self.table_locks);
+        lift_external(&self.before, self.settings)?;
         if self.before.restore(source).is_ok() {
             return Ok(());
         }
-        let mut source = link::source_control(self.source).map_err(|error| self.before.still_fenced(&error))?;
-        self.before.restore(&mut source)
+        let source = link::source_control(&self.settings.source);
+        source.map_err(|error| self.before.still_fenced(&error)).and_then(|mut source| self.before.restore(&mut source))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -229,20 +264,88 @@ fn too_long(limit: Duration) -> Error {
     Error::NotReady { what: format!("the source has taken no writes for {} s", limit.as_secs_f32()) }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn not_ready(what: &str) -> Error {
+    Error::NotReady { what: what.to_owned() }
+}
 
-    #[test]
-    fn what_was_on_before_stays_on() {
-        let before = SavedSettings::parse("0,1,uuid").unwrap();
-        assert_eq!(
-            (before.text().as_str(), before.statements()),
-            ("0,1,uuid", vec!["SET GLOBAL super_read_only = OFF"])
-        );
-        assert_eq!(SavedSettings::parse("0,0").unwrap().statements().len(), 2);
-        let mariadb = SavedSettings::parse("-,0,id").unwrap();
-        assert_eq!((mariadb.text().as_str(), mariadb.statements()), ("-,0,id", vec!["SET GLOBAL read_only = OFF"]));
-        assert_eq!(SavedSettings::parse(""), None);
+fn set_lock_wait(source: &mut Connection) -> Result<(), Error> {
+    source.query(&set_lock_timeout(LOCK_WAIT)).map(drop).map_err(Error::at(Side::Source))
+}
+
+/// Ends the session that locks the tables.
+pub(crate) fn release(table_locks: &TableLocks) {
+    if let Some(session) = table_locks.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        session.close();
     }
+}
+
+/// Lets the user's program take back what it did, if it has stopped writes.
+///
+/// # Errors
+/// [`Error::StillFenced`].
+pub(crate) fn lift_external(before: &Former, settings: &Settings) -> Result<(), Error> {
+    let Some(LastingFence::External(Some(path))) = &settings.fencing.lasting else { return Ok(()) };
+    if !before.is_external() {
+        return Ok(());
+    }
+    let began = Instant::now();
+    program::run(path, "lift", settings, || began.elapsed() > LIFT_TIME).map_err(|error| before.still_fenced(&error))
+}
+
+/// Ends the sessions of locked accounts, which their locks do not end.
+fn end_sessions(source: &mut Connection, names: &[Account], shared: &Shared) -> Result<(), Error> {
+    wait_until(shared, "sessions of locked accounts do not end", || {
+        let sessions = sessions(source, names)?;
+        for id in &sessions {
+            match source.query(&end_session(id)) {
+                Ok(_) | Err(server::Error::Server { code: error_code::NO_SUCH_THREAD, .. }) => {}
+                Err(error) => return Err(Error::at(Side::Source)(error)),
+            }
+        }
+        Ok(sessions.is_empty())
+    })
+}
+
+/// The sessions of these users.
+fn sessions(source: &mut Connection, names: &[Account]) -> Result<Vec<String>, Error> {
+    let users: Vec<_> = names.iter().map(|name| name.user.as_str()).collect();
+    let rows = source.query(&sessions_of(&users)).map_err(Error::at(Side::Source))?;
+    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
+/// Waits until no transaction has changed rows that it could still commit.
+///
+/// # Errors
+/// [`Error::NotReady`].
+pub(crate) fn no_open_transaction(source: &mut Connection, shared: &Shared) -> Result<(), Error> {
+    wait_until(shared, "transactions with changes are open at the source", || {
+        let open = source.query(OPEN_WRITERS).map_err(Error::at(Side::Source))?;
+        Ok(open.scalar() == Some("0"))
+    })
+}
+
+/// Whether a transaction is prepared, which could be committed in spite of a fence.
+pub(crate) fn has_prepared(source: &mut Connection, fencing: &Fencing) -> Result<bool, Error> {
+    let is_mariadb = flavor(source) == Flavor::MariaDb;
+    // For other fences the account does not have XA_RECOVER_ADMIN.
+    let lists = is_mariadb || fencing.is_read_only();
+    let rows = source.query(if lists { XA_RECOVER } else { PREPARED_TRANSACTIONS }).map_err(Error::at(Side::Source))?;
+    Ok(if lists { !rows.rows.is_empty() } else { rows.scalar() != Some("0") })
+}
+
+fn wait_until(shared: &Shared, what: &str, mut is_so: impl FnMut() -> Result<bool, Error>) -> Result<(), Error> {
+    let began = Instant::now();
+    let mut times = 0_u32;
+    // A session that has just logged in can be missing once.
+    while times < 2 {
+        times = if is_so()? { times.saturating_add(1) } else { 0 };
+        if shared.has_ended() {
+            return Err(Error::Stopped);
+        }
+        if times == 0 && began.elapsed() > LOCK_WAIT {
+            return Err(not_ready(what));
+        }
+        sleep(ENDING);
+    }
+    Ok(())
 }

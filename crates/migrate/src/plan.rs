@@ -7,6 +7,7 @@ use crate::{
     Error, Server, Side,
     accounts::AccountPlan,
     encryption::{self, TableEncryption},
+    fencing::described,
     preflight::{
         self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, copy_method,
         quoted_account,
@@ -41,6 +42,8 @@ pub struct Plan {
     pub tables: Vec<TablePlan>,
     /// What becomes of each account of the source; empty unless they are to be created.
     pub accounts: Vec<AccountPlan>,
+    /// The ways to stop writes in the cut-over; empty for an unsupported pair.
+    pub fences: Vec<FencePlan>,
     /// The grants that both accounts need.
     pub grants: Vec<GrantResult>,
     /// How the target follows the source. Only a run can fill it.
@@ -126,6 +129,19 @@ pub struct TablePlan {
     pub divergences: Option<u64>,
 }
 
+/// A way to stop writes in the cut-over.
+#[derive(Clone, Debug, Serialize)]
+pub struct FencePlan {
+    /// Its name for `--fence`.
+    pub name: &'static str,
+    /// What it guarantees.
+    pub guarantees: &'static str,
+    /// What it does not guarantee.
+    pub lacks: &'static str,
+    /// The grants that the account at the source lacks for it.
+    pub missing: Vec<String>,
+}
+
 /// A grant that an account needs.
 #[derive(Clone, Debug, Serialize)]
 pub struct GrantResult {
@@ -172,6 +188,7 @@ pub fn judge(facts: &Facts) -> Plan {
         encryption: Vec::new(),
         tables: Vec::new(),
         accounts: facts.accounts(|accounts, moved| accounts.plans(moved)).unwrap_or_default(),
+        fences: if supported { fences(facts) } else { Vec::new() },
         grants: if supported { grants(facts) } else { Vec::new() },
         follow: None,
         cutover: None,
@@ -277,6 +294,23 @@ fn grants(facts: &Facts) -> Vec<GrantResult> {
         GrantResult { side: grant.side, statement, held: server.holds(&grant) }
     };
     facts.required_grants().into_iter().map(result).collect()
+}
+
+fn fences(facts: &Facts) -> Vec<FencePlan> {
+    let source = &facts.source;
+    let account = quoted_account(&source.account);
+    let missing = |grant: preflight::Grant| {
+        let missing = grant.missing(&source.grants);
+        (!missing.is_empty()).then(|| grant.statement(&missing, &account))
+    };
+    let described = described(&source.identity.version);
+    let fence = described.into_iter().map(|fence| FencePlan {
+        name: fence.name,
+        guarantees: fence.guarantees,
+        lacks: fence.lacks,
+        missing: preflight::fence(&source.identity.version, fence.name).into_iter().filter_map(missing).collect(),
+    });
+    fence.collect()
 }
 
 fn table_plans(facts: &Facts, source: &crate::catalog::Catalog) -> Vec<TablePlan> {

@@ -1,6 +1,7 @@
 //! Settings of a run.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,6 +13,7 @@ use crate::{
     Error, Side,
     accounts::Accounts,
     catalog::{Catalog, Encrypt, Filter, read},
+    fencing::Fencing,
     link::{self, Server},
     preflight::Request,
 };
@@ -76,6 +78,10 @@ pub struct Settings {
     pub batch: BatchLimits,
     /// Longest time for which a cut-over blocks writes at the source before it gives up.
     pub max_blocked: Duration,
+    /// How a cut-over stops writes at the source.
+    pub fencing: Fencing,
+    /// A program that a cut-over runs after the switch, to lead clients to the target.
+    pub on_switch: Option<PathBuf>,
     /// For how long after a cut-over the source is kept ready for a fallback; `None` for no fallback.
     pub fallback: Option<Duration>,
     /// The caller sets it to end a run in an orderly way.
@@ -99,6 +105,8 @@ impl Settings {
             chunk_bytes: 16 << 20,
             batch: BatchLimits::default(),
             max_blocked: MAX_BLOCKED,
+            fencing: Fencing::default(),
+            on_switch: None,
             fallback: None,
             stop: Arc::default(),
         }

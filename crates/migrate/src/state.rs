@@ -29,7 +29,7 @@ const TABLES: [&str; 8] = [
     // The token is part of the key, so that the log has it with each update, even with `binlog_row_image=MINIMAL`.
     "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
-     step VARCHAR(32) NOT NULL, fence VARCHAR(64) NOT NULL, source_end VARCHAR(600) NOT NULL, \
+     step VARCHAR(32) NOT NULL, fence LONGTEXT NOT NULL, source_end VARCHAR(600) NOT NULL, \
      target_end VARCHAR(600) NOT NULL, target_gtids LONGTEXT NOT NULL, fallback BIGINT UNSIGNED NOT NULL, \
      heartbeat TIMESTAMP NOT NULL, paused TINYINT NOT NULL, \
      PRIMARY KEY (id, token))",

@@ -14,6 +14,7 @@ use crate::{
     catalog::{Encrypt, Table},
     definitions,
     fence::require_grants,
+    fencing::Fencing,
     link::{flavor, variable},
     log_access,
     position::{self, Tracking},
@@ -31,6 +32,9 @@ pub(crate) fn require_possible(
     target: &mut Connection,
 ) -> Result<(), Error> {
     let refused = |what: String| Err(Error::NotReady { what: format!("no fallback is possible: {what}") });
+    if settings.fencing != Fencing::default() {
+        return refused("it needs --fence read-only".to_owned());
+    }
     if flavor(source) != flavor(target) {
         return refused("the source cannot follow a server of another fork".to_owned());
     }
@@ -73,8 +77,20 @@ fn trigger(settings: &Settings) -> Option<String> {
 pub(crate) fn swapped(settings: &Settings) -> Result<Settings, Error> {
     let catalog = definitions::catalog(Side::Target, &settings.target, &definitions::names(settings))?;
     let (source, target) = (settings.target.clone(), settings.source.clone());
-    let (encrypt, until, accounts) = (Encrypt::AsSource, Until::Forever, Accounts::Report);
-    Ok(Settings { source, target, catalog, encrypt, until, accounts, fallback: None, ..settings.clone() })
+    let (encrypt, until) = (Encrypt::AsSource, Until::Forever);
+    let (accounts, fencing) = (Accounts::Report, Fencing::default());
+    Ok(Settings {
+        source,
+        target,
+        catalog,
+        encrypt,
+        until,
+        accounts,
+        fencing,
+        on_switch: None,
+        fallback: None,
+        ..settings.clone()
+    })
 }
 
 /// What the switch stores of the target, so that a fallback can begin at this moment.

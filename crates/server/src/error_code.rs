@@ -13,6 +13,8 @@ pub const UNKNOWN_TABLE: u16 = 1051;
 pub const UNKNOWN_COLUMN: u16 = 1054;
 /// `ER_DUP_ENTRY`: a unique key has this value already.
 pub const DUPLICATE_ENTRY: u16 = 1062;
+/// `ER_NO_SUCH_THREAD`: the session has ended.
+pub const NO_SUCH_THREAD: u16 = 1094;
 /// `ER_HOST_IS_BLOCKED`.
 pub const HOST_IS_BLOCKED: u16 = 1129;
 /// `ER_HOST_NOT_PRIVILEGED`: no account may log in from this host.

@@ -54,6 +54,13 @@ pub(super) struct Record {
     pub(super) has_second_password: bool,
 }
 
+/// Whether an account is locked; `None` if it does not exist.
+pub(crate) fn is_locked(connection: &mut Connection, name: &Account) -> Result<Option<bool>, ServerError> {
+    show_hex(connection)?;
+    let found = record(connection, name, false)?;
+    Ok(found.map(|found| found.definition.is_ok_and(|definition| definition.locked)))
+}
+
 /// Whether the session may see all accounts.
 pub(crate) fn may_read(connection: &mut Connection) -> Result<bool, ServerError> {
     Ok(server::Grants::of_session(connection)?.cover("SELECT ON mysql.*"))
@@ -123,10 +130,7 @@ fn own_name(connection: &mut Connection) -> Result<Account, ServerError> {
 /// The accounts and roles of a server, except those that belong to a server and these.
 fn records(connection: &mut Connection, except: &[Account]) -> Result<BTreeMap<Account, Record>, ServerError> {
     let hostname = connection.query("SELECT @@GLOBAL.hostname")?.scalar().unwrap_or_default().to_owned();
-    match connection.query(HEX_CREDENTIALS) {
-        Ok(_) | Err(ServerError::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
-        Err(error) => return Err(error),
-    }
+    show_hex(connection)?;
     let second = second_passwords(connection)?;
     let rows = connection.query(list(flavor(connection)))?;
     let mut records = BTreeMap::new();
@@ -142,6 +146,14 @@ fn records(connection: &mut Connection, except: &[Account]) -> Result<BTreeMap<A
         }
     }
     Ok(records)
+}
+
+/// Makes credentials readable that are no texts.
+fn show_hex(connection: &mut Connection) -> Result<(), ServerError> {
+    match connection.query(HEX_CREDENTIALS) {
+        Ok(_) | Err(ServerError::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn second_passwords(connection: &mut Connection) -> Result<BTreeSet<Account>, ServerError> {

@@ -10,7 +10,7 @@ mod judge;
 
 pub(crate) use self::{
     create::{create, drop_created, open},
-    facts::may_read,
+    facts::{is_locked, may_read},
     judge::Moved,
 };
 pub use self::{

@@ -234,6 +234,16 @@ pub enum Error {
         /// What is missing.
         what: String,
     },
+    /// A program of the user has failed.
+    #[error("{program} {step}: {what}")]
+    Program {
+        /// Its path.
+        program: String,
+        /// Its argument.
+        step: String,
+        /// How it has ended, or why it could not be started.
+        what: String,
+    },
     /// The account lacks privileges.
     #[error("{side}: the account may not do this: it lacks {privileges}")]
     MissingGrant {

@@ -3,7 +3,13 @@
 use server::{Account, Flavor, ServerVersion, quote};
 
 use super::Request;
-use crate::{STATE_SCHEMA, Side, accounts::Accounts, catalog::Filter, log_access};
+use crate::{
+    STATE_SCHEMA, Side,
+    accounts::Accounts,
+    catalog::Filter,
+    fencing::{Fencing, LastingFence, described},
+    log_access,
+};
 
 /// A privilege that an account needs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +77,33 @@ fn mariadb_writers() -> [Grant; 2] {
 }
 
 /// The grants that a cut-over needs in addition to [`required`], or that may have been revoked since.
-pub(crate) fn cut_over(source: &ServerVersion) -> Vec<Grant> {
+pub(crate) fn cut_over(source: &ServerVersion, fencing: &Fencing) -> Vec<Grant> {
+    match &fencing.lasting {
+        None => Vec::new(),
+        Some(LastingFence::ReadOnly) => read_only(source),
+        Some(LastingFence::Accounts(_)) => fence(source, "accounts"),
+        Some(LastingFence::External(_)) => fence(source, "external"),
+    }
+}
+
+/// The grants of a fence, by its name.
+pub(crate) fn fence(source: &ServerVersion, name: &str) -> Vec<Grant> {
+    let grant = |privileges: &[&'static str], scope: Option<&str>| Grant {
+        side: Side::Source,
+        privileges: privileges.to_vec(),
+        scope: scope.map(str::to_owned),
+        shown: None,
+    };
+    let mut grants = Vec::new();
+    for fence in described(source).iter().filter(|fence| fence.name == name && !fence.needs.is_empty()) {
+        grants.push(grant(fence.needs, None));
+        grants.extend(fence.sees_accounts.then(|| grant(&["SELECT"], Some("mysql"))));
+    }
+    grants
+}
+
+/// The grants of the fence `read-only`.
+fn read_only(source: &ServerVersion) -> Vec<Grant> {
     let privileges = match source.flavor {
         Flavor::MariaDb => MARIADB_FENCE.to_vec(),
         Flavor::MySql | Flavor::Percona if source.at_least(8, 0, 0) => FENCE.to_vec(),
@@ -88,7 +120,7 @@ pub(crate) fn cut_over(source: &ServerVersion) -> Vec<Grant> {
 pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: &[String]) -> Vec<Grant> {
     let filter = Filter { schemas: schemas.to_vec(), ..Filter::default() };
     let mut grants = required(target, source, &Request { filter, ..Request::default() }, schemas);
-    grants.extend(cut_over(target));
+    grants.extend(read_only(target));
     for grant in &mut grants {
         grant.side = match grant.side {
             Side::Source => Side::Target,
@@ -228,9 +260,9 @@ mod tests {
         let writers = ["GRANT EVENT ON *.* TO `m`@`%`", "GRANT SELECT ON `mysql`.* TO `m`@`%`"].map(str::to_owned);
         let held = "GRANT ALL PRIVILEGES ON `shop`.* TO `m`@`%`";
         assert!(writers.iter().all(|grant| missing(&planned, held).contains(grant)), "{:?}", missing(&planned, held));
-        assert_eq!(missing(&cut_over(&version), "GRANT READ_ONLY ADMIN ON *.* TO `m`@`%`"), writers);
+        assert_eq!(missing(&read_only(&version), "GRANT READ_ONLY ADMIN ON *.* TO `m`@`%`"), writers);
         let all = "GRANT SELECT, EVENT, READ_ONLY ADMIN ON *.* TO `m`@`%`";
-        assert_eq!(missing(&cut_over(&version), all), [""; 0]);
+        assert_eq!(missing(&read_only(&version), all), [""; 0]);
     }
 
     #[test]

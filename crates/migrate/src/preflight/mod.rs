@@ -26,7 +26,7 @@ pub use self::{
 };
 pub(crate) use self::{
     checks::{LOGS_REPLICATED, ROW_SETTINGS},
-    grants::{cut_over, fallback},
+    grants::{cut_over, fallback, fence},
 };
 
 /// What a check judges.

@@ -50,6 +50,7 @@ pub fn write_migrate_plan(plan: &Plan, out: &mut dyn Write) -> Result<(), Error>
     tables(plan, out)?;
     checks(plan, out)?;
     accounts(plan, out)?;
+    fences(plan, out)?;
     grants(plan, out)?;
     verdict(plan, out)
 }
@@ -174,6 +175,22 @@ fn accounts(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
         0 => Ok(()),
         more => Ok(writeln!(out, "  and {} more (--format json lists all)", number(more))?),
     }
+}
+
+fn fences(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
+    if plan.fences.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nFENCES    how the cut-over can stop writes at the source (--fence)")?;
+    for fence in &plan.fences {
+        writeln!(out, "  {}", fence.name)?;
+        indented(out, fence.guarantees)?;
+        indented(out, &format!("but {}", fence.lacks))?;
+        for statement in &fence.missing {
+            writeln!(out, "            needs {};", visible(statement))?;
+        }
+    }
+    Ok(())
 }
 
 fn grants(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {

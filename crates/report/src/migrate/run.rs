@@ -135,13 +135,13 @@ pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
     let text = match done.blocked {
         None => format!("the cut-over was done before: the target has every row up to {end} of the source's log"),
         Some(blocked) => format!(
-            "the target has every row up to {end} of the source's log, and all are equal; the source is read-only \
-             since {:.1} s",
+            "the target has every row up to {end} of the source's log, and all are equal; the source has taken \
+             no writes for {:.1} s",
             blocked.as_secs_f64()
         ),
     };
     let next = "let the applications write to the target; show the proof with sealant migrate report --html FILE; end the \
-                migration with sealant migrate finish --proof FILE; the source stays read-only (super_read_only)";
+                migration with sealant migrate finish --proof FILE; the source stays fenced as --fence says";
     vec![Message::info(text), Message::hint(next)]
 }
 
@@ -197,7 +197,7 @@ pub fn migrate_fell_back(done: &CutOver) -> Vec<Message> {
 pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
     paragraph(out, "phase", phase(status))?;
     if status.fenced {
-        paragraph(out, "source", "fenced: it is read-only (super_read_only)")?;
+        paragraph(out, "source", "fenced: clients cannot write (see --fence)")?;
     }
     if let Some(left) = status.fallback_left {
         let text = format!("possible for {}, by sealant migrate fallback", ago(left));
@@ -311,7 +311,7 @@ mod tests {
             let text = status(phase, running, fenced);
             assert!(text.contains(expected), "{text}");
             assert_eq!(text.lines().find(|line| line.chars().count() > 80), None, "{text}");
-            assert_eq!(text.contains("super_read_only"), fenced, "{text}");
+            assert_eq!(text.contains("clients cannot write"), fenced, "{text}");
             assert!(text.contains("  all\n") && text.contains("25 %\n"), "{text}");
         }
     }

@@ -78,6 +78,22 @@ pub const XA_RECOVER: &str = "XA RECOVER";
 pub const PREPARED_TRANSACTIONS: &str =
     "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0";
 
+/// Counts transactions that have changed rows and are not committed. Needs PROCESS.
+pub const OPEN_WRITERS: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_rows_modified > 0";
+
+/// Lists the sessions of these users. Needs PROCESS.
+#[must_use]
+pub fn sessions_of(users: &[&str]) -> String {
+    let users: Vec<_> = users.iter().map(|user| quote::text(user)).collect();
+    format!("SELECT ID FROM information_schema.PROCESSLIST WHERE USER IN ({}) ORDER BY ID", users.join(", "))
+}
+
+/// Ends a session, and rolls back its transaction.
+#[must_use]
+pub fn end_session(id: &str) -> String {
+    format!("KILL {id}")
+}
+
 /// Starts a new binary log. The server never writes this statement to its binary log (MySQL manual, "FLUSH Statement";
 /// `reload_acl_and_cache` of both families).
 pub const FLUSH_BINARY_LOGS: &str = "FLUSH BINARY LOGS";
