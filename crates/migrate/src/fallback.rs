@@ -13,10 +13,11 @@ use server::{
         statement::{READ_ONLY_ON, SUPER_READ_ONLY_OFF, set_lock_timeout},
         variable::{READ_ONLY, SUPER_READ_ONLY},
     },
+    error_code::VALUE_REFUSED,
 };
 
 use crate::{
-    CutOver, Divergence, DivergenceKind, Error, Event, Phase, Proof, Server, Settings, Side,
+    CutOver, Error, Event, Phase, Proof, Server, Settings, Side,
     active::{lock_target, moved_tables, tracking, with_stream},
     cutover::{cut_over, lift_earlier},
     definitions,
@@ -30,15 +31,12 @@ use crate::{
     proof,
     run::{resuming, until},
     state::{self, Beginning, Run},
+    user_sides::of_the_user,
     way_back::{now, swapped},
 };
 
 /// Longest wait of the statement that makes the source read-only again.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
-
-/// Errors of a server that cannot hold a value, or to which a constraint forbids it: out of range, too long, truncated,
-/// incorrect, NULL, and a CHECK of either fork.
-const VALUES: [u16; 7] = [1048, 1264, 1265, 1366, 1406, 3819, 4025];
 
 /// Attempts of a fallback to take over from a process that follows.
 const TAKEOVERS: u32 = 3;
@@ -62,18 +60,13 @@ struct WayBack {
     forward: Run,
 }
 
-/// The random text of the way back of a migration. Another migration to the source has another one.
-fn token(forward: &Run) -> String {
-    forward.token.chars().rev().collect()
-}
-
 /// The state of the way back, if it has begun.
 ///
 /// # Errors
 /// [`Error::OtherMigration`] if the state at the source is another one.
 fn begun(old: &mut Connection, forward: &Run) -> Result<Option<Run>, Error> {
     match state::run(old)? {
-        Some(run) if run.token != token(forward) => {
+        Some(run) if run.token != forward.back_token => {
             Err(Error::OtherMigration { what: "the source has the state of an earlier one".to_owned() })
         }
         run => Ok(run),
@@ -150,7 +143,7 @@ pub(crate) fn finish<E: From<Error>>(
     let mut control = link::source_control(source)?;
     same_source(&mut control, forward)?;
     let mut old = link::target(source)?;
-    lock_target(&mut old)?;
+    lock_way_back(&mut old)?;
     let fell_back = begun(&mut old, forward)?.is_some_and(|run| run.phase == Phase::Switched);
     if let Some(save) = save {
         let proof = if fell_back { proof::read(&mut old, source) } else { proof::read(&mut locked, target) };
@@ -162,8 +155,7 @@ pub(crate) fn finish<E: From<Error>>(
         write_through(&mut control)?;
         // The state at the source comes last: it tells a later call that the target has to be blocked.
         state::remove(&mut locked)?;
-        block(&mut control)?;
-        return Ok(state::remove(&mut old)?);
+        return Ok(remove_rest(&mut old, &mut control)?);
     }
     remove_from_source(&mut old, &mut control, target)?;
     Ok(state::remove(&mut locked)?)
@@ -188,8 +180,24 @@ pub(crate) fn finish_rest<E: From<Error>>(
     if let Some(save) = save {
         save(&proof::read(&mut old, source)?)?;
     }
-    block(&mut control)?;
-    Ok(state::remove(&mut old)?)
+    Ok(remove_rest(&mut old, &mut control)?)
+}
+
+/// Locks out processes that follow the way back.
+///
+/// # Errors
+/// [`Error::Locked`], by the user's name of the side.
+fn lock_way_back(old: &mut Connection) -> Result<(), Error> {
+    lock_target(old).map_err(|error| match error {
+        Error::Locked { .. } => Error::Locked { side: Side::Source },
+        error => error,
+    })
+}
+
+/// Blocks the target for good, and removes the state at the source, which tells that this has to be done.
+fn remove_rest(old: &mut Connection, target: &mut Connection) -> Result<(), Error> {
+    block(target)?;
+    state::remove(old)
 }
 
 impl WayBack {
@@ -219,12 +227,13 @@ impl WayBack {
         lock_target(&mut old)?;
         match begun(&mut old, &self.forward)? {
             Some(run) if run.phase == Phase::Switched => Err(Error::FellBack),
-            Some(_) => self.write_through(),
+            Some(_) => self.admit_own_writes(),
             None => Err(Error::NoFallback),
         }
     }
 
-    fn write_through(&self) -> Result<(), Error> {
+    /// Lets this account write to the source, which stays read-only for others.
+    fn admit_own_writes(&self) -> Result<(), Error> {
         let mut source = link::source_control(&self.back.target)?;
         same_source(&mut source, &self.forward)?;
         write_through(&mut source)
@@ -265,7 +274,7 @@ impl WayBack {
         if !state::run(&mut new)?.is_some_and(|run| is_wanted(&run)) {
             return Err(Error::NoFallback);
         }
-        self.write_through()?;
+        self.admit_own_writes()?;
         let damaged = |what| move |_| Error::State { what };
         let gtids = self.forward.target_gtids.parse().map_err(|_| Error::State { what: "target_gtids" })?;
         let log = self.forward.target_end.parse().map_err(damaged("target_end"))?;
@@ -282,7 +291,7 @@ impl WayBack {
         let source_uuid = &identity(&mut new, Side::Source)?;
         let start = Start { position: Position { gtids, log, row: None }, ..Start::default() };
         let encrypted = self.back.encrypt.requires_any(&self.back.catalog.tables);
-        let (phase, token) = (Phase::Copied, token(&self.forward));
+        let (phase, token) = (Phase::Copied, self.forward.back_token.clone());
         // Without the target's log, it is not known what others have written to it since a chunk was compared.
         let log_file = state::target_log(&mut new)?.map(|(file, _)| file);
         let mut more = state::copies_of_chunks(&mut new, &self.forward.target_end, log_file.is_some())?;
@@ -412,19 +421,11 @@ fn on_way_back(error: Error) -> Error {
         | Error::OtherMigration { .. }
         | Error::Stream(binlog::Error::Unavailable { .. })
         | Error::ApplyWarnings { .. } => Error::WayBackClosed(Box::new(error)),
-        Error::Server { side: Side::Target, error: server::Error::Server { code, .. } } if VALUES.contains(code) => {
+        Error::Server { side: Side::Target, error: server::Error::Server { code, .. } }
+            if VALUE_REFUSED.contains(code) =>
+        {
             Error::WayBackClosed(Box::new(error))
         }
         _ => Error::WayBack(Box::new(error)),
     }
-}
-
-/// A difference, with the names of the sides that the user has given them.
-fn of_the_user(found: Divergence) -> Divergence {
-    let kind = match found.kind {
-        DivergenceKind::Missing => DivergenceKind::Extra,
-        DivergenceKind::Extra => DivergenceKind::Missing,
-        DivergenceKind::Different => DivergenceKind::Different,
-    };
-    Divergence { kind, ..found }
 }

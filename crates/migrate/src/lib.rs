@@ -63,6 +63,7 @@ mod statement;
 mod status;
 mod stream;
 mod target_log;
+mod user_sides;
 mod value;
 mod verify;
 mod visibility;

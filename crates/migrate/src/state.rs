@@ -27,7 +27,7 @@ const FORMAT: u32 = 7;
 
 const TABLES: [&str; 8] = [
     // The token is part of the key, so that the log has it with each update, even with `binlog_row_image=MINIMAL`.
-    "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
+    "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, back_token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
      step VARCHAR(32) NOT NULL, fence LONGTEXT NOT NULL, source_end VARCHAR(600) NOT NULL, \
      target_end VARCHAR(600) NOT NULL, target_gtids LONGTEXT NOT NULL, fallback BIGINT UNSIGNED NOT NULL, \
@@ -82,6 +82,8 @@ impl Phase {
 pub(crate) struct Run {
     /// A random text that no other migration has.
     pub(crate) token: String,
+    /// The token of its way back.
+    pub(crate) back_token: String,
     pub(crate) source_uuid: String,
     pub(crate) tracking: Tracking,
     /// The end of the source's log when the migration was begun.
@@ -171,7 +173,7 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     if format != FORMAT.to_string() {
         return Err(Error::OtherFormat { found: format.to_owned(), known: FORMAT });
     }
-    let sql = "SELECT token, source_uuid, tracking, old_until, phase, step, fence, source_end, target_end, \
+    let sql = "SELECT token, back_token, source_uuid, tracking, old_until, phase, step, fence, source_end, target_end, \
                target_gtids, fallback, paused \
                FROM `_sealant`.`run` WHERE id = 1";
     let rows = target.query(sql).map_err(failed)?;
@@ -179,13 +181,14 @@ pub(crate) fn run(target: &mut Connection) -> Result<Option<Run>, Error> {
     let phase = Phase::parse(&text("phase")).ok_or(Error::State { what: "phase" })?;
     let tracking = Tracking::parse(&text("tracking")).ok_or(Error::State { what: "tracking" })?;
     let old_until = text("old_until").parse().map_err(|_| Error::State { what: "old_until" })?;
-    let (token, source_uuid) = (text("token"), text("source_uuid"));
+    let (token, back_token, source_uuid) = (text("token"), text("back_token"), text("source_uuid"));
     let (step, fence, source_end) = (text("step"), text("fence"), text("source_end"));
     let (target_end, target_gtids) = (text("target_end"), text("target_gtids"));
     let fallback = text("fallback").parse().map_err(|_| Error::State { what: "fallback" })?;
     let paused = text("paused") != "0";
     Ok(Some(Run {
         token,
+        back_token,
         source_uuid,
         tracking,
         old_until,
@@ -252,12 +255,17 @@ pub(crate) fn begin(
     let target_log = log_access::start(target)?;
     moved.iter().try_for_each(|table| require_empty(target, table))?;
     let (start, phase, more) = (start.clone(), Phase::Copy, Vec::new());
-    let token = format!("{:016x}{:016x}", random(), random());
+    let token = random_token();
     store_beginning(
         target,
         moved,
         Beginning { token, tracking, source_uuid, start, encrypted, target_log, phase, more },
     )
+}
+
+/// A text that no other migration has.
+fn random_token() -> String {
+    format!("{:016x}{:016x}", random(), random())
 }
 
 /// Creates the schema with the state of a migration that begins.
@@ -285,7 +293,8 @@ pub(crate) fn store_beginning(
     statements.extend(target_log.iter().map(|start| begin_target_log(start, identity)));
     statements.extend(more);
     statements.push(format!(
-        "INSERT INTO `_sealant`.`run` VALUES (1, '{token}', {FORMAT}, {}, '{}', {}, '{}', '', '', '', '', '', 0, NOW(), 0)",
+        "INSERT INTO `_sealant`.`run` VALUES (1, '{token}', '{}', {FORMAT}, {}, '{}', {}, '{}', '', '', '', '', '', 0, NOW(), 0)",
+        random_token(),
         quote::text(source_uuid),
         tracking.text(),
         quote::text(&start.old_until.to_string()),
