@@ -6885,7 +6885,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__abort)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --drop-tables --yes --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --drop-tables --yes --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6981,6 +6981,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -6995,7 +6999,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__cutover)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --fence --max-blocked --fallback --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --fence --fence-account --fence-program --accept-soft-fence --on-switch --max-blocked --fallback --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7093,12 +7097,28 @@ _sealant() {
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
                     return 0
                     ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
                 --min-tls)
                     COMPREPLY=($(compgen -W "1.3 1.2" -- "${cur}"))
                     return 0
                     ;;
                 --fence)
-                    COMPREPLY=($(compgen -W "read-only" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "read-only lock-tables accounts external" -- "${cur}"))
+                    return 0
+                    ;;
+                --fence-account)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fence-program)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-switch)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --max-blocked)
@@ -7117,7 +7137,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__fallback)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --max-blocked --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --max-blocked --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7213,6 +7233,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7231,7 +7255,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__finish)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --proof --discard-proof --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --proof --discard-proof --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7327,6 +7351,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7527,7 +7555,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__pause)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7623,6 +7651,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7637,7 +7669,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__plan)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --format --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7733,6 +7765,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7751,7 +7787,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__report)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --html --proof --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --html --proof --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7847,6 +7883,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7869,7 +7909,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__resume)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7965,6 +8005,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7979,7 +8023,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__run)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --until --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --until --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8075,6 +8119,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -8093,7 +8141,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__status)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8189,6 +8237,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -8203,7 +8255,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__verify)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --min-tls --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8299,6 +8351,10 @@ _sealant() {
                     ;;
                 --encrypt)
                     COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    return 0
+                    ;;
+                --accounts)
+                    COMPREPLY=($(compgen -W "report create" -- "${cur}"))
                     return 0
                     ;;
                 --min-tls)

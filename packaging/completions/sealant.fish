@@ -931,6 +931,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -963,6 +965,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l until -d 'How far to go' -r -f -a "copied\t'Every row is copied, and every change since then applied once'
@@ -999,6 +1003,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1029,6 +1035,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1059,6 +1067,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1089,6 +1099,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1121,14 +1133,23 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence -d 'How to stop writes to the source' -r -f -a "read-only\t'SET GLOBAL super_read_only = ON'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence -d 'How to stop writes to the source; `lock-tables,accounts` and `lock-tables,external` are two fences, of which the first ends with the command' -r -f -a "read-only\t'SET GLOBAL super_read_only = ON; read_only on MariaDB'
+lock-tables\t'LOCK TABLES, until the command ends'
+accounts\t'ACCOUNT LOCK for each --fence-account, and an end to their sessions'
+external\t'Something else has stopped writes, or --fence-program does'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence-account -d 'An account that writes, as USER@HOST: it is locked, and its sessions are ended (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence-program -d 'A program that stops writes: called with the argument `fence`, and with `lift` if the cut-over fails' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l on-switch -d 'After the switch, run this program with the argument `switched`, to lead clients to the target; SEALANT_SOURCE and SEALANT_TARGET are the addresses' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l max-blocked -d 'Longest time that writes are stopped; then give up, and make the source writable again' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fallback -d 'After the cut-over, apply the target\'s changes to the source for this long, so that `sealant migrate fallback` can return to it; the command runs until then' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l tls-any-name -d 'Accept certificates of --source-tls-ca and --target-tls-ca that do not contain the server\'s name'
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l accept-soft-fence -d 'Accept that clients can write to the source again when the command ends, and that nobody notices'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l yes -d 'Do not ask for confirmation'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l json -d 'Write events to standard output, one JSON object per line; the schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -s q -l quiet -d 'Show no status line, and no messages except errors'
@@ -1157,6 +1178,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l max-blocked -d 'Longest time that writes are stopped; then give up, and make the target writable again' -r
@@ -1191,6 +1214,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l html -d 'Also write an HTML report to this file' -r -F
@@ -1223,6 +1248,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l proof -d 'Write the proof to this file, as JSON Lines, before the state is removed' -r -F
@@ -1255,6 +1282,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
 as-source\t'Only those that are encrypted at the source'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
+create\t'The cut-over creates them at the target, locked until the switch'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
