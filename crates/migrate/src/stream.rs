@@ -286,9 +286,14 @@ impl<'m> Follower<'m> {
 
     /// Whether rows belong to the state of this migration, which is written at the target alone.
     fn has_our_token(&self, rows: &Rows<'_>) -> bool {
+        // Another column has the token of the way back, whose stream finds it in the log of the target.
+        const TOKEN_COLUMN: usize = 1;
         let token = Some(Value::String(self.shared.token.as_bytes()));
         let images = rows.changes().into_iter().flatten().flatten();
-        images.flat_map(|change| [change.before, change.after]).flatten().any(|row| row.contains(&token))
+        images
+            .flat_map(|change| [change.before, change.after])
+            .flatten()
+            .any(|row| row.get(TOKEN_COLUMN) == Some(&token))
     }
 
     /// Whether the newest event was in the log before the migration began.
