@@ -8,9 +8,9 @@ pub(crate) fn run(bytes: &[u8]) {
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let _ = SigningKey::parse(text);
-    if let (Ok(signers), Ok(signature)) = (AllowedSigners::parse(text), Signature::parse(bytes)) {
-        if let Ok(key) = signature.verify("n", b"") {
-            let _ = signers.allow(key, "db1", "n");
-        }
+    if let (Ok(signers), Ok(signature)) = (AllowedSigners::parse(text), Signature::parse(bytes))
+        && let Ok(key) = signature.verify("n", b"")
+    {
+        let _ = signers.allow(key, "db1", "n");
     }
 }
