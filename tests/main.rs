@@ -41,6 +41,7 @@ mod keys_in_kms;
 mod keys_in_vault;
 mod live;
 mod login;
+mod lost_connection;
 mod luks_audit;
 mod luks_bench;
 mod luks_boot;

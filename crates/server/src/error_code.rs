@@ -19,6 +19,8 @@ pub const NO_SUCH_THREAD: u16 = 1094;
 pub const HOST_IS_BLOCKED: u16 = 1129;
 /// `ER_HOST_NOT_PRIVILEGED`: no account may log in from this host.
 pub const HOST_NOT_PRIVILEGED: u16 = 1130;
+/// `ER_SERVER_SHUTDOWN`: the server is shutting down, and ends the session.
+pub const SERVER_SHUTDOWN: u16 = 1053;
 /// `ER_NO_SUCH_TABLE`.
 pub const NO_SUCH_TABLE: u16 = 1146;
 /// `ER_NET_READ_ERROR`. Clients use 2003 themselves and do not accept it from a server.

@@ -20,18 +20,29 @@ pub(super) struct ServerAnswers {
     pub(super) peer_pid: Option<i32>,
 }
 
-/// Connects, queries, and closes.
+/// Connects, queries, and closes. A connection that is lost is opened once more.
 ///
 /// # Errors
-/// [`Error::Server`] if the connection fails; a refused statement is a result.
+/// [`Error::Server`] if the connection fails, or the server shuts down; a refused statement is a result.
 pub(super) fn query_server(options: &LiveOptions<'_>) -> Result<ServerAnswers, Error> {
-    let mut connection = Connection::open(&options.target, &options.connect)?;
+    let open = || Connection::open(&options.target, &options.connect);
+    let mut connection = open()?;
     let identity = server::describe(&mut connection)?;
     let mut answers = BTreeMap::new();
     for query in dialect::queries(&identity.version) {
         report(options.progress, "asking the server", answers.len(), 0);
-        if let Some(answer) = answer(&mut connection, &query) {
+        let answered = answer(&mut connection, &query).or_else(|error| match error.is_transient() {
+            true => {
+                connection = open()?;
+                answer(&mut connection, &query)
+            }
+            false => Err(error),
+        });
+        if let Some(answer) = answered? {
             answers.insert(query.name.to_owned(), answer);
+        }
+        if connection.is_broken() {
+            connection = open()?;
         }
     }
     let session = session(&connection, &answers);
@@ -41,25 +52,39 @@ pub(super) fn query_server(options: &LiveOptions<'_>) -> Result<ServerAnswers, E
 }
 
 /// The result of one query; `None` if this build lacks the feature of an optional query.
-fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
+///
+/// # Errors
+/// The server is away, or shuts down: what it has not said is no evidence.
+fn answer(connection: &mut Connection, query: &Query) -> Result<Option<Answer>, server::Error> {
     let outcome = match query.run(connection) {
         Ok(rows) => kept_rows(query.name, rows),
+        Err(error) if is_away(&error) => return Err(error),
         Err(error) => {
             let code = code_of(&error);
             if code == error_code::NO_BINARY_LOGGING {
-                return Some(Answer {
+                return Ok(Some(Answer {
                     sql: query.sql.clone().into_owned(),
                     needs: query.needs.to_owned(),
                     outcome: no_rows(query),
-                });
+                }));
             }
             if query.optional && !error.is_privilege() && error_code::ABSENT.contains(&code) {
-                return None;
+                return Ok(None);
             }
             QueryOutcome::Failed { code, message: error.to_string() }
         }
     };
-    Some(Answer { sql: query.sql.clone().into_owned(), needs: query.needs.to_owned(), outcome })
+    Ok(Some(Answer { sql: query.sql.clone().into_owned(), needs: query.needs.to_owned(), outcome }))
+}
+
+/// Whether the connection was lost or the server shuts down. A statement that only takes too long is not answered, but
+/// others may be.
+const fn is_away(error: &server::Error) -> bool {
+    match error {
+        server::Error::Timeout { .. } => false,
+        server::Error::Server { code, .. } => *code == error_code::SERVER_SHUTDOWN,
+        error => error.is_transient(),
+    }
 }
 
 fn no_rows(query: &Query) -> QueryOutcome {

@@ -249,6 +249,11 @@ impl Connection {
         self.peer_pid
     }
 
+    /// Whether an error has ended the connection: every further statement fails.
+    pub const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Closes the connection properly. Dropping it omits COM_QUIT.
     pub fn close(mut self) {
         if !self.broken {
