@@ -102,6 +102,7 @@ soak-tests: test-build ## Run all tests ten times; fail if one of them fails, or
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_faults::
 	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_faults:: backup_failures::a_run_killed
+	SEALANT_WRITER_PAUSE_MS=0 cargo test --package sealant --test commands -- backup::backups_of_a_running_
 	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt::a_run_killed_ encrypt::a_run_whose_server_was_killed encrypt::a_run_on_mariadb_ encrypt::a_table_with_an_odd_name
 	SEALANT_FAULTS=51 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt_steered::the_next_run_removes_leftovers
 	SEALANT_ROTATIONS=100 cargo test --package sealant --test commands -- rotate::many_rotations_in_a_row_succeed
@@ -113,7 +114,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- --ignored --skip monitor_soak:: --skip bench_oltp::a_server_that_stands_still
 	SEALANT_WRITER_PAUSE_MS=0 cargo test --package sealant-migrate --test mysql --test pairs --test servers --test resets --test kills -- --include-ignored
 	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_mutation::
-	SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test commands -- snapshot::mysql_ snapshot::mariadb_ snapshot::a_mysql_ snapshot::a_mariadb_ snapshot::a_running_m
+	SEALANT_WRITER_PAUSE_MS=0 SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test commands -- snapshot::mysql_ snapshot::mariadb_ snapshot::a_mysql_ snapshot::a_mariadb_ snapshot::a_running_m
 	SEALANT_FOLLOW_ROUNDS=200 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant-snapshot --test follow
 	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- sst_faults::a_joiner_that_is_killed sst_faults::a_donor_whose_program_is_killed
 	SEALANT_SST_ROUNDS=10 SEALANT_SST_MIB=512 cargo test --package sealant --test commands -- sst::nodes_ sst::a_donor_on_

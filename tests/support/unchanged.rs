@@ -94,7 +94,7 @@ pub(crate) fn prepare(server: &Server, table_options: &str) {
     server.sql(&tables).expect("the tables are made");
 }
 
-/// Writers that transfer money and log each transfer, as fast as the server commits.
+/// Writers that transfer money and log each transfer.
 pub(crate) struct Load {
     writers: Vec<Writer>,
     order: Arc<Order>,
@@ -168,6 +168,7 @@ impl Writer {
         let (mut input, output) = (client.stdin.take().expect("piped"), client.stdout.take().expect("piped"));
         let acknowledged = Arc::new(AtomicU64::new(0));
         let (order, reported) = (Arc::clone(order), Arc::clone(&acknowledged));
+        let pause = harness::writer_pause();
         let feeding = thread::spawn(move || {
             for seq in 1_u64.. {
                 let (from, to) = (seq.wrapping_mul(7919 + number * 31) % ACCOUNTS + 1, seq % ACCOUNTS + 1);
@@ -185,6 +186,7 @@ impl Writer {
                 if order.stop.load(Ordering::SeqCst) || input.write_all(statement.as_bytes()).is_err() {
                     return;
                 }
+                thread::sleep(pause);
             }
         });
         let reading = thread::spawn(move || {

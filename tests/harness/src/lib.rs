@@ -48,7 +48,7 @@ pub use ports::free_port;
 pub use replication::Replication;
 pub use search::{contains, find};
 pub use server::Server;
-pub use wait::{Look, limit, wait_until, within};
+pub use wait::{Look, limit, wait_until, within, writer_pause};
 
 /// Finds a server, or prints on stderr that the test is skipped.
 ///

@@ -22,6 +22,18 @@ pub fn limit(seconds: u64) -> Duration {
     Duration::from_secs(seconds).mul_f64(scale)
 }
 
+/// Pause of the clients that write while something else is tested, after each statement or transaction. Without it they
+/// take the processors from the other tests; `make soak` sets `SEALANT_WRITER_PAUSE_MS=0`.
+///
+/// # Panics
+/// If the variable is not a number.
+#[must_use]
+pub fn writer_pause() -> Duration {
+    const PAUSE: &str = "SEALANT_WRITER_PAUSE_MS";
+    let pause = env::var(PAUSE).map_or(5, |text| text.parse().unwrap_or_else(|_| panic!("{PAUSE}: {text:?}")));
+    Duration::from_millis(pause)
+}
+
 fn parse(scale: &str) -> Option<f64> {
     scale.parse().ok().filter(|scale: &f64| scale.is_finite() && *scale >= 1.0)
 }

@@ -6,16 +6,11 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{JoinHandle, sleep},
-    time::Duration,
 };
 
 use server::Connection;
 
 use super::Pair;
-
-/// Pause after each statement. Without it, on a machine busy with other tests, writers are faster than what follows them,
-/// and a migration of seconds takes minutes; `make soak` sets `SEALANT_WRITER_PAUSE_MS=0`.
-const PAUSE_MS: u64 = 5;
 
 /// Running writers.
 pub(crate) struct Writers {
@@ -46,7 +41,7 @@ impl Writers {
     /// Starts a writer on each connection. The first has this number, which makes its markers differ from those of others.
     pub(crate) fn with(connections: Vec<Connection>, first: u64, rows: u64) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let pause = std::env::var("SEALANT_WRITER_PAUSE_MS").map_or(PAUSE_MS, |text| text.parse().unwrap());
+        let pause = harness::writer_pause();
         let threads = connections.into_iter().zip(first..).map(|(mut connection, number)| {
             let (stop, acknowledged) = (Arc::clone(&stop), Arc::clone(&acknowledged));
             std::thread::spawn(move || {
@@ -58,7 +53,7 @@ impl Writers {
                         inserted.push(marker);
                     }
                     acknowledged.fetch_add(1, Ordering::Relaxed);
-                    sleep(Duration::from_millis(pause));
+                    sleep(pause);
                 }
                 inserted
             })
