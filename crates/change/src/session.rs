@@ -59,7 +59,8 @@ impl<'l> Session<'l> {
     /// # Errors
     /// [`Error::Server`].
     pub fn open(target: &Target, options: &Options, log: &'l StatementLog, lock_wait: LockWait) -> Result<Self, Error> {
-        let long = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..options.clone() };
+        let long =
+            Options { changes: true, repeats_reads: true, statement_timeout: STATEMENT_TIMEOUT, ..options.clone() };
         let mut connection = Connection::open(target, &long)?;
         let identity = server::describe(&mut connection)?;
         connection.query(&set_lock_timeout(lock_wait.wait))?;

@@ -76,6 +76,9 @@ pub struct Options {
     pub max_result_bytes: u64,
     /// Whether statements may change anything; otherwise the session is read-only.
     pub changes: bool,
+    /// Whether a statement that only reads is repeated, outside transactions, if the server ends it because of a
+    /// deadlock. Not for callers that lock rows by reading, and have a way of their own to go on.
+    pub repeats_reads: bool,
     /// Permits [`Connection::load_data`]. A server that asks for a file at any other time is refused in any case.
     pub bulk_load: bool,
 }
@@ -91,6 +94,7 @@ impl Default for Options {
             statement_timeout: Duration::from_secs(30),
             max_result_bytes: 256 << 20,
             changes: false,
+            repeats_reads: false,
             bulk_load: false,
         }
     }
@@ -120,6 +124,7 @@ pub struct Connection {
     peer_pid: Option<u32>,
     statement_timeout: Duration,
     max_result_bytes: u64,
+    repeats_reads: bool,
     /// Set by an error in the middle of a result: the connection cannot be used any more.
     broken: bool,
     /// What the last statement's answer says; true after statements whose answer is not asked.
@@ -177,6 +182,7 @@ impl Connection {
             peer_pid,
             statement_timeout: options.statement_timeout,
             max_result_bytes: options.max_result_bytes,
+            repeats_reads: options.repeats_reads,
             broken: false,
             in_transaction: false,
         };
@@ -184,14 +190,13 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Sends a statement and reads its whole result. Outside a transaction, a statement that only reads is repeated if
-    /// the server ends it because of a deadlock.
+    /// Sends a statement and reads its whole result; see [`Options::repeats_reads`].
     ///
     /// # Errors
     /// [`Error::Server`] and similar errors if the server refuses; [`Error::Timeout`], [`Error::Lost`],
     /// [`Error::Malformed`] and [`Error::ResultTooLarge`] also end the connection.
     pub fn query(&mut self, sql: &str) -> Result<Rows, Error> {
-        let may_repeat = !self.in_transaction && only_reads(sql);
+        let may_repeat = self.repeats_reads && !self.in_transaction && only_reads(sql);
         for pause in DEADLOCK_PAUSES {
             match self.query_once(sql) {
                 Err(error) if may_repeat && error.is_deadlock() => sleep(pause),
