@@ -87,7 +87,7 @@ fn goes_on(kinds: Kinds, rows: u32, copying: &[u64], cut_over: &[u64]) {
 fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}: never");
+        assert!(began.elapsed() < harness::limit(240), "{what}: never");
         thread::sleep(Duration::from_millis(10));
     }
 }
