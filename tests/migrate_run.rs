@@ -415,7 +415,7 @@ fn a_killed_cut_over(pair: &Pair) {
     cut_over.signal("-KILL");
     assert_eq!(cut_over.end().0, None);
     assert!(is_read_only(pair));
-    ends(pair, "status", &[], 0, &["a cut-over was interrupted", "super_read_only", "sealant migrate abort gives"]);
+    ends(pair, "status", &[], 0, &["was interrupted", "clients cannot write", "sealant migrate abort gives"]);
     ends(pair, "run", &[], 1, &["a cut-over was interrupted", "sealant migrate cutover resumes"]);
 }
 

@@ -197,7 +197,7 @@ pub fn migrate_fell_back(done: &CutOver) -> Vec<Message> {
 pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
     paragraph(out, "phase", phase(status))?;
     if status.fenced {
-        paragraph(out, "source", "fenced: clients cannot write (see --fence)")?;
+        paragraph(out, "source", "fenced: clients cannot write")?;
     }
     if let Some(left) = status.fallback_left {
         let text = format!("possible for {}, by sealant migrate fallback", ago(left));
