@@ -44,6 +44,7 @@ fn all_at_port(report: &Value, port: u16, protocol: &str, state: &str) {
 }
 
 #[test]
+#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_replica_on_another_host_is_judged_by_its_packets() {
     let (Some(_), Some(namespace)) = (require(Kind::MySql97), Namespace::new("10.231.98")) else { return };
     let (_directory, files) = certificate();
@@ -98,6 +99,7 @@ fn joined(namespace: &Namespace, method: &str, provider_options: &str) -> Option
 }
 
 #[test]
+#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_node_that_joins_by_rsync_without_tls_is_seen_in_clear() {
     let Some(namespace) = Namespace::new("10.231.99") else { return };
     let Some((report, group, transfer)) = joined(&namespace, "rsync", "socket.ssl=no") else { return };
@@ -106,6 +108,7 @@ fn a_node_that_joins_by_rsync_without_tls_is_seen_in_clear() {
 }
 
 #[test]
+#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_node_that_joins_by_sealant_is_seen_encrypted_even_if_its_group_is_clear() {
     let Some(namespace) = Namespace::new("10.231.100") else { return };
     let Some((report, group, transfer)) = joined(&namespace, "sealant", "socket.ssl=no") else { return };
@@ -117,6 +120,7 @@ fn a_node_that_joins_by_sealant_is_seen_encrypted_even_if_its_group_is_clear() {
 }
 
 #[test]
+#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_node_whose_group_has_tls_is_seen_encrypted() {
     let Some(namespace) = Namespace::new("10.231.101") else { return };
     let (_directory, files) = certificate();
@@ -150,18 +154,21 @@ fn grouped(subnet: [u8; 3], mode: &str) -> Option<(Value, u16)> {
 }
 
 #[test]
+#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_group_without_tls_is_seen_in_clear() {
     let Some((report, port)) = grouped([10, 231, 102], "DISABLED") else { return };
     all_at_port(&report, port, "group_replication", "clear");
 }
 
 #[test]
+#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_group_with_tls_is_seen_encrypted() {
     let Some((report, port)) = grouped([10, 231, 103], "REQUIRED") else { return };
     all_at_port(&report, port, "tls", "encrypted");
 }
 
 #[test]
+#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_tunnel_between_hosts_is_seen_encrypted() {
     let (Some(_), Some(namespace)) = (require(Kind::MySql97), Namespace::new("10.231.104")) else { return };
     let server = Server::builder(Kind::MySql97).start().expect("it starts");
