@@ -380,7 +380,6 @@ fn greet(endpoint: &Endpoint, timeout: Duration) -> Result<(Socket, Greeting, Ti
     Ok((socket, greeting, timings))
 }
 
-/// Whether the connection cannot be used after an error of a statement.
 /// Whether a statement may run twice: reading the dictionary can deadlock with `ALTER TABLESPACE mysql` (seen on MySQL
 /// 9.7.4, which completes the encryption after a restart).
 fn only_reads(sql: &str) -> bool {
@@ -388,6 +387,7 @@ fn only_reads(sql: &str) -> bool {
     ["SELECT", "SHOW", "WITH"].iter().any(|reading| word.eq_ignore_ascii_case(reading))
 }
 
+/// Whether the connection cannot be used after an error of a statement.
 const fn ends_connection(error: &Error) -> bool {
     !matches!(
         error,
