@@ -5,17 +5,10 @@
 
 use std::{
     thread::{self, sleep},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use server::{
-    Connection,
-    dialect::{
-        catalog::FRESH_STATISTICS,
-        statement::{RUNNING_EVENTS, connected_writers, replication_threads},
-    },
-    error_code,
-};
+use server::{Connection, dialect::catalog::FRESH_STATISTICS, error_code};
 
 use crate::{
     Error, Event, Phase, Side,
@@ -23,10 +16,8 @@ use crate::{
     active::{Active, lock_target, moved_tables, with_stream},
     catalog::{Filter, read},
     definitions,
-    fence::{self, Fence, TableLocks, has_prepared, lift_external, may_fence},
-    fencing::{Fencing, LastingFence},
-    former::Former,
-    link::{self, Server, flavor, identity, same_server},
+    fence::{Fence, Former, TableLocks, lift_external, may_fence, no_other_writers, no_replication, nothing_prepared},
+    link::{self, Server, identity, same_server},
     position::{self, Position},
     program,
     run::verify_changed,
@@ -41,8 +32,6 @@ use crate::{
 const ROUNDS: u32 = 3;
 /// Pause between readings of the end of the log, until it has stopped growing.
 const STILL: Duration = Duration::from_millis(20);
-/// Longest time for which a session that has ended is listed.
-const LINGERING: Duration = Duration::from_secs(2);
 /// Bytes of rows that the two servers can compare per second; a low estimate.
 const COMPARED_BYTES: u64 = 50 << 20;
 
@@ -104,7 +93,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         lead_to_target(settings)?;
         Ok(done)
     });
-    fence::release(&table_locks);
+    table_locks.release();
     done
 }
 
@@ -137,75 +126,6 @@ pub(crate) fn lift_earlier(target: &mut Connection, source: &mut Connection) -> 
     before.restore(source)?;
     state::set_lifted(target)?;
     Ok(Some(before))
-}
-
-/// Checks that replication is stopped: its threads write in spite of the fence.
-fn no_replication(source: &mut Connection) -> Result<(), Error> {
-    let threads = source.query(replication_threads(flavor(source))).map_err(Error::at(Side::Source))?;
-    if threads.scalar() == Some("0") {
-        return Ok(());
-    }
-    Err(Error::NotReady { what: "the source applies changes of another server (STOP REPLICA)".to_owned() })
-}
-
-/// Checks that no transaction is prepared: it could be committed in spite of the fence.
-fn nothing_prepared(source: &mut Connection, fencing: &Fencing) -> Result<(), Error> {
-    if !has_prepared(source, fencing)? {
-        return Ok(());
-    }
-    Err(Error::NotReady { what: "XA transactions are prepared at the source (XA RECOVER)".to_owned() })
-}
-
-/// Checks that nothing is there that can write in spite of the fence: for `accounts` and `external`, events.
-fn no_other_writers(source: &mut Connection, reader: &Connection, fencing: &Fencing) -> Result<(), Error> {
-    match fencing.lasting {
-        Some(LastingFence::ReadOnly) => no_privileged_writers(source, reader),
-        Some(LastingFence::Accounts(_) | LastingFence::External(_)) => no_events(source),
-        None => Ok(()),
-    }
-}
-
-/// Checks that nothing is there that can write in spite of MariaDB's `read_only`: no user with READ_ONLY ADMIN is
-/// connected, and no event is executed.
-fn no_privileged_writers(source: &mut Connection, reader: &Connection) -> Result<(), Error> {
-    if !source.greeting().is_mariadb() {
-        return Ok(());
-    }
-    let users = privileged_users(source, reader)?;
-    if !users.is_empty() {
-        let users = users.join(", ");
-        // A session keeps the privileges that it began with.
-        let what = format!(
-            "{users}: connected to the source with READ_ONLY ADMIN, and can write in spite of read_only (REVOKE \
-             READ_ONLY ADMIN, and end these sessions)"
-        );
-        return Err(Error::NotReady { what });
-    }
-    no_events(source)
-}
-
-fn no_events(source: &mut Connection) -> Result<(), Error> {
-    let events = source.query(RUNNING_EVENTS).map_err(Error::at(Side::Source))?;
-    if events.scalar() != Some("0") {
-        let what = "events of the source can write in spite of the fence (SET GLOBAL event_scheduler = OFF)";
-        return Err(Error::NotReady { what: what.to_owned() });
-    }
-    Ok(())
-}
-
-/// The users whose sessions, other than these two, can write in spite of `read_only`. A session that has just ended, such
-/// as one of an earlier command, is listed for a moment longer.
-fn privileged_users(source: &mut Connection, reader: &Connection) -> Result<Vec<String>, Error> {
-    let sql = connected_writers(&[source.greeting().connection_id, reader.greeting().connection_id]);
-    let began = Instant::now();
-    loop {
-        let users = source.query(&sql).map_err(Error::at(Side::Source))?;
-        let users: Vec<_> = users.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
-        if users.is_empty() || began.elapsed() > LINGERING {
-            return Ok(users);
-        }
-        sleep(STILL);
-    }
 }
 
 /// Compares as much as possible while clients write, so that little is left for the time when they cannot.

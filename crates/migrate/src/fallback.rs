@@ -5,12 +5,12 @@
 //! so it can also begin after a kill, from what the switch has stored at the target. The fallback itself is its
 //! cut-over. Until then the source stays read-only, except for accounts that may write in spite of it.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::sync::atomic::Ordering;
 
 use server::{
     Connection,
     dialect::{
-        statement::{READ_ONLY_ON, SUPER_READ_ONLY_OFF, set_lock_timeout},
+        statement::{READ_ONLY_ON, SUPER_READ_ONLY_OFF},
         variable::{READ_ONLY, SUPER_READ_ONLY},
     },
     error_code::VALUE_REFUSED,
@@ -21,10 +21,9 @@ use crate::{
     active::{lock_target, moved_tables, tracking, with_stream},
     cutover::{cut_over, lift_earlier},
     definitions,
-    fence::write_block,
-    former::Former,
+    fence::{Former, block, set_lock_wait},
     journal,
-    link::{self, flavor, identity, variable},
+    link::{self, identity, variable},
     log_access,
     pause::pause,
     position::{Position, Start, Tracking},
@@ -34,9 +33,6 @@ use crate::{
     user_sides::of_the_user,
     way_back::{now, swapped},
 };
-
-/// Longest wait of the statement that makes the source read-only again.
-const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// Attempts of a fallback to take over from a process that follows.
 const TAKEOVERS: u32 = 3;
@@ -386,19 +382,13 @@ fn same_source(source: &mut Connection, forward: &Run) -> Result<(), Error> {
 fn write_through(server: &mut Connection) -> Result<(), Error> {
     let mut set = |name: &str, is: &str, sql: &str| -> Result<(), Error> {
         if variable(server, Side::Source, name)? == is {
-            server.query(&set_lock_timeout(LOCK_WAIT)).map_err(Error::at(Side::Source))?;
+            set_lock_wait(server)?;
             server.query(sql).map_err(Error::at(Side::Source))?;
         }
         Ok(())
     };
     set(READ_ONLY, "0", READ_ONLY_ON)?;
     set(SUPER_READ_ONLY, "1", SUPER_READ_ONLY_OFF)
-}
-
-fn block(server: &mut Connection) -> Result<(), Error> {
-    let (_, block) = write_block(flavor(server));
-    server.query(&set_lock_timeout(LOCK_WAIT)).map_err(Error::at(Side::Source))?;
-    server.query(block).map(drop).map_err(Error::at(Side::Source))
 }
 
 /// An error of the way back, and whether it can go on after it.

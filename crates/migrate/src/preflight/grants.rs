@@ -7,7 +7,7 @@ use crate::{
     STATE_SCHEMA, Side,
     accounts::Accounts,
     catalog::Filter,
-    fencing::{Fencing, LastingFence, described},
+    fence::{Fencing, LastingFence, described},
     log_access,
 };
 
@@ -53,16 +53,14 @@ const SESSION: [&str; 1] = ["PROCESS"];
 /// The same for MySQL. `SESSION_VARIABLES_ADMIN` is for the session's character set and binary log.
 const MYSQL_SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
 
-/// Global privileges on the source by which a cut-over blocks writes and sees prepared transactions.
-const FENCE: [&str; 2] = ["SYSTEM_VARIABLES_ADMIN", "XA_RECOVER_ADMIN"];
-
-/// The same for servers before 8.0, which have no dynamic privileges.
-const OLD_FENCE: [&str; 1] = ["SUPER"];
-/// The same for MariaDB, where everybody sees prepared transactions.
-const MARIADB_FENCE: [&str; 1] = ["READ_ONLY ADMIN"];
-
-/// The privilege to write in spite of MySQL's `read_only`.
-const WRITES_IN_SPITE: [&str; 1] = ["CONNECTION_ADMIN"];
+/// The privilege to write in spite of `read_only` or `super_read_only`.
+fn writes_in_spite(version: &ServerVersion) -> &'static str {
+    match version.flavor {
+        Flavor::MariaDb => "READ_ONLY ADMIN",
+        Flavor::MySql | Flavor::Percona if version.at_least(8, 0, 0) => "CONNECTION_ADMIN",
+        Flavor::MySql | Flavor::Percona => "SUPER",
+    }
+}
 
 /// The grants by which a cut-over from MariaDB sees who could write in spite of `read_only`: sessions of others by their
 /// privileges, and the events of all schemas.
@@ -104,14 +102,8 @@ pub(crate) fn fence(source: &ServerVersion, name: &str) -> Vec<Grant> {
 
 /// The grants of the fence `read-only`.
 fn read_only(source: &ServerVersion) -> Vec<Grant> {
-    let privileges = match source.flavor {
-        Flavor::MariaDb => MARIADB_FENCE.to_vec(),
-        Flavor::MySql | Flavor::Percona if source.at_least(8, 0, 0) => FENCE.to_vec(),
-        Flavor::MySql | Flavor::Percona => OLD_FENCE.to_vec(),
-    };
-    let fence = Grant { side: Side::Source, privileges, scope: None, shown: None };
     let writers = (source.flavor == Flavor::MariaDb).then(mariadb_writers);
-    std::iter::once(fence).chain(writers.into_iter().flatten()).collect()
+    fence(source, "read-only").into_iter().chain(writers.into_iter().flatten()).collect()
 }
 
 /// The grants for a fallback, in addition to those of the migration and its cut-over: those of a migration from the
@@ -128,12 +120,7 @@ pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: 
         };
     }
     for (side, version) in [(Side::Source, source), (Side::Target, target)] {
-        let writes = match version.flavor {
-            Flavor::MariaDb => MARIADB_FENCE,
-            Flavor::MySql | Flavor::Percona if version.at_least(8, 0, 0) => WRITES_IN_SPITE,
-            Flavor::MySql | Flavor::Percona => OLD_FENCE,
-        };
-        grants.push(Grant { side, privileges: writes.to_vec(), scope: None, shown: None });
+        grants.push(Grant { side, privileges: vec![writes_in_spite(version)], scope: None, shown: None });
     }
     grants
 }
