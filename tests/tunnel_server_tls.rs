@@ -56,12 +56,15 @@ fn clients_reach_a_server_that_requires_tls() {
             assert!(!far.log().contains("warning"), "{}", far.log());
             assert_eq!(near.value(&server, "SHOW STATUS LIKE 'Ssl_version'"), format!("Ssl_version\t{expected}"));
             accounts(kind, &server, &near);
-            large(&setup, &server, &near);
+            // What follows a handshake does not depend on its version.
+            if expected == "TLSv1.3" {
+                large(&setup, &server, &near);
+                drivers(kind, &setup, &server, &near);
+            }
             // MariaDB also resumes, but does not count it.
             if !kind.is_mariadb() {
                 resumed(&server, &near);
             }
-            drivers(kind, &setup, &server, &near);
         }
     }
 }
@@ -85,15 +88,15 @@ fn accounts(kind: Kind, server: &Server, near: &Near) {
 /// More data than a packet of the protocol, in both directions, with and without compression.
 fn large(setup: &Setup, server: &Server, near: &Near) {
     let file = setup.path("large.sql");
-    fs::write(&file, format!("SELECT SHA2('{}', 256), REPEAT('y', 20 << 20);", "x".repeat(20 << 20))).expect("written");
-    let expected = server.value("SELECT SHA2(REPEAT('x', 20 << 20), 256)").expect("a value");
+    fs::write(&file, format!("SELECT SHA2('{}', 256), REPEAT('y', 17 << 20);", "x".repeat(17 << 20))).expect("written");
+    let expected = server.value("SELECT SHA2(REPEAT('x', 17 << 20), 256)").expect("a value");
     for compress in [None, Some("--compress")] {
         let mut client = near.client(server, "root", "");
         client.arg("--max-allowed-packet=256M").args(compress).stdin(fs::File::open(&file).expect("a file"));
         let answer = succeeds(&mut client);
         let (digest, body) = answer.trim_end().split_once('\t').expect("two values");
         assert_eq!(digest, expected);
-        assert!(body.len() == 20 << 20 && body.bytes().all(|byte| byte == b'y'), "{compress:?}");
+        assert!(body.len() == 17 << 20 && body.bytes().all(|byte| byte == b'y'), "{compress:?}");
     }
     let mut client = near.client(server, "root", "");
     let answer = harness::run(&mut client, b"SELECT SLEEP(0.3), 7", limit(20)).expect("answered");

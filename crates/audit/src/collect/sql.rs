@@ -31,6 +31,10 @@ pub(super) fn query_server(options: &LiveOptions<'_>) -> Result<ServerAnswers, E
     let mut answers = BTreeMap::new();
     for query in dialect::queries(&identity.version) {
         report(options.progress, "asking the server", answers.len(), 0);
+        // A query that took too long has left it in an unknown state.
+        if connection.is_broken() {
+            connection = open()?;
+        }
         let answered = answer(&mut connection, &query).or_else(|error| match error.is_transient() {
             true => {
                 connection = open()?;
@@ -40,9 +44,6 @@ pub(super) fn query_server(options: &LiveOptions<'_>) -> Result<ServerAnswers, E
         });
         if let Some(answer) = answered? {
             answers.insert(query.name.to_owned(), answer);
-        }
-        if connection.is_broken() {
-            connection = open()?;
         }
     }
     let session = session(&connection, &answers);
