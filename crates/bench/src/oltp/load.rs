@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     fn load(pace: Pace, stopped: &AtomicBool) -> Load<'_> {
-        let tables = TableSet { tables: 1, rows: 1, uniform: true };
+        let tables = TableSet { tables: 1, rows: 1, uniform: true, ..TableSet::default() };
         Load {
             workload: Workload::PointSelect,
             tables,

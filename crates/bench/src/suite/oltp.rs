@@ -308,7 +308,7 @@ impl OltpSuite<'_> {
 
     /// Notes on the method.
     fn method(&self) -> Vec<String> {
-        let TableSet { tables, rows, uniform } = self.scale.tables;
+        let TableSet { tables, rows, uniform, .. } = self.scale.tables;
         let access = if uniform { "all rows equally often" } else { "mostly one row in a hundred, as sysbench does" };
         let pace = match self.pace {
             Pace::Closed => "each sends the next transaction when the last one is done".to_owned(),

@@ -173,7 +173,9 @@ impl Figures<'_> {
     }
 
     fn context_switches(&self) -> CauseRecord {
-        let each = self.prediction.and_then(|prediction| prediction.calibration.context_switch).map(Range::exactly);
+        // The calibrated cost is that of threads that also read and write.
+        let each = self.prediction.and_then(|prediction| prediction.calibration.context_switch);
+        let each = each.map(|high| Range { low: 0.0, high });
         let switches =
             [(self.work.voluntary_switches, "voluntary ones"), (self.work.involuntary_switches, "involuntary ones")];
         let factors = switches.map(|(number, what)| Factor { number: number.estimate, what, each });
@@ -235,11 +237,25 @@ impl Figures<'_> {
 impl Factor {
     fn text(&self) -> String {
         let each = self.each.map(|each| format!(" × {}", times(each)));
-        format!("{:.2} {}{}", self.number, self.what, each.unwrap_or_default())
+        let digits = if self.number < 0.1 { 4 } else { 2 };
+        format!("{:.digits$} {}{}", self.number, self.what, each.unwrap_or_default())
     }
 }
 
 fn times(seconds: Range) -> String {
     let [low, high] = [seconds.low, seconds.high].map(short_seconds);
-    if low == high { low } else { format!("{low} to {high}") }
+    if seconds.low > 0.0 { format!("{low} to {high}") } else { format!("at most {high}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_shows_how_often_and_how_long() {
+        let text = |number, low, high| Factor { number, what: "pages read", each: Some(Range { low, high }) }.text();
+        assert_eq!(text(5.0, 3e-6, 6e-6), "5.00 pages read × 3.00 µs to 6.00 µs");
+        assert_eq!(text(0.0123, 0.0, 6e-6), "0.0123 pages read × at most 6.00 µs");
+        assert_eq!(Factor { number: 1.0, what: "pages", each: None }.text(), "1.00 pages");
+    }
 }

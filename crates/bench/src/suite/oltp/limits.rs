@@ -138,7 +138,7 @@ mod tests {
     fn scale() -> Scale {
         Scale {
             workload: Workload::ReadWrite,
-            tables: TableSet { tables: 1, rows: 10, uniform: false },
+            tables: TableSet { tables: 1, rows: 10, ..TableSet::default() },
             clients: 1,
             span: Duration::from_secs(1),
             pool_bytes: 8 << 20,
@@ -170,7 +170,7 @@ mod tests {
         assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
         let parent = tempfile::tempdir().unwrap();
         let scratch = TemporaryDirectory::below(parent.path()).unwrap();
-        let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
+        let tables = TableSet { tables: 1000, rows: u32::MAX, ..TableSet::default() };
         let error = OltpSuite { scale: Scale { tables, ..scale() }, ..suite(Path::new("/tmp"), &stopped) }
             .check_room(&scratch)
             .unwrap_err();
