@@ -244,6 +244,13 @@ fn wrong_requests_end_before_a_server_is_started() {
     refused(cost(Path::new("/no/such/directory"), &[]).unwrap(), 1, "/no/such/directory: No such file or directory");
     let server = Server::builder(Kind::MariaDb1011).start().unwrap();
     refused(cost(server.datadir(), &["--parts", "copies"]).unwrap(), 1, "lies in a server's data directory");
+    let named_socket = |program: &Path| {
+        let mut command = sealant();
+        command.args(["cost", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(program);
+        command
+    };
+    refused(named_socket(server.socket()), 1, "is no server program but the socket of a running server");
+    refused(cost(server.socket(), &["--parts", "copies"]).unwrap(), 1, "not a directory");
     refused(cost(scratch.path(), &["--parts", "tde"]).unwrap(), 2, "invalid value 'tde'");
     let no_server = |program: &str| {
         let mut command = sealant();

@@ -39,7 +39,10 @@ use self::{
 use crate::{
     Environment, Error, Record, Sample, TableSet,
     predict::Calibration,
-    suite::{Watch, oltp::check_directory},
+    suite::{
+        Watch,
+        oltp::{check_directory, check_program},
+    },
 };
 
 /// Name and version of the JSON document.
@@ -136,10 +139,11 @@ impl CostSuite<'_> {
         Ok(ReadySuite { server, tables, saved })
     }
 
-    /// Runs all parts that an earlier run has not measured. A part that fails does not end the others.
+    /// Runs all parts that an earlier run has not measured. A part that fails does not end the others, unless it is the
+    /// first.
     ///
     /// # Errors
-    /// [`Error`]: no part could be measured, or the measurement was interrupted. Results of completed parts are kept.
+    /// [`Error`]: the first part could not be measured, or the measurement was interrupted. Results of completed parts are kept.
     pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
         let ReadySuite { server, tables, mut saved } = ready;
@@ -161,15 +165,14 @@ impl CostSuite<'_> {
             }
             match outcome {
                 Ok(outcome) => saved.keep(part, outcome)?,
+                // If nothing can be measured, the next parts would fail, too.
+                Err(error) if saved.parts().is_empty() => return Err(error),
                 Err(error) => failed.push((part, error)),
             }
             missing.remove(0);
         }
         let data = DataRecord::new(&tables, saved.like());
         let (parts, samples) = saved.into_results();
-        if parts.is_empty() && !failed.is_empty() {
-            return Err(failed.swap_remove(0).1);
-        }
         let layers = layer::layers(&parts);
         let advice = advice::advice(&parts, &layers);
         let unmeasured = unmeasured::unmeasured(self.parts, &failed, &server, self.directory);
@@ -219,6 +222,7 @@ impl CostSuite<'_> {
     }
 
     fn find_server(&self) -> Result<CheckedServer, Error> {
+        self.server.map_or(Ok(()), check_program)?;
         let program = crate::suite::server_program(self.server, self.families)?;
         let version = crate::tls::version_of(&program)?;
         Ok(CheckedServer { program, version })

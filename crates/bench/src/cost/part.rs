@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CheckedServer, CostSuite};
 use crate::{
-    Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet,
+    Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet, TemporaryDirectory,
     disk::CipherSet,
     oltp,
     stats::MIN_ROUNDS,
@@ -172,7 +172,12 @@ impl Part {
     /// Checks the parameters of the suite before anything is started.
     pub(super) fn check(self, suite: &CostSuite<'_>, server: &CheckedServer, tables: TableSet) -> Result<(), Error> {
         if self.is_of_transactions() {
-            self.oltp(suite, server, tables, Limits::least(self, tables)).check()?;
+            let mut suite_of_part = self.oltp(suite, server, tables, Limits::least(self, tables));
+            suite_of_part.check()?;
+            suite_of_part.check_room(&TemporaryDirectory::below(suite.directory)?)?;
+        }
+        if matches!(self, Self::Copies | Self::Joins) {
+            copies::check_room(suite.directory, &TemporaryDirectory::below(suite.directory)?, &tables)?;
         }
         Ok(())
     }

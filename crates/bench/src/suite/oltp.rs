@@ -17,7 +17,7 @@ use std::{
 
 use pki::KeyType;
 
-pub(crate) use self::limits::check_directory;
+pub(crate) use self::limits::{check_directory, check_program};
 use self::{
     causes::{Explained, explain},
     driver::{Drivers, LoadOf},

@@ -37,7 +37,7 @@ use crate::process::{current_program, ended_by_signals};
 /// statistics are read, never a row, and it is not loaded. The report says what they are.
 ///
 /// Servers of the installed `mariadbd` or `mysqld` are started below DIR and removed afterwards; only they are measured.
-/// A part that fails does not end the others: the report names it with the reason. After an interruption or a failure
+/// A part that fails does not end the others, unless it is the first: the report names it with the reason. After an interruption or a failure
 /// the same command resumes with the parts that are missing.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
