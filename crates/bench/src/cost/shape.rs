@@ -99,8 +99,8 @@ impl DataShape {
 
     /// Bytes of a row on average.
     #[must_use]
-    pub const fn row_bytes(&self) -> u64 {
-        if self.rows == 0 { 0 } else { self.data_bytes / self.rows }
+    pub fn row_bytes(&self) -> u64 {
+        self.data_bytes.checked_div(self.rows).unwrap_or_default()
     }
 
     /// Tables like those that have most of the data, of at most about this many bytes together.
