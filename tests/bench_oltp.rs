@@ -63,12 +63,24 @@ fn transactions_are_measured_on_mysql_with_and_without_encryption() {
     let error = prediction["error_points"].as_f64().expect("a number");
     let corrected = measured - error;
     assert!((low - 1e-9..=high + 1e-9).contains(&corrected), "{prediction}");
-    let remarks = experiments[1]["notes"].to_string();
-    assert!(
-        remarks.contains("MiB of binary log × ") && remarks.contains(" of the server's processor time"),
-        "{remarks}"
-    );
+    let causes = experiments[1]["causes"].as_array().expect("causes");
+    let of = |arm: &str| -> Vec<&str> {
+        let causes = causes.iter().filter(|one| one["arm"] == arm);
+        causes.map(|one| one["cause"].as_str().expect("a cause")).collect()
+    };
+    assert_eq!(of("clear"), ["checksums", "context-switches"]);
+    assert_eq!(of("tde+logs"), ["aes", "checksums", "context-switches"]);
+    let aes = causes.iter().find(|one| one["cause"] == "aes").expect("a sentence on AES");
+    assert!(aes["calculated_seconds"]["low"].as_f64() > Some(0.0), "{aes}");
+    assert!(aes["text"].as_str().expect("a sentence").contains("MiB of binary log × "), "{aes}");
+    let work = &experiments[1]["arms"][1]["operations"]["work"];
+    for figure in ["pages_written", "redo_bytes", "binlog_bytes", "client_bytes", "voluntary_switches"] {
+        assert!(work[figure]["estimate"].as_f64() > Some(0.0), "{figure}: {work}");
+    }
+    let is_sampled = document["programs"].to_string().contains("\"perf\"");
+    assert_eq!(is_sampled, aes["measured_seconds"].is_f64(), "{aes}");
     let notes = document["notes"].to_string();
+    assert!(notes.contains(if is_sampled { "perf sampled the servers" } else { "perf was not used: " }), "{notes}");
     assert!(notes.contains("innodb_redo_log_encrypt, innodb_undo_log_encrypt, binlog_encryption"), "{notes}");
 
     // Every latency is kept: the run can be judged again.

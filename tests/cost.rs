@@ -104,6 +104,46 @@ fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
     assert!(table.contains("no difference seen") && !table.contains("B is"), "{table}");
 }
 
+/// A server of a user, and a client's command on it.
+fn of_user(sql: &str) -> Option<Server> {
+    require(Kind::MySql97)?;
+    let server = Server::builder(Kind::MySql97).start().expect("MySQL");
+    server.sql(sql).expect("it answers");
+    Some(server)
+}
+
+#[test]
+fn data_is_made_like_that_of_a_named_server_which_is_only_read() {
+    let rows = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 900)";
+    let Some(server) = of_user("CREATE DATABASE shop") else { return };
+    for (table, length) in [("orders", 2000), ("notes", 10)] {
+        server.sql(&format!("CREATE TABLE shop.{table} (id INT PRIMARY KEY, text VARCHAR(3000))")).unwrap();
+        let insert = format!("INSERT INTO shop.{table} {rows} SELECT i, REPEAT('x', {length}) FROM n");
+        server.sql(&insert).unwrap();
+        server.sql(&format!("ANALYZE TABLE shop.{table}")).unwrap();
+    }
+    server.sql("CREATE USER sizes@localhost; GRANT SHOW VIEW ON *.* TO sizes@localhost").unwrap();
+    server.sql("CREATE USER nothing@localhost").unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let socket = server.socket().to_str().expect("ASCII").to_owned();
+    let options = ["--minutes", "1", "--parts", "disk", "--socket", &socket, "--user"];
+    let Some(mut command) = cost(scratch.path(), &[&options[..], &["sizes"]].concat()) else { return };
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    has_its_schema(&report, "cost-1");
+    let (data, like) = (&report["data"], &report["data"]["like"]);
+    assert_eq!((&like["tables"], &like["large_tables"]), (&2.into(), &1.into()), "{like}");
+    assert_eq!((&data["tables"], &data["rows"]), (&1.into(), &100.into()), "{data}");
+    let row_bytes = data["row_bytes"].as_u64().expect("a number");
+    assert!((700..2000).contains(&row_bytes), "rows of both tables are about 1100 bytes long on average: {data}");
+    assert!(!report.to_string().contains("xxx") && !report.to_string().contains("shop"), "only sizes are read");
+
+    let output = cost(scratch.path(), &[&options[..], &["nothing"]].concat()).unwrap().output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains("sees no rows of InnoDB tables there"), "{stderr}");
+}
+
 #[test]
 fn backups_and_copies_are_measured_with_and_without_encryption() {
     let scratch = tempfile::tempdir().unwrap();
@@ -204,6 +244,13 @@ fn wrong_requests_end_before_a_server_is_started() {
     refused(cost(Path::new("/no/such/directory"), &[]).unwrap(), 1, "/no/such/directory: No such file or directory");
     let server = Server::builder(Kind::MariaDb1011).start().unwrap();
     refused(cost(server.datadir(), &["--parts", "copies"]).unwrap(), 1, "lies in a server's data directory");
+    let named_socket = |program: &Path| {
+        let mut command = sealant();
+        command.args(["cost", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(program);
+        command
+    };
+    refused(named_socket(server.socket()), 1, "is no server program but the socket of a running server");
+    refused(cost(server.socket(), &["--parts", "copies"]).unwrap(), 1, "not a directory");
     refused(cost(scratch.path(), &["--parts", "tde"]).unwrap(), 2, "invalid value 'tde'");
     let no_server = |program: &str| {
         let mut command = sealant();

@@ -504,20 +504,40 @@ copies\t''
 joins\t''
 disk\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l mysqld -d 'Server program to start [default: `mariadbd`, or else `mysqld`, from PATH or /usr/sbin]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l rows -d 'Rows in each of the five tables' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l rows -d 'Rows in each of the five tables; if a server is named, its data is scaled down to as many bytes' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s S -l socket -d 'Unix socket of the server' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s h -l host -d 'Host name or address of the server; localhost means TCP here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s P -l port -d 'Port of the server [default: from the option file, or 3306]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s u -l user -d 'Account to log in with [default: from the URL, the option file, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l defaults-file -d 'Read the connection options and the password only from this option file, groups client and sealant' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l password-file -d 'Read the password from this file; a line break at its end is ignored' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l password-fd -d 'Read the password from this open file descriptor' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l tls -d 'TLS mode [default: from the option file; else off on a socket, verify-ca with --tls-ca, and otherwise required]' -r -f -a "required\t'Encrypt, and do not check the certificate; the password itself is never sent'
+verify-proof\t'Like required; the server also proves with the password\'s hash that the certificate is its own (MariaDB 11.4 and newer)'
+verify-ca\t'Encrypt, and accept only a certificate that --tls-ca has issued'
+verify-identity\t'Like verify-ca; the certificate must also contain the server\'s name'
+off\t'No TLS; over TCP only with --insecure-plaintext-tcp'"
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l tls-ca -d 'CA certificates to trust, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l tls-fingerprint -d 'Accept only a server whose certificate has this SHA-256 fingerprint, as `openssl x509 -fingerprint -sha256` prints it (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l tls-cert -d 'Client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l tls-key -d 'Private key of the client certificate, PEM' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l timeout -d 'Give up on a server that does not answer for this long' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l html -d 'Also write an HTML report with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l markdown -d 'Also write the layers and the advice to this file, as Markdown' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l insecure-plaintext-tcp -d 'Allow --tls off over TCP: statements and results are then readable on the network'
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l insecure-password-to-unverified-server -d 'Send the password itself to an unverified server that asks for it; an impostor would learn it'
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s q -l quiet -d 'Show no status line on standard error'
-complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -f -a "compare" -d 'Compare two reports: of two machines, versions or dates'
-complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -f -a "predict" -d 'Predict what encryption would cost a running server, without changing it'
-complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -a "compare" -d 'Compare two reports: of two machines, versions or dates'
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -a "predict" -d 'Predict what encryption would cost a running server, without changing it'
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and __fish_seen_subcommand_from compare" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts; the schemas are in docs/schema'"
-complete -c sealant -n "__fish_sealant_using_subcommand cost; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and __fish_seen_subcommand_from predict" -s S -l socket -d 'Unix socket of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and __fish_seen_subcommand_from predict" -s h -l host -d 'Host name or address of the server; localhost means TCP here' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and __fish_seen_subcommand_from predict" -s P -l port -d 'Port of the server [default: from the option file, or 3306]' -r

@@ -22,6 +22,7 @@ mod fio;
 mod oltp;
 mod operations;
 mod peer;
+mod perf;
 pub mod predict;
 mod processor;
 mod program;
@@ -43,11 +44,12 @@ pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Experiment, Progress, Rounds, Settings, Work};
 pub use oltp::{Arms, Changes, Driver, Pace, Preset, Scale, ServerArm, TableFormat, TableSet, WireArm, Workload};
-pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord};
+pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord, ServerWork, WorkRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
 pub use record::{
-    ArmRecord, DetailRecord, ExperimentRecord, PredictionRecord, RatioRecord, Record, SCHEMA, Stop, Subject, Unit,
+    ArmRecord, Cause, CauseRecord, DetailRecord, ExperimentRecord, PredictionRecord, RatioRecord, Record, SCHEMA, Stop,
+    Subject, Unit,
 };
 pub use samples::{Detail, Sample, Samples};
 pub use stats::{Difference, Interval, median, median_interval, ratio_interval};

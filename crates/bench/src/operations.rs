@@ -37,6 +37,29 @@ pub struct Operations {
     pub written_bytes: u64,
     /// `fsync` calls that InnoDB counts.
     pub fsyncs: u64,
+    /// Work that the server counts.
+    #[serde(default)]
+    pub work: ServerWork,
+}
+
+/// What a server did in a run: the causes of its processor time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerWork {
+    /// Pages that InnoDB read from files.
+    pub pages_read: u64,
+    /// Pages that InnoDB wrote to files, including all changes of the run.
+    pub pages_written: u64,
+    /// Bytes written to the redo log.
+    pub redo_bytes: u64,
+    /// Bytes written to binary logs.
+    pub binlog_bytes: u64,
+    /// Bytes from and to clients, without TLS.
+    pub client_bytes: u64,
+    /// How often a thread of the server gave the processor up, to wait.
+    pub voluntary_switches: u64,
+    /// How often the kernel took the processor from a thread of the server.
+    pub involuntary_switches: u64,
 }
 
 /// Figures of an arm: latencies over all rounds together, other figures as medians over the rounds.
@@ -62,6 +85,30 @@ pub struct OperationsRecord {
     pub written_bytes: Interval,
     /// `fsync` calls for an operation.
     pub fsyncs: Interval,
+    /// Work that the server counts; `None` in reports of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkRecord>,
+}
+
+/// Work of a server for an operation: medians over the rounds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct WorkRecord {
+    /// Statements of clients.
+    pub statements: Interval,
+    /// Pages read from files.
+    pub pages_read: Interval,
+    /// Pages written to files.
+    pub pages_written: Interval,
+    /// Bytes written to the redo log.
+    pub redo_bytes: Interval,
+    /// Bytes written to binary logs.
+    pub binlog_bytes: Interval,
+    /// Bytes from and to clients, without TLS.
+    pub client_bytes: Interval,
+    /// How often a thread of the server gave the processor up, to wait.
+    pub voluntary_switches: Interval,
+    /// How often the kernel took the processor from a thread of the server.
+    pub involuntary_switches: Interval,
 }
 
 /// Latencies of all operations of all rounds.
@@ -150,6 +197,21 @@ fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
+impl ServerWork {
+    /// Difference to the earlier totals `before`.
+    pub(crate) const fn since(&self, before: &Self) -> Self {
+        Self {
+            pages_read: self.pages_read.saturating_sub(before.pages_read),
+            pages_written: self.pages_written.saturating_sub(before.pages_written),
+            redo_bytes: self.redo_bytes.saturating_sub(before.redo_bytes),
+            binlog_bytes: self.binlog_bytes.saturating_sub(before.binlog_bytes),
+            client_bytes: self.client_bytes.saturating_sub(before.client_bytes),
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(before.involuntary_switches),
+        }
+    }
+}
+
 #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
 impl OperationsRecord {
     /// Figures of the runs of an arm, each with its number of operations; `None` without runs.
@@ -165,6 +227,16 @@ impl OperationsRecord {
             read_bytes: median(&|run| run.read_bytes as f64)?,
             written_bytes: median(&|run| run.written_bytes as f64)?,
             fsyncs: median(&|run| run.fsyncs as f64)?,
+            work: Some(WorkRecord {
+                statements: median(&|run| run.statements as f64)?,
+                pages_read: median(&|run| run.work.pages_read as f64)?,
+                pages_written: median(&|run| run.work.pages_written as f64)?,
+                redo_bytes: median(&|run| run.work.redo_bytes as f64)?,
+                binlog_bytes: median(&|run| run.work.binlog_bytes as f64)?,
+                client_bytes: median(&|run| run.work.client_bytes as f64)?,
+                voluntary_switches: median(&|run| run.work.voluntary_switches as f64)?,
+                involuntary_switches: median(&|run| run.work.involuntary_switches as f64)?,
+            }),
             statements: runs.iter().map(|(_, run)| run.statements).sum(),
             restarts: runs.iter().map(|(_, run)| run.restarts).sum(),
             latency: Latencies::from_counts(runs.iter().flat_map(|(_, run)| &run.latencies)).record_of(),

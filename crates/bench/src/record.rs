@@ -69,6 +69,9 @@ pub struct ExperimentRecord {
     /// What the counters of the unencrypted server predicted for some of the comparisons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<PredictionRecord>,
+    /// Where the processor time of an operation goes, for each arm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<CauseRecord>,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -142,6 +145,39 @@ pub struct PredictionRecord {
     pub measured_percent: Interval,
     /// How far the measured loss is outside the prediction, in percentage points; negative if it is less.
     pub error_points: f64,
+}
+
+/// Processor time of the server that one cause takes in an operation of an arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CauseRecord {
+    /// Name of the arm.
+    pub arm: String,
+    /// What takes the time.
+    pub cause: Cause,
+    /// What the server's counters and the costs of single operations give, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calculated_seconds: Option<Range>,
+    /// What `perf` saw, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_seconds: Option<f64>,
+    /// The same in a sentence.
+    pub text: String,
+}
+
+/// What takes processor time of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Encrypting and decrypting pages and logs.
+    Aes,
+    /// Checksums of pages.
+    Checksums,
+    /// Compressing and decompressing pages.
+    Compression,
+    /// Encrypting and decrypting TLS records.
+    TlsRecords,
+    /// Changing from one thread to another.
+    ContextSwitches,
 }
 
 impl PredictionRecord {

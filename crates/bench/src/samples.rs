@@ -129,6 +129,7 @@ impl Samples {
             arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
             ratios: ratios.iter().filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
             predictions: Vec::new(),
+            causes: Vec::new(),
             notes: Vec::new(),
         }
     }

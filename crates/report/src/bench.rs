@@ -161,8 +161,8 @@ pub(crate) mod tests {
     use std::path::{Path, PathBuf};
 
     use ::bench::{
-        ArmRecord, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord, OperationsRecord,
-        PredictionRecord, RatioRecord, SCHEMA, Stop, Unit, predict::Range,
+        ArmRecord, Cause, CauseRecord, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord,
+        OperationsRecord, PredictionRecord, RatioRecord, SCHEMA, Stop, Unit, predict::Range,
     };
 
     use super::experiment::conclusion;
@@ -208,6 +208,13 @@ pub(crate) mod tests {
                     predicted_percent: Range { low: 1.0, high: 4.0 },
                     measured_percent: Interval { estimate: 75.0, low: 72.5, high: 77.5 },
                     error_points: 71.0,
+                }],
+                causes: vec![CauseRecord {
+                    arm: "read only".to_owned(),
+                    cause: Cause::Aes,
+                    calculated_seconds: None,
+                    measured_seconds: None,
+                    text: "read only, AES: no time is known".to_owned(),
                 }],
                 notes: vec!["a note".to_owned()],
             }],
@@ -311,6 +318,7 @@ pub(crate) mod tests {
             read_bytes: at(0.0),
             written_bytes: at(16384.0),
             fsyncs: at(2.5),
+            work: None,
         });
         record.experiments[0].resolution_percent = Some(1.5);
         for (difference, said) in [

@@ -6,7 +6,8 @@ mod predict;
 
 use std::io::Write;
 
-use ::bench::cost::{Change, CostOutcome, CostRecord, Layer, Part, PartRecord, Unmeasured};
+use ::bench::cost::{Change, CostOutcome, CostRecord, DataRecord, DataShape, Layer, Part, PartRecord, Unmeasured};
+use files::quantity::size;
 
 use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_columns};
 use crate::json;
@@ -28,14 +29,19 @@ pub fn write_cost_json(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
     json::pretty(record, out)
 }
 
-/// Parts that were not measured again.
+/// Parts that were not measured again, and parts that failed.
 #[must_use]
 pub fn cost_messages(outcome: &CostOutcome) -> Vec<Message> {
-    if outcome.resumed.is_empty() {
-        return Vec::new();
-    }
     let parts: Vec<&str> = outcome.resumed.iter().map(|part| part.as_str()).collect();
-    vec![Message::info(format!("measured by an earlier run that was interrupted: {}", parts.join(", ")))]
+    let resumed = (!parts.is_empty())
+        .then(|| Message::info(format!("measured by an earlier run that was interrupted: {}", parts.join(", "))));
+    let failed = outcome.failed.iter().flat_map(|(part, error)| {
+        let message = Message::error(format!("{part}: {error}"));
+        std::iter::once(message).chain(error.hint().map(|hint| Message::hint(hint.into_owned())))
+    });
+    let again = (!outcome.failed.is_empty())
+        .then(|| Message::hint("the other parts are kept: the same command measures only what failed"));
+    resumed.into_iter().chain(failed).chain(again).collect()
 }
 
 /// Writes the table: what each layer costs, what to choose, then all figures.
@@ -45,6 +51,7 @@ pub fn cost_messages(outcome: &CostOutcome) -> Vec<Message> {
 pub fn write_cost_table(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
     environment(&record.environment, out)?;
     writeln!(out, "server {}", visible(&record.server))?;
+    data(record).iter().flat_map(|line| wrap(line, WIDTH)).try_for_each(|line| writeln!(out, "{line}"))?;
     for group in groups(record) {
         writeln!(out, "\n{}", visible(&group.title))?;
         group_table(&group, out)?;
@@ -68,6 +75,45 @@ pub fn write_cost_table(record: &CostRecord, out: &mut dyn Write) -> Result<(), 
         notes(&record.notes, "", out)?;
     }
     Ok(())
+}
+
+/// The data that was measured on, and the data that it was made like.
+pub(super) fn data(record: &CostRecord) -> Vec<String> {
+    let Some(DataRecord { tables, rows, row_bytes, bytes, like }) = &record.data else { return Vec::new() };
+    let mut lines = vec![format!(
+        "data: tables of {rows} rows of about {row_bytes} bytes, {tables} of them, together {}",
+        size(*bytes)
+    )];
+    if let Some(like) = like {
+        lines.push(likeness(like, *bytes));
+        lines.push(pool(like));
+    }
+    lines.into_iter().map(|line| visible(&line).into_owned()).collect()
+}
+
+fn likeness(like: &DataShape, bytes: u64) -> String {
+    let DataShape { endpoint, server, tables, data_bytes, index_bytes, large_tables, .. } = like;
+    let all = data_bytes.saturating_add(*index_bytes);
+    let part = all / bytes.max(1);
+    let scaled = if part > 1 { format!("; scaled down to 1/{part} of it") } else { String::new() };
+    format!(
+        "made like {endpoint} ({server}), by its statistics: {tables} tables of {} with indexes, rows of {} bytes on \
+         average, most of them in {large_tables} of the tables{scaled}",
+        size(all),
+        like.row_bytes()
+    )
+}
+
+/// Which part the user's server resembles.
+fn pool(like: &DataShape) -> String {
+    let all = like.data_bytes.saturating_add(like.index_bytes);
+    let pool = size(like.buffer_pool_bytes);
+    match like.buffer_pool_bytes >= all {
+        true => format!("its buffer pool of {pool} holds all of that: {} is the part like it", Part::InMemory),
+        false => {
+            format!("its buffer pool of {pool} is smaller than that: {} is the part like it", Part::LargerThanMemory)
+        }
+    }
 }
 
 const PREDICTED: &str = "Predicted from the counters of the unencrypted server, and measured, % less throughput";
@@ -120,7 +166,8 @@ pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(
     writeln!(out, "# What encryption costs\n")?;
     let machine = crate::text::collect(|out| environment(&record.environment, out))?;
     machine.lines().try_for_each(|line| writeln!(out, "{}  ", escaped(line)))?;
-    writeln!(out, "server {}", escaped(&record.server))?;
+    writeln!(out, "server {}  ", escaped(&record.server))?;
+    data(record).iter().try_for_each(|line| writeln!(out, "{}  ", escaped(line)))?;
     for group in groups(record) {
         writeln!(out, "\n## {}\n", escaped(&group.title))?;
         writeln!(out, "| layer | {} |", group.headings.join(" | "))?;
@@ -289,6 +336,23 @@ pub(super) mod tests {
             schema: COST_SCHEMA.into(),
             environment: Environment::now(Path::new("/")),
             server: "10.11.19-MariaDB".to_owned(),
+            data: Some(DataRecord {
+                tables: 12,
+                rows: 2000,
+                row_bytes: 500,
+                bytes: 12 << 20,
+                like: Some(DataShape {
+                    endpoint: "db1".to_owned(),
+                    server: "10.6.1-MariaDB".to_owned(),
+                    tables: 300,
+                    rows: 4_000_000,
+                    data_bytes: 2_000_000_000,
+                    index_bytes: 500_000_000,
+                    large_tables: 12,
+                    large_rows: 3_600_000,
+                    buffer_pool_bytes: 1 << 30,
+                }),
+            }),
             layers: vec![layer("tables", Part::InMemory, 0.95), layer("tables | logs", Part::InMemory, 0.9)],
             unmeasured: vec![Unmeasured {
                 layer: "Encrypted disk".to_owned(),
@@ -305,6 +369,9 @@ pub(super) mod tests {
     fn the_table_begins_with_the_layers_and_fits_a_terminal() {
         let table = collect(|out| write_cost_table(&record(), out)).unwrap();
         for wanted in [
+            "data: tables of 2000 rows of about 500 bytes, 12 of them, together 12.0 MiB\n",
+            "scaled down to 1/198 of it\n",
+            "its buffer pool of 1.0 GiB is smaller than that: larger-than-memory is the part like it\n",
             "Transactions, data in memory\n  tables         -5.0 %  -6.0 to -4.0\n",
             "    p95 ms 5.00 → 5.50, server CPU µs 900 → 950\n",
             "  in-memory: sealant, 1 thread / read only\n    predicted 1.0 to 4.0, measured 75.0, 95 % 72.5 to 77.5, error \

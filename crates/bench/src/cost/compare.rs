@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde::Serialize;
 
-use super::{COST_SCHEMA, CostRecord, Part};
+use super::{COST_SCHEMA, CostRecord, Layer, Part};
 use crate::{Environment, Error, Interval, Unit, predict::ReportedCalibration};
 
 /// Name and version of the JSON document.
@@ -27,6 +27,8 @@ pub struct Comparison {
     pub arms: Vec<ArmComparison>,
     /// Number of layers and arms that only one report has.
     pub unmatched: usize,
+    /// What else differs between the reports, so that figures may.
+    pub remarks: Vec<String>,
 }
 
 /// The cost of a layer in both reports.
@@ -71,7 +73,7 @@ pub enum MedianDifference {
     Higher,
     /// The second is lower.
     Lower,
-    /// The intervals overlap.
+    /// The intervals overlap, or two equal servers differ by as much.
     NotSeen,
 }
 
@@ -86,6 +88,12 @@ impl MedianDifference {
         } else {
             Self::NotSeen
         }
+    }
+
+    /// As [`Self::between`], but a difference that two equal servers of one of the reports have, too, is none.
+    fn beyond(before: &Interval, after: &Interval, resolution_percent: f64) -> Self {
+        let percent = (after.estimate / before.estimate.max(f64::MIN_POSITIVE) - 1.0).abs() * 100.0;
+        if percent > resolution_percent { Self::between(before, after) } else { Self::NotSeen }
     }
 }
 
@@ -122,13 +130,15 @@ impl CostRecord {
     /// Compares the figures that both reports have.
     #[must_use]
     pub fn compare(&self, after: &Self) -> Comparison {
+        let resolution = |layer: &Layer| after.resolution(layer.part, &layer.experiment);
         let layers: Vec<LayerComparison> = self
             .layers
             .iter()
             .filter_map(|layer| {
                 let other = after.layers.iter().find(|other| other.layer == layer.layer && other.part == layer.part)?;
                 let [before, after] = [layer, other].map(|layer| layer.throughput.ratio);
-                let shift = MedianDifference::between(&before, &after);
+                let resolution = self.resolution(layer.part, &layer.experiment).max(resolution(layer));
+                let shift = MedianDifference::beyond(&before, &after, resolution);
                 Some(LayerComparison { layer: layer.layer.clone(), part: layer.part, before, after, shift })
             })
             .collect();
@@ -138,8 +148,9 @@ impl CostRecord {
                 let same = |other: &ArmComparison| {
                     (other.part, &other.experiment, &other.arm) == (arm.part, &arm.experiment, &arm.arm)
                 };
+                let limit = self.resolution(arm.part, &arm.experiment).max(after.resolution(arm.part, &arm.experiment));
                 let after = after.arms().find(same)?.before;
-                let shift = MedianDifference::between(&arm.before, &after);
+                let shift = MedianDifference::beyond(&arm.before, &after, limit);
                 Some(ArmComparison { after, shift, ..arm })
             })
             .collect();
@@ -153,7 +164,38 @@ impl CostRecord {
             unmatched: (all(self) + all(after)).saturating_sub(2 * matched),
             layers,
             arms,
+            remarks: self.remarks(after),
         }
+    }
+
+    /// How much two equal servers differ in an experiment, in percent; 0 where this was not measured.
+    fn resolution(&self, part: Part, experiment: &str) -> f64 {
+        let records = self.parts.iter().filter(|one| one.part == part);
+        let mut experiments = records.flat_map(|one| &one.record.experiments);
+        experiments.find(|one| one.name == experiment).and_then(|one| one.resolution_percent).unwrap_or_default()
+    }
+
+    /// What differs besides the figures, and the parts that only one report has.
+    fn remarks(&self, after: &Self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let mut differ = |what: &str, is_different: bool| {
+            if is_different {
+                remarks.push(format!("A and B differ in {what}"));
+            }
+        };
+        differ("the server's version", self.server != after.server);
+        differ("the processor", self.environment.cpu != after.environment.cpu);
+        differ("the number of processors", self.environment.cores != after.environment.cores);
+        differ("the version of this program", self.environment.version != after.environment.version);
+        differ(
+            "whether this program was built with optimisation",
+            self.environment.optimised != after.environment.optimised,
+        );
+        let size = |record: &Self| record.data.as_ref().map(|data| (data.tables, data.rows, data.row_bytes));
+        differ("the tables that were measured", size(self) != size(after));
+        remarks.extend(only("A", self, "B", after));
+        remarks.extend(only("B", after, "A", self));
+        remarks
     }
 
     /// All arms, each compared with itself.
@@ -174,10 +216,29 @@ impl CostRecord {
     }
 }
 
+/// The parts that only one of two reports has, each with the reason that the other gives.
+fn only<'r>(
+    name: &'r str,
+    one: &'r CostRecord,
+    other_name: &'r str,
+    other: &'r CostRecord,
+) -> impl Iterator<Item = String> {
+    let has = |record: &CostRecord, part: Part| record.parts.iter().any(|one| one.part == part);
+    let missing = one.parts.iter().map(|part| part.part).filter(move |part| !has(other, *part));
+    missing.map(move |part| {
+        let reason = other.unmeasured.iter().find(|one| one.layer == part.title()).map(|one| one.reason.as_str());
+        let reason = reason.map_or(String::new(), |reason| format!("; {other_name} says: {reason}"));
+        format!("only {name} has the part {part}{reason}")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::layer::{layers, tests::part};
+    use crate::cost::{
+        Unmeasured,
+        layer::{layers, tests::part},
+    };
 
     fn record(clear: f64, encrypted: f64) -> CostRecord {
         let parts = vec![part(Part::InMemory, "x, encrypted at rest", [("clear", clear), ("tde", encrypted)])];
@@ -185,6 +246,7 @@ mod tests {
             schema: COST_SCHEMA.into(),
             environment: parts[0].record.environment.clone(),
             server: "10.11.0-MariaDB".to_owned(),
+            data: None,
             layers: layers(&parts),
             unmeasured: Vec::new(),
             calibration: None,
@@ -205,6 +267,32 @@ mod tests {
             (MedianDifference::Lower, MedianDifference::NotSeen)
         );
         assert_eq!(slower.arms[1].shift, MedianDifference::Lower);
+        assert!(slower.remarks.is_empty(), "{:?}", slower.remarks);
+    }
+
+    #[test]
+    fn what_two_equal_servers_differ_by_is_no_difference() {
+        let (before, mut after) = (record(1000.0, 900.0), record(1000.0, 850.0));
+        assert_eq!(before.compare(&after).layers[0].shift, MedianDifference::Lower);
+        after.parts[0].record.experiments[0].resolution_percent = Some(8.0);
+        let compared = before.compare(&after);
+        assert_eq!(
+            (compared.layers[0].shift, compared.arms[1].shift),
+            (MedianDifference::NotSeen, MedianDifference::NotSeen)
+        );
+    }
+
+    #[test]
+    fn other_conditions_and_missing_parts_are_told() {
+        let (before, mut after) = (record(1000.0, 900.0), record(1000.0, 900.0));
+        (after.server, after.parts) = ("9.7.4".to_owned(), Vec::new());
+        let reason = "not among --parts".to_owned();
+        let layer = Part::InMemory.title().to_owned();
+        after.unmeasured.push(Unmeasured { layer, reason, command: String::new() });
+        assert_eq!(
+            before.compare(&after).remarks,
+            ["A and B differ in the server's version", "only A has the part in-memory; B says: not among --parts"]
+        );
     }
 
     #[test]

@@ -211,6 +211,7 @@ pub(super) mod tests {
             arms: arms.into(),
             ratios,
             predictions: Vec::new(),
+            causes: Vec::new(),
             notes: Vec::new(),
         };
         let record = Record {

@@ -9,6 +9,7 @@ mod compare;
 mod layer;
 mod part;
 mod saved;
+mod shape;
 mod unmeasured;
 
 use std::{
@@ -28,13 +29,20 @@ pub use self::{
     compare::{ArmComparison, COMPARISON_SCHEMA, Comparison, LayerComparison, MedianDifference},
     layer::{Change, Layer},
     part::Part,
+    shape::{DataRecord, DataShape},
     unmeasured::Unmeasured,
 };
-use self::{part::Limits, saved::Saved};
+use self::{
+    part::{Limits, default_tables},
+    saved::Saved,
+};
 use crate::{
-    Environment, Error, Record, Sample,
+    Environment, Error, Record, Sample, TableSet,
     predict::Calibration,
-    suite::{Watch, oltp::check_directory},
+    suite::{
+        Watch,
+        oltp::{check_directory, check_program},
+    },
 };
 
 /// Name and version of the JSON document.
@@ -55,8 +63,10 @@ pub struct CostSuite<'a> {
     pub directory: &'a Path,
     /// The parts, in this order.
     pub parts: &'a [Part],
-    /// Rows in each of the tables.
+    /// Rows in each of the tables; with [`Self::like`], as many bytes at most.
     pub rows: u32,
+    /// Sizes of the tables of a server that the data is made like.
+    pub like: Option<&'a DataShape>,
     /// Time for all parts together.
     pub time: Duration,
     /// Set to true to end the measurement.
@@ -72,6 +82,9 @@ pub struct CostRecord {
     pub environment: Environment,
     /// Version of the server.
     pub server: String,
+    /// The data; `None` in reports of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataRecord>,
     /// What each layer costs.
     pub layers: Vec<Layer>,
     /// What has no figures, and why.
@@ -104,6 +117,8 @@ pub struct CostOutcome {
     pub samples: Vec<Sample>,
     /// Parts that an earlier, interrupted run had measured.
     pub resumed: Vec<Part>,
+    /// Parts that could not be measured, and why.
+    pub failed: Vec<(Part, Error)>,
 }
 
 impl CostSuite<'_> {
@@ -114,23 +129,24 @@ impl CostSuite<'_> {
     pub fn check(&self) -> Result<ReadySuite, Error> {
         let server = self.find_server()?;
         check_directory(self.directory)?;
-        let saved = Saved::read(self.directory, &server.version, self.rows, self.parts)?;
+        let saved = Saved::read(self.directory, &server.version, self.rows, self.like, self.parts)?;
+        let tables = self.tables(&saved);
         let missing = self.missing(&saved, &server);
         for part in &missing {
-            self.limits(*part, &missing, self.time)?;
-            part.check(self, &server)?;
+            self.limits(*part, &missing, tables, self.time)?;
+            part.check(self, &server, tables)?;
         }
-        Ok(ReadySuite { server, saved })
+        Ok(ReadySuite { server, tables, saved })
     }
 
-    /// Runs all parts that an earlier run has not measured.
+    /// Runs all parts that an earlier run has not measured. A part that fails does not end the others, unless it is the
+    /// first.
     ///
     /// # Errors
-    /// [`Error`]: a server could not be started or used, or the measurement was interrupted. Results of completed parts
-    /// are kept.
+    /// [`Error`]: the first part could not be measured, or the measurement was interrupted. Results of completed parts are kept.
     pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
-        let ReadySuite { server, mut saved } = ready;
+        let ReadySuite { server, tables, mut saved } = ready;
         let calibration = saved.calibration(|| {
             watch("calibration");
             Calibration::measure(self.directory)
@@ -138,32 +154,46 @@ impl CostSuite<'_> {
         let resumed = saved.parts();
         let end = Instant::now() + self.time;
         let mut missing = self.missing(&saved, &server);
+        let mut failed = Vec::new();
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
             // If an earlier part has taken longer than planned, this part gets the least time that it needs.
-            let limits = self.limits(part, &missing, left).unwrap_or_else(|_| Limits::least(part, self.rows));
-            let outcome = part.run(self, &server, limits, &|text| watch(&format!("{part}: {text}")));
+            let limits = self.limits(part, &missing, tables, left).unwrap_or_else(|_| Limits::least(part, tables));
+            let outcome = part.run(self, &server, tables, limits, &|text| watch(&format!("{part}: {text}")));
             if self.stopped.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            saved.keep(part, outcome?)?;
+            match outcome {
+                Ok(outcome) => saved.keep(part, outcome)?,
+                // If nothing can be measured, the next parts would fail, too.
+                Err(error) if saved.parts().is_empty() => return Err(error),
+                Err(error) => failed.push((part, error)),
+            }
             missing.remove(0);
         }
+        let data = DataRecord::new(&tables, saved.like());
         let (parts, samples) = saved.into_results();
         let layers = layer::layers(&parts);
         let advice = advice::advice(&parts, &layers);
-        let unmeasured = unmeasured::unmeasured(self.parts, &server, self.directory);
+        let unmeasured = unmeasured::unmeasured(self.parts, &failed, &server, self.directory);
         let record = CostRecord {
             schema: COST_SCHEMA.into(),
             environment: parts.first().map_or(environment, |first| first.record.environment.clone()),
             server: server.version,
+            data: Some(data),
             layers,
             unmeasured,
             calibration: Some(calibration),
             advice,
             parts,
         };
-        Ok(CostOutcome { record, samples, resumed })
+        Ok(CostOutcome { record, samples, resumed, failed })
+    }
+
+    /// The tables that are measured.
+    fn tables(&self, saved: &Saved) -> TableSet {
+        let tables = default_tables(self.rows);
+        saved.like().map_or(tables, |like| like.scaled(tables.bytes()))
     }
 
     /// The parts without a result that this server has, in their order.
@@ -182,16 +212,17 @@ impl CostSuite<'_> {
     }
 
     /// The part's share of the time that is left, if these parts are still to be measured.
-    fn limits(&self, part: Part, missing: &[Part], left: Duration) -> Result<Limits, Error> {
+    fn limits(&self, part: Part, missing: &[Part], tables: TableSet, left: Duration) -> Result<Limits, Error> {
         let all: u32 = missing.iter().map(|part| part.weight()).sum();
         let share = left.saturating_mul(part.weight()) / all.max(1);
-        part.limits(share, self.rows).ok_or_else(|| Error::TooLittleTime {
+        part.limits(share, tables).ok_or_else(|| Error::TooLittleTime {
             part: part.to_string(),
-            needed: part.least_time(self.rows).saturating_mul(all) / part.weight(),
+            needed: part.least_time(tables).saturating_mul(all) / part.weight(),
         })
     }
 
     fn find_server(&self) -> Result<CheckedServer, Error> {
+        self.server.map_or(Ok(()), check_program)?;
         let program = crate::suite::server_program(self.server, self.families)?;
         let version = crate::tls::version_of(&program)?;
         Ok(CheckedServer { program, version })
@@ -202,6 +233,7 @@ impl CostSuite<'_> {
 #[derive(Debug)]
 pub struct ReadySuite {
     server: CheckedServer,
+    tables: TableSet,
     saved: Saved,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CheckedServer, CostSuite};
 use crate::{
-    Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet,
+    Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet, TemporaryDirectory,
     disk::CipherSet,
     oltp,
     stats::MIN_ROUNDS,
@@ -128,11 +128,11 @@ impl Part {
     }
 
     /// Time before the first run.
-    fn preparation(self, rows: u32) -> Duration {
+    fn preparation(self, tables: TableSet) -> Duration {
         match self {
-            Self::InMemory | Self::LargerThanMemory | Self::Commits => oltp::preparation(&tables(rows)) * 4,
-            Self::Copies => copies::preparation_of(&tables(rows)),
-            Self::Joins => joins::preparation_of(&tables(rows)),
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => oltp::preparation(&tables) * 4,
+            Self::Copies => copies::preparation_of(&tables),
+            Self::Joins => joins::preparation_of(&tables),
             Self::Connections => Duration::from_secs(5),
             Self::Disk => Duration::ZERO,
         }
@@ -143,36 +143,41 @@ impl Part {
     }
 
     /// Shortest run that gives a rate, and the pause between two runs, in which a server writes its changed pages.
-    fn least_span(self, rows: u32) -> (Duration, Duration) {
+    fn least_span(self, tables: TableSet) -> (Duration, Duration) {
         match self {
             Self::InMemory | Self::LargerThanMemory | Self::Commits => {
                 (Duration::from_millis(200), Duration::from_millis(300))
             }
-            Self::Copies => (copies::run_time(&tables(rows)), Duration::ZERO),
-            Self::Joins => (joins::run_time(&tables(rows)), Duration::ZERO),
+            Self::Copies => (copies::run_time(&tables), Duration::ZERO),
+            Self::Joins => (joins::run_time(&tables), Duration::ZERO),
             Self::Connections | Self::Disk => (Duration::from_millis(50), Duration::ZERO),
         }
     }
 
     /// Time that the part needs for intervals.
-    pub(super) fn least_time(self, rows: u32) -> Duration {
-        let (span, between) = self.least_span(rows);
-        self.preparation(rows) + (span + between) * self.runs().0 * ROUNDS
+    pub(super) fn least_time(self, tables: TableSet) -> Duration {
+        let (span, between) = self.least_span(tables);
+        self.preparation(tables) + (span + between) * self.runs().0 * ROUNDS
     }
 
     /// Splits this time into runs and experiments; `None` if it does not suffice for intervals.
-    pub(super) fn limits(self, time: Duration, rows: u32) -> Option<Limits> {
-        let measured = time.checked_sub(self.preparation(rows))?;
+    pub(super) fn limits(self, time: Duration, tables: TableSet) -> Option<Limits> {
+        let measured = time.checked_sub(self.preparation(tables))?;
         let (arms, experiments) = self.runs();
-        let (least, between) = self.least_span(rows);
+        let (least, between) = self.least_span(tables);
         let span = (measured / (arms * ROUNDS)).checked_sub(between)?;
         (span >= least).then(|| Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
     }
 
     /// Checks the parameters of the suite before anything is started.
-    pub(super) fn check(self, suite: &CostSuite<'_>, server: &CheckedServer) -> Result<(), Error> {
+    pub(super) fn check(self, suite: &CostSuite<'_>, server: &CheckedServer, tables: TableSet) -> Result<(), Error> {
         if self.is_of_transactions() {
-            self.oltp(suite, server, Limits::least(self, suite.rows)).check()?;
+            let mut suite_of_part = self.oltp(suite, server, tables, Limits::least(self, tables));
+            suite_of_part.check()?;
+            suite_of_part.check_room(&TemporaryDirectory::below(suite.directory)?)?;
+        }
+        if matches!(self, Self::Copies | Self::Joins) {
+            copies::check_room(suite.directory, &TemporaryDirectory::below(suite.directory)?, &tables)?;
         }
         Ok(())
     }
@@ -182,32 +187,41 @@ impl Part {
         self,
         suite: &CostSuite<'_>,
         server: &CheckedServer,
+        tables: TableSet,
         limits: Limits,
         watch: &Watch<'_>,
     ) -> Result<Outcome, Error> {
         match self {
             Self::InMemory | Self::LargerThanMemory | Self::Commits => {
-                self.oltp(suite, server, limits).run(&server.program, watch)
+                self.oltp(suite, server, tables, limits).run(&server.program, watch)
             }
             Self::Connections => connections(suite, server, limits).run(watch),
-            Self::Copies => copies(suite, server, limits).run(watch),
-            Self::Joins => joins(suite, server, limits).run(watch),
+            Self::Copies => copies(suite, server, tables, limits).run(watch),
+            Self::Joins => joins(suite, server, tables, limits).run(watch),
             Self::Disk => disk(suite, limits).run(Environment::now(suite.directory), watch),
         }
     }
 
-    fn oltp<'a>(self, suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> OltpSuite<'a> {
+    fn oltp<'a>(
+        self,
+        suite: &'a CostSuite<'a>,
+        server: &'a CheckedServer,
+        tables: TableSet,
+        limits: Limits,
+    ) -> OltpSuite<'a> {
         let preset = match self {
             Self::LargerThanMemory => Preset::LargerThanMemory,
             Self::Commits => Preset::Commits,
             _ => Preset::Webinar,
         };
-        let changes = Changes { rows: Some(suite.rows), span: Some(whole_seconds(limits.span)), ..Changes::default() };
+        let changes = Changes { span: Some(whole_seconds(limits.span)), ..Changes::default() };
         let mut scale = preset.scale().with(&changes);
-        if self == Self::LargerThanMemory {
+        scale.tables = TableSet { uniform: scale.tables.uniform, ..tables };
+        scale.pool_bytes = match self {
             // No server accepts less than 5 MiB.
-            scale.pool_bytes = (scale.tables.bytes() / 4).max(8 << 20);
-        }
+            Self::LargerThanMemory => (tables.bytes() / 4).max(8 << 20),
+            _ => scale.pool_bytes.max(tables.bytes() / 2 * 3),
+        };
         OltpSuite {
             program: &suite.program,
             server: Some(&server.program),
@@ -243,20 +257,24 @@ fn connections<'a>(suite: &CostSuite<'a>, server: &'a CheckedServer, limits: Lim
     }
 }
 
-fn copies<'a>(suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> CopiesSuite<'a> {
+fn copies<'a>(
+    suite: &'a CostSuite<'a>,
+    server: &'a CheckedServer,
+    tables: TableSet,
+    limits: Limits,
+) -> CopiesSuite<'a> {
     CopiesSuite {
         program: &suite.program,
         server: &server.program,
         directory: suite.directory,
-        tables: tables(suite.rows),
+        tables,
         settings: limits.settings(suite.stopped),
         stopped: suite.stopped,
     }
 }
 
 /// As many rounds as the time allows.
-fn joins<'a>(suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits) -> JoinSuite<'a> {
-    let tables = tables(suite.rows);
+fn joins<'a>(suite: &'a CostSuite<'a>, server: &'a CheckedServer, tables: TableSet, limits: Limits) -> JoinSuite<'a> {
     let round = joins::run_time(&tables) * Part::Joins.runs().0;
     let rounds = limits.budget.as_secs() / round.as_secs().max(1);
     let rounds = u32::try_from(rounds).unwrap_or(MAX_JOINS).clamp(MIN_ROUNDS, MAX_JOINS);
@@ -271,8 +289,9 @@ fn joins<'a>(suite: &'a CostSuite<'a>, server: &'a CheckedServer, limits: Limits
     }
 }
 
-const fn tables(rows: u32) -> TableSet {
-    TableSet { tables: TABLES, rows, uniform: false }
+/// The tables that are measured if no server is named.
+pub(super) const fn default_tables(rows: u32) -> TableSet {
+    TableSet { tables: TABLES, rows, uniform: false, filler_bytes: 0 }
 }
 
 fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
@@ -291,8 +310,8 @@ fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
 
 impl Limits {
     /// The least time that gives intervals.
-    pub(super) fn least(part: Part, rows: u32) -> Self {
-        Self { span: part.least_span(rows).0, budget: Duration::ZERO }
+    pub(super) fn least(part: Part, tables: TableSet) -> Self {
+        Self { span: part.least_span(tables).0, budget: Duration::ZERO }
     }
 
     fn settings(self, stopped: &AtomicBool) -> Settings<'_> {
@@ -313,13 +332,13 @@ mod tests {
     #[test]
     fn the_least_time_suffices_for_intervals_and_less_does_not() {
         for part in Part::ALL {
-            let least = part.least_time(100_000);
+            let least = part.least_time(default_tables(100_000));
             assert_eq!(
-                part.limits(least, 100_000).map(|limits| limits.span),
-                Some(part.least_span(100_000).0),
+                part.limits(least, default_tables(100_000)).map(|limits| limits.span),
+                Some(part.least_span(default_tables(100_000)).0),
                 "{part}"
             );
-            assert_eq!(part.limits(least - Duration::from_secs(1), 100_000), None, "{part}");
+            assert_eq!(part.limits(least - Duration::from_secs(1), default_tables(100_000)), None, "{part}");
         }
     }
 
@@ -328,7 +347,11 @@ mod tests {
         let all: u32 = Part::ALL.iter().map(|part| part.weight()).sum();
         for part in Part::ALL {
             let share = Duration::from_secs(15 * 60) * part.weight() / all;
-            assert!(part.limits(share, 100_000).is_some(), "{part}: {share:?} of {:?}", part.least_time(100_000));
+            assert!(
+                part.limits(share, default_tables(100_000)).is_some(),
+                "{part}: {share:?} of {:?}",
+                part.least_time(default_tables(100_000))
+            );
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 
-use super::{Part, PartRecord};
+use super::{DataShape, Part, PartRecord};
 use crate::{Error, Record, Sample, predict::Calibration, suite::Outcome};
 
 /// Directory of the results, below the directory of the measurement.
@@ -34,6 +34,17 @@ struct Conditions {
     optimised: bool,
     server: String,
     rows: u32,
+    /// The server that the data is like.
+    #[serde(default)]
+    like: Option<DataShape>,
+}
+
+impl Conditions {
+    /// Whether only the sizes of the same server may differ: they are estimates, and change from one look to the next.
+    fn are_like(&self, other: &Self) -> bool {
+        let endpoint = |of: &Self| of.like.as_ref().map(|shape| shape.endpoint.clone());
+        endpoint(self) == endpoint(other) && *self == Self { like: self.like.clone(), ..other.clone() }
+    }
 }
 
 /// The calibration, measured once for all parts.
@@ -53,22 +64,40 @@ struct Document {
 impl Saved {
     /// Reads the saved results of these parts. Ignores a result that cannot be read or has other conditions, so that
     /// the part is measured again.
-    pub(super) fn read(parent: &Path, server: &str, rows: u32, parts: &[Part]) -> Result<Self, Error> {
+    pub(super) fn read(
+        parent: &Path,
+        server: &str,
+        rows: u32,
+        like: Option<&DataShape>,
+        parts: &[Part],
+    ) -> Result<Self, Error> {
         let parent = fs::canonicalize(parent).map_err(Error::file(parent))?;
         let conditions = Conditions {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             optimised: !cfg!(debug_assertions),
             server: server.to_owned(),
             rows,
+            like: like.cloned(),
         };
         let mut saved =
             Self { directory: parent.join(DIRECTORY), conditions, results: Vec::new(), new_calibration: None };
         for part in parts {
             let document = fs::read(saved.path(*part)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            if saved.results.is_empty()
+                && let Some(first) =
+                    document.as_ref().filter(|first: &&Document| first.conditions.are_like(&saved.conditions))
+            {
+                saved.conditions = first.conditions.clone();
+            }
             let of_these = document.filter(|document: &Document| document.conditions == saved.conditions);
             saved.results.extend(of_these.map(|document| (*part, document)));
         }
         Ok(saved)
+    }
+
+    /// The sizes of the server that the data is like, as the first part used them.
+    pub(super) const fn like(&self) -> Option<&DataShape> {
+        self.conditions.like.as_ref()
     }
 
     fn path(&self, part: Part) -> PathBuf {

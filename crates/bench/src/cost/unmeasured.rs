@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{CheckedServer, Part};
-use crate::{disk::device_mapper, suite::joins};
+use crate::{Error, disk::device_mapper, suite::joins};
 
 /// A layer without figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,19 +24,25 @@ pub(super) fn obstacle(part: Part, server: &CheckedServer) -> Option<&'static st
 }
 
 /// What is not measured if these parts are wanted.
-pub(super) fn unmeasured(wanted: &[Part], server: &CheckedServer, directory: &Path) -> Vec<Unmeasured> {
+pub(super) fn unmeasured(
+    wanted: &[Part],
+    failed: &[(Part, Error)],
+    server: &CheckedServer,
+    directory: &Path,
+) -> Vec<Unmeasured> {
     let directory = directory.display();
+    let failure = |part: Part| failed.iter().find(|(one, _)| *one == part).map(|(_, error)| error.to_string());
     let parts = Part::ALL.into_iter().filter_map(|part| {
         let reason = match obstacle(part, server) {
-            Some(obstacle) => obstacle,
-            None if !wanted.contains(&part) => "not among --parts",
-            None => return None,
+            Some(obstacle) => obstacle.to_owned(),
+            None if !wanted.contains(&part) => "not among --parts".to_owned(),
+            None => format!("it failed: {}", failure(part)?),
         };
         let command = match (part, obstacle(part, server)) {
             (Part::Joins, Some(_)) => format!("sealant bench sst DATADIR --into {directory}"),
             _ => format!("sealant cost --dir {directory} --parts {part}"),
         };
-        Some(Unmeasured { layer: part.title().to_owned(), reason: reason.to_owned(), command })
+        Some(Unmeasured { layer: part.title().to_owned(), reason, command })
     });
     let disk = match device_mapper() {
         true => "it needs root and a loop device, so that it is not part of this measurement",
@@ -57,7 +63,9 @@ mod tests {
     #[test]
     fn what_is_not_wanted_or_not_possible_is_listed_with_a_command() {
         let server = CheckedServer { program: "/usr/sbin/mysqld".into(), version: "9.7.0".to_owned() };
-        let listed = unmeasured(&[Part::Joins, Part::Copies, Part::Disk, Part::Commits], &server, Path::new("/d"));
+        let failed = [(Part::Disk, Error::NoFio)];
+        let wanted = [Part::Joins, Part::Copies, Part::Disk, Part::Commits];
+        let listed = unmeasured(&wanted, &failed, &server, Path::new("/d"));
         let commands: Vec<&str> = listed.iter().map(|one| one.command.as_str()).collect();
         assert_eq!(
             commands,
@@ -66,10 +74,12 @@ mod tests {
                 "sealant cost --dir /d --parts larger-than-memory",
                 "sealant cost --dir /d --parts connections",
                 "sealant bench sst DATADIR --into /d",
+                "sealant cost --dir /d --parts disk",
                 "sealant bench oltp --dir /d --arms luks",
             ]
         );
         assert_eq!(listed[0].reason, "not among --parts");
+        assert_eq!(listed[4].reason, "it failed: fio is not installed");
         assert!(listed[3].reason.starts_with("only MariaDB has a Galera cluster"), "{listed:?}");
     }
 }

@@ -16,6 +16,9 @@ impl Error {
                 "--rate needs root, `unshare`, `nsenter`, `ip`, `tc`, and veth and sch_tbf in the kernel"
             }
             Self::OptionFile(error) | Self::Server { source: error, .. } => return error.hint(),
+            Self::NoTables { .. } => {
+                "an account sees tables on which it has a privilege, such as SHOW VIEW ON *.*, which reads no rows"
+            }
             Self::NoAccount => "give --server-user NAME",
             Self::CostFile { .. } => "give a file that `sealant cost --format json` wrote",
             Self::OtherMachine { .. } => "leave out --calibration: this machine is measured then",

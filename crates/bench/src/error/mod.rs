@@ -218,6 +218,12 @@ pub enum Error {
         /// Name of the other program.
         peer: &'static str,
     },
+    /// A server that data is to be made like has no tables, or the account does not see them.
+    #[error("{endpoint}: the account sees no rows of InnoDB tables there")]
+    NoTables {
+        /// Address of the server.
+        endpoint: Endpoint,
+    },
     /// No account on the running server is named.
     #[error("no account is named")]
     NoAccount,

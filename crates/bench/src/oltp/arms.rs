@@ -139,6 +139,11 @@ impl ServerArm {
         self.compared_with
     }
 
+    /// Whether the kernel encrypts its directory.
+    pub(crate) fn encrypts_volume(self) -> bool {
+        self.volume == Some(VolumeKind::Luks)
+    }
+
     /// Why this family of servers, or this machine, does not have it.
     pub(crate) fn obstacle(self, mariadb: bool) -> Option<String> {
         if self.counter_mode && !mariadb {

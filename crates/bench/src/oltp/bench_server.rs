@@ -15,7 +15,7 @@ use std::{
 
 use server::{
     Connection, Endpoint, Flavor, Identity, Options, Rows, Target, describe,
-    dialect::{self, statement, variable},
+    dialect::{self, activity, statement, variable},
 };
 
 use super::{
@@ -24,11 +24,12 @@ use super::{
     load::{Done, Load, Wire},
     rotation::{self, Dip},
     tables::{TableFormat, TableSet},
-    usage::Usage,
+    usage::{Switches, Usage},
     volume::Volume,
 };
 use crate::{
-    Arm, Detail, Error, Operations, Program, Work,
+    Arm, Detail, Error, Operations, Program, ServerWork, Work,
+    perf::Profile,
     predict::{self, Calibration, Prediction},
     processor::busy_seconds,
     tls::{ADMINISTRATOR, Address, Client, KeyPairFiles, OLTP_DATABASE, Security, StartOptions, TemporaryServer, USER},
@@ -81,6 +82,8 @@ pub(crate) struct BenchServer<'a> {
     identity: Identity,
     /// Effects of the rotations in its runs.
     dips: RefCell<Vec<Dip>>,
+    /// Where its time goes in runs that are not measured, by the name of the experiment's arm.
+    profiles: RefCell<Vec<(String, Profile)>>,
     /// Ends before its volume does.
     daemon: TemporaryServer,
     _volume: Option<Volume>,
@@ -114,8 +117,8 @@ impl<'a> BenchServer<'a> {
         let daemon = TemporaryServer::start_with(setup.server, &directory, setup.authority, setup.pair, &extra)?;
         let (administrator, identity) = connect(&daemon.socket())?;
         let administrator = RefCell::new(administrator);
-        let dips = RefCell::default();
-        let server = Self { arm, setup, administrator, identity, dips, daemon, _volume: volume, directory };
+        let (dips, profiles) = <(RefCell<_>, RefCell<_>)>::default();
+        let server = Self { arm, setup, administrator, identity, dips, profiles, daemon, _volume: volume, directory };
         server.fill()?;
         if arm.everything && !setup.mariadb {
             server.ask(statement::ENCRYPT_DICTIONARY)?;
@@ -148,6 +151,11 @@ impl<'a> BenchServer<'a> {
     /// The stores of its keys.
     pub(crate) fn key_stores(&self) -> verify::KeyStores {
         key_stores(self.setup.mariadb, &self.directory)
+    }
+
+    /// Fork of the server.
+    pub(crate) fn flavor(&self) -> Flavor {
+        self.identity.flavor()
     }
 
     /// The server, as a program of a record.
@@ -191,18 +199,42 @@ impl<'a> BenchServer<'a> {
     /// is disturbed and all writes are counted.
     pub(crate) fn arm<'s>(&'s self, name: &str, wire: Wire, load: Load<'s>) -> Arm<'s> {
         let seed = Cell::new(0);
+        let arm = name.to_owned();
         Arm::self_timed(name, move || {
             seed.set(seed.get() + 1);
-            self.run(&wire, &load, seed.get())
+            // Sampling takes time, so that only a run that is not measured is sampled.
+            let perf = load.perf.filter(|_| self.is_warm_up(seed.get()));
+            let recording = perf.and_then(|perf| Some((perf, perf.record(self.daemon.process())?)));
+            let work = self.run(&wire, &load, seed.get())?;
+            if let Some((perf, recording)) = recording {
+                self.profiles.borrow_mut().extend(perf.end(recording).map(|profile| (arm.clone(), profile)));
+            }
+            Ok(work)
         })
+    }
+
+    const fn is_warm_up(&self, seed: u64) -> bool {
+        self.setup.warm_up && seed == 1
+    }
+
+    /// Where the time went in the runs of an experiment's arm, if they were sampled.
+    pub(crate) fn profile(&self, arm: &str) -> Option<Profile> {
+        self.profiles.borrow().iter().rev().find(|(name, _)| name == arm).map(|(_, profile)| *profile)
     }
 
     fn run(&self, wire: &Wire, load: &Load<'_>, seed: u64) -> Result<Work, Error> {
         let (before, syncs, machine) = (Usage::read(self.daemon.process())?, self.syncs()?, busy_seconds());
+        let (counters, switches) = (self.counters()?, Switches::read(self.daemon.process()));
         let done = if self.arm.rotates { self.run_with_rotation(wire, load, seed)? } else { load.run(wire, seed)? };
         let machine = (busy_seconds() - machine).max(0.0);
+        let switches = Switches::read(self.daemon.process()).since(&switches);
+        let client_bytes = self.counters()?.client_bytes.saturating_sub(counters.client_bytes);
+        let binlog_bytes = self.binary_log_bytes()?;
         self.settle()?;
         let used = Usage::read(self.daemon.process())?.since(&before);
+        let work = self.counters()?.since(&counters);
+        let [voluntary_switches, involuntary_switches] = switches;
+        let work = ServerWork { client_bytes, binlog_bytes, voluntary_switches, involuntary_switches, ..work };
         let detail = Detail {
             p50_seconds: done.latencies.percentile(50.0),
             p99_seconds: done.latencies.percentile(99.0),
@@ -220,6 +252,7 @@ impl<'a> BenchServer<'a> {
             written_bytes: used.written_bytes,
             fsyncs: self.syncs()?.saturating_sub(syncs),
             by_client: done.by_client,
+            work,
         };
         let amount = operations.by_client.iter().sum();
         Ok(Work { amount, seconds: Some(done.seconds), detail: Some(detail), operations: Some(operations) })
@@ -243,8 +276,7 @@ impl<'a> BenchServer<'a> {
         })?;
         let rotated = rotated.into_inner().unwrap_or_else(|_| Err(self.failed("the rotation panicked")));
         let (start, took) = rotated?;
-        let is_warm_up = setup.warm_up && seed == 1;
-        if !is_warm_up {
+        if !self.is_warm_up(seed) {
             self.dips.borrow_mut().extend(Dip::measure(&done.slices, load.span, start, took));
         }
         Ok(done)
@@ -276,13 +308,8 @@ impl<'a> BenchServer<'a> {
         format!("{}: {stored} are stored of files of {length}", self.arm.as_str())
     }
 
-    /// Predicts what encryption costs this server, while a load runs. Also returns the operations per second of the load.
-    pub(crate) fn predict(
-        &self,
-        wire: &Wire,
-        load: &Load<'_>,
-        calibration: Calibration,
-    ) -> Result<(Prediction, f64), Error> {
+    /// Predicts what encryption costs this server, while a load runs.
+    pub(crate) fn predict(&self, wire: &Wire, load: &Load<'_>, calibration: Calibration) -> Result<Prediction, Error> {
         let (prediction, done) = thread::scope(|scope| {
             let clients = scope.spawn(|| load.run(wire, 0));
             // Clients connect and prepare their statements first.
@@ -292,12 +319,10 @@ impl<'a> BenchServer<'a> {
             let prediction = predict::predict(&mut administrator, &self.identity, calibration, span, &|_| {});
             (prediction, clients.join())
         });
-        let done = done.unwrap_or_else(|_| Err(self.failed("a client panicked")))?;
+        done.unwrap_or_else(|_| Err(self.failed("a client panicked")))?;
         let prediction = prediction.map_err(|error| self.failed(&error.to_string()))?;
         self.settle()?;
-        #[allow(clippy::cast_precision_loss, reason = "a number of operations")]
-        let operations = done.by_client.iter().sum::<u64>() as f64;
-        Ok((prediction, operations / done.seconds))
+        Ok(prediction)
     }
 
     /// Creates the tables, several at a time.
@@ -391,6 +416,26 @@ impl<'a> BenchServer<'a> {
     /// `fsync` calls that InnoDB counts. MySQL has a separate counter for the log, which is included in this one.
     fn syncs(&self) -> Result<u64, Error> {
         self.status("Innodb_data_fsyncs")
+    }
+
+    /// Totals of the work that the server counts.
+    fn counters(&self) -> Result<ServerWork, Error> {
+        let rows = self.ask(&activity::show_counters())?;
+        let number = |name: &str| rows.of_name(name).and_then(|value| value.parse().ok()).unwrap_or_default();
+        Ok(ServerWork {
+            pages_read: number(activity::PAGES_READ),
+            pages_written: number(activity::PAGES_WRITTEN),
+            redo_bytes: number(activity::REDO_BYTES),
+            client_bytes: number(activity::RECEIVED_BYTES) + number(activity::SENT_BYTES),
+            ..ServerWork::default()
+        })
+    }
+
+    /// Size of the binary logs, which are removed after each run.
+    fn binary_log_bytes(&self) -> Result<u64, Error> {
+        let logs = self.ask(statement::SHOW_BINARY_LOGS)?;
+        let sizes = logs.rows.iter().filter_map(|row| row.get(1)?.as_deref()?.parse::<u64>().ok());
+        Ok(sizes.sum())
     }
 
     fn status(&self, name: &str) -> Result<u64, Error> {

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     Error, Latencies,
+    perf::Perf,
     tls::{Address, Client, Security, ServerError, USER},
 };
 
@@ -57,6 +58,8 @@ pub(crate) struct Load<'a> {
     /// sysbench, if it runs the operations.
     pub(crate) sysbench: Option<&'a SysbenchLoad>,
     pub(crate) span: Duration,
+    /// Samples the server in a run that only warms it up.
+    pub(crate) perf: Option<&'a Perf>,
     /// Set to true to end the load.
     pub(crate) stopped: &'a AtomicBool,
 }
@@ -235,7 +238,7 @@ mod tests {
     use super::*;
 
     fn load(pace: Pace, stopped: &AtomicBool) -> Load<'_> {
-        let tables = TableSet { tables: 1, rows: 1, uniform: true };
+        let tables = TableSet { tables: 1, rows: 1, uniform: true, ..TableSet::default() };
         Load {
             workload: Workload::PointSelect,
             tables,
@@ -243,6 +246,7 @@ mod tests {
             pace,
             sysbench: None,
             span: Duration::from_secs(2),
+            perf: None,
             stopped,
         }
     }

@@ -57,7 +57,7 @@ impl Preset {
     pub fn scale(self) -> Scale {
         let webinar = Scale {
             workload: Workload::ReadWrite,
-            tables: TableSet { tables: 5, rows: 100_000, uniform: false },
+            tables: TableSet { tables: 5, rows: 100_000, uniform: false, filler_bytes: 0 },
             clients: 2,
             span: Duration::from_secs(60),
             pool_bytes: 256 << 20,
@@ -88,6 +88,7 @@ impl Scale {
                 tables: changes.tables.unwrap_or(self.tables.tables),
                 rows: changes.rows.unwrap_or(self.tables.rows),
                 uniform: changes.uniform || self.tables.uniform,
+                ..self.tables
             },
             clients: changes.clients.unwrap_or(self.clients),
             span: changes.span.unwrap_or(self.span),

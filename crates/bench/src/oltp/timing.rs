@@ -6,14 +6,14 @@ use super::TableSet;
 
 /// Time to create the system tables of a server, and to start it.
 const START: Duration = Duration::from_secs(5);
-/// Rows that a server inserts in a millisecond, with the index.
-const ROWS_PER_MILLISECOND: u64 = 40;
+/// Bytes that a server inserts in a millisecond: 40 rows of sysbench, with the index.
+const BYTES_PER_MILLISECOND: u64 = 40 * 260;
 /// Shortest and longest observation of a server under load, for a prediction.
 const OBSERVATION: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(20)];
 
 /// Approximate time to start a server and to fill its tables.
 pub(crate) fn preparation(tables: &TableSet) -> Duration {
-    START + Duration::from_millis(u64::from(tables.tables) * u64::from(tables.rows) / ROWS_PER_MILLISECOND)
+    START + Duration::from_millis(tables.bytes() / BYTES_PER_MILLISECOND)
 }
 
 /// How long a server is observed for a prediction, if a run takes `span`.

@@ -1,6 +1,6 @@
-//! Resources that a server's process used: CPU time and disk, from `/proc`.
+//! Resources that a server's process used: CPU time, disk and context switches, from `/proc`.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use crate::{Error, processor::cpu_of_stat};
 
@@ -43,6 +43,37 @@ impl Usage {
     }
 }
 
+/// Context switches of the threads of a process, voluntary and involuntary ones, by thread. The kernel has no totals of
+/// a process. Source: proc(5), `/proc/PID/task/TID/status`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Switches(BTreeMap<String, [u64; 2]>);
+
+impl Switches {
+    /// Reads those of all threads. A thread that has just ended is left out.
+    pub(super) fn read(process: u32) -> Self {
+        let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        let thread = |entry: fs::DirEntry| {
+            let status = fs::read_to_string(entry.path().join("status")).ok()?;
+            let count = |name| field(&status.replace(":\t", ": "), name);
+            let counts = [count("voluntary_ctxt_switches")?, count("nonvoluntary_ctxt_switches")?];
+            Some((entry.file_name().to_string_lossy().into_owned(), counts))
+        };
+        Self(threads.filter_map(thread).collect())
+    }
+
+    /// Voluntary and involuntary switches since the earlier totals `before`, without those of threads that have ended.
+    pub(super) fn since(&self, before: &Self) -> [u64; 2] {
+        let mut sum = [0; 2];
+        for (thread, counts) in &self.0 {
+            let earlier = before.0.get(thread).copied().unwrap_or_default();
+            for (sum, (now, earlier)) in sum.iter_mut().zip(counts.iter().zip(earlier)) {
+                *sum += now.saturating_sub(earlier);
+            }
+        }
+        sum
+    }
+}
+
 fn field(text: &str, name: &str) -> Option<u64> {
     let mut values = text.lines().filter_map(|line| line.split_once(": "));
     values.find(|(key, _)| *key == name)?.1.trim().parse().ok()
@@ -55,6 +86,16 @@ mod tests {
     #[test]
     fn proc_files_are_parsed() {
         assert_eq!(field("rchar: 1\nread_bytes: 4096\nwrite_bytes: 8192\n", "write_bytes"), Some(8192));
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_switches_voluntarily() {
+        let before = Switches::read(std::process::id());
+        for _ in 0..20 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let [voluntary, _] = Switches::read(std::process::id()).since(&before);
+        assert!(voluntary >= 20, "{voluntary}");
     }
 
     #[test]

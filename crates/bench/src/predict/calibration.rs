@@ -1,12 +1,15 @@
 //! What single operations of encryption cost on this machine: CPU time, measured with this program's own cryptography.
 
 use std::{
+    io::{self, Read, Write},
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
+    thread,
     time::{Duration, Instant},
 };
 
 use files::proc::Processor;
-use innodb::crypt::aes::Aes;
+use innodb::{crypt::aes::Aes, page::checksum::crc32};
 use pki::KeyType;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,12 @@ pub struct Calibration {
     pub record_seconds: f64,
     /// Each further byte of a record.
     pub record_byte_seconds: f64,
+    /// The checksum of a page, for each byte; `None` in reports of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_checksum: Option<f64>,
+    /// Waking another thread and waiting for it, with the system calls that do so; `None` in reports of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_switch: Option<f64>,
 }
 
 /// The calibration in a report of costs, and where it comes from.
@@ -93,6 +102,8 @@ const KEYS: [(&str, KeyType); 2] = [("ECDSA P-256", KeyType::EcdsaP256), ("RSA-2
 /// A sample takes at least this long; the median of several samples counts.
 const SAMPLE: Duration = Duration::from_millis(4);
 const SAMPLES: usize = 5;
+/// How often two threads wake each other.
+const SWITCHES: u32 = 1000;
 /// Size of the pages that are encrypted: the servers' default. The cost of a byte hardly depends on it.
 const PAGE_BYTES: usize = 16 << 10;
 /// Bytes at the start of a page that are never encrypted: the header.
@@ -123,7 +134,10 @@ impl Calibration {
         let [short, long] = records;
         let record_byte_seconds = (long - short).max(0.0) / bytes(RECORDS[1] - RECORDS[0]);
         let [aes128, aes256] = [aes(&[7; 16])?, aes(&[7; 32])?];
-        Ok(Self { aes128, aes256, handshakes, record_seconds: short, record_byte_seconds })
+        let page_checksum = Some(page_checksum());
+        let context_switch = Some(context_switch().map_err(Error::file("a pair of sockets"))?);
+        let record_seconds = short;
+        Ok(Self { aes128, aes256, handshakes, record_seconds, record_byte_seconds, page_checksum, context_switch })
     }
 
     /// What in these figures no machine can have measured.
@@ -141,8 +155,10 @@ impl Calibration {
             [(format!("handshakes[{at}].server"), cost.server), (format!("handshakes[{at}].both"), cost.both)]
         });
         let records = [("record_seconds".to_owned(), self.record_seconds)];
+        let others = [("page_checksum", self.page_checksum), ("context_switch", self.context_switch)];
+        let others = others.into_iter().filter_map(|(name, seconds)| Some((name.to_owned(), seconds?)));
         let times = aes("aes128", &self.aes128).into_iter().chain(aes("aes256", &self.aes256));
-        let mut times = times.chain(handshakes).chain(records);
+        let mut times = times.chain(handshakes).chain(records).chain(others);
         let is_time = |seconds: f64| seconds > 0.0 && seconds < LONGEST_SECONDS;
         // The difference of two times may be zero.
         if !(0.0..LONGEST_SECONDS).contains(&self.record_byte_seconds) {
@@ -172,6 +188,39 @@ fn aes(key: &[u8]) -> Result<AesCost, Error> {
         block_encrypt: cost(BLOCK_BYTES, &|block| aes.cbc_encrypt(&iv, block))?,
         stream: cost(whole, &|page| aes.ctr(&iv, page))?,
     })
+}
+
+/// CPU time of a page's checksum, for each byte.
+fn page_checksum() -> f64 {
+    let mut page = vec![5; PAGE_BYTES];
+    let each = seconds_each(|| {
+        let checksum = crc32(&page);
+        // So that no repetition is left out.
+        page[CLEAR_BYTES] = checksum.to_le_bytes()[0];
+    });
+    each / bytes(PAGE_BYTES)
+}
+
+/// CPU time of a switch: two threads wake each other in turn.
+fn context_switch() -> io::Result<f64> {
+    let (mut here, mut there) = UnixStream::pair()?;
+    let other = thread::spawn(move || {
+        let (mut byte, mut seconds) = ([0], 0.0);
+        for _ in 0..SWITCHES {
+            there.read_exact(&mut byte)?;
+            there.write_all(&byte)?;
+            seconds = thread_seconds();
+        }
+        io::Result::Ok(seconds)
+    });
+    let begin = thread_seconds();
+    for _ in 0..SWITCHES {
+        here.write_all(&[1])?;
+        here.read_exact(&mut [0])?;
+    }
+    let own = thread_seconds() - begin;
+    let other = other.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
+    Ok((own + other) / f64::from(2 * SWITCHES))
 }
 
 /// Median CPU time of a handshake: of the server, and of both sides.
@@ -240,6 +289,8 @@ mod tests {
         }
         assert!(measured.record_seconds > 0.0);
         assert_eq!(measured.fault(), None);
+        let [checksum, switch] = [measured.page_checksum, measured.context_switch].map(Option::unwrap);
+        assert!((1e-12..1e-8).contains(&checksum) && (1e-8..1e-3).contains(&switch), "{measured:?}");
         let wrong = |seconds| Calibration { record_seconds: seconds, ..measured.clone() }.fault();
         assert_eq!(wrong(-1.0), Some("record_seconds is -1".to_owned()));
         for seconds in [f64::NAN, f64::INFINITY, 0.0] {

@@ -275,6 +275,8 @@ pub(super) mod tests {
             handshakes: vec![handshake("ECDSA P-256", 1e-4), handshake("RSA-2048", 1e-3)],
             record_seconds: 1e-6,
             record_byte_seconds: 3e-10,
+            page_checksum: Some(1e-10),
+            context_switch: Some(2e-6),
         }
     }
 

@@ -14,7 +14,7 @@ mod protection;
 use std::time::Duration;
 
 use serde::Serialize;
-use server::{Account, Connection, Identity, Options, Target, describe};
+use server::{Account, Connection, Flavor, Identity, Options, Target, describe};
 
 pub(crate) use self::layer::{BINARY_LOGS, CONNECTIONS, REDO, TABLES, UNDO};
 pub use self::{
@@ -67,6 +67,13 @@ impl Prediction {
     pub(crate) fn operations(&self, layers: &[&str]) -> Vec<Cost> {
         let named = self.layers.iter().filter(|layer| layers.contains(&layer.layer));
         named.flat_map(|layer| layer.operations.iter().copied()).collect()
+    }
+
+    /// The operations of these layers for other work, in its unit of time, of a server like this one.
+    pub(crate) fn operations_of(&self, flavor: Flavor, work: &Activity, layers: &[&str]) -> Vec<Cost> {
+        let basis = Basis { flavor, activity: work, protection: &self.protection, calibration: &self.calibration };
+        let named = basis.layers().into_iter().filter(|layer| layers.contains(&layer.layer));
+        named.flat_map(|layer| layer.operations).collect()
     }
 
     /// The cost of these layers together.
@@ -216,12 +223,8 @@ mod tests {
             page_bytes: 16_384,
         };
         let calibration = layer::tests::calibration();
-        let basis = Basis {
-            flavor: server::Flavor::MySql,
-            activity: &activity,
-            protection: &protection,
-            calibration: &calibration,
-        };
+        let basis =
+            Basis { flavor: Flavor::MySql, activity: &activity, protection: &protection, calibration: &calibration };
         let layers = basis.layers();
         assert_eq!(everything(&layers, &activity), layers[0].effect);
     }

@@ -72,7 +72,7 @@ pub(crate) fn run_time(tables: &TableSet) -> Duration {
 }
 
 /// Two data directories, a backup of each and a copy have to fit; or one directory, a donor's and a joiner's.
-pub(super) fn check_room(directory: &Path, scratch: &TemporaryDirectory, tables: &TableSet) -> Result<(), Error> {
+pub(crate) fn check_room(directory: &Path, scratch: &TemporaryDirectory, tables: &TableSet) -> Result<(), Error> {
     let needed = tables.bytes().saturating_mul(5).div_euclid(4).saturating_add(EMPTY_BYTES).saturating_mul(5);
     let room = scratch.free_bytes()?;
     if room >= needed {

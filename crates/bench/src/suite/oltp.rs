@@ -1,5 +1,6 @@
 //! The cost of encryption for transactions: at rest, and on the connection.
 
+mod causes;
 mod driver;
 mod limits;
 mod predicted;
@@ -16,8 +17,9 @@ use std::{
 
 use pki::KeyType;
 
-pub(crate) use self::limits::check_directory;
+pub(crate) use self::limits::{check_directory, check_program};
 use self::{
+    causes::{Explained, explain},
     driver::{Drivers, LoadOf},
     predicted::Predicted,
     schedule::{Schedule, Step},
@@ -27,6 +29,7 @@ use crate::{
     Address, Arms, Certificates, Environment, Error, Experiment, Pace, Proxy, Scale, Security, ServerArm, Settings,
     Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
     oltp::{BenchServer, Driver, Load, ServerSetup, SysbenchLoad, Wire},
+    perf::Perf,
     predict::Calibration,
     sysbench::Sysbench,
     tls::{authority, issue, tunnel_pair, version_of},
@@ -133,18 +136,23 @@ impl OltpSuite<'_> {
             .transpose()?;
         let wires = self.wires(&clear, &certificates, tunnel.as_ref())?;
         let all: Vec<Wire> = wires.iter().map(|(_, wire)| wire.clone()).collect();
-        let drivers = self.drivers(&clear, scratch.path(), &certificates, &all)?;
+        let perf = self.perf(scratch.path());
+        let mut drivers = self.drivers(&clear, scratch.path(), &certificates, &all)?;
         collected.programs.extend(drivers.installed().map(Sysbench::program));
+        collected.programs.extend(perf.iter().map(Perf::program));
         collected.notes.push(drivers.note());
+        collected.notes.push(sampling(perf.as_ref().err()));
+        drivers.perf = perf.ok();
         collected.notes.extend(self.arms.left_out.iter().cloned());
         self.equal_arms(&setup, &clear, &drivers, collected, schedule, watch)?;
         let resolution = collected.resolution();
-        if self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)? {
+        let mut explained = self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)?;
+        if !explained.is_empty() {
             collected.resolve(resolution);
         }
         if !wires.is_empty() {
             schedule.begin(Step::OnTheWire);
-            self.on_the_wire(&clear, wires, &drivers, collected, watch)?;
+            explained.extend(self.on_the_wire(&clear, wires, &drivers, collected, watch)?);
             collected.resolve(resolution);
         }
         self.check_stopped()?;
@@ -152,14 +160,28 @@ impl OltpSuite<'_> {
         schedule.begin(Step::Prediction);
         watch("predicting the cost");
         let calibration = Calibration::measure(scratch.path());
-        match calibration
-            .and_then(|calibration| Predicted::of(&clear, self.load(drivers.sysbench(LoadOf::Prediction)), calibration))
-        {
-            Ok(predicted) => predicted.compare(collected),
+        let load = self.load(drivers.sysbench(LoadOf::Prediction));
+        let predicted = match calibration.and_then(|calibration| Predicted::of(&clear, load, calibration)) {
+            Ok(predicted) => Some(predicted),
             Err(_) if self.stopped.load(Ordering::Relaxed) => return Err(Error::Interrupted),
-            Err(error) => collected.notes.push(format!("the cost could not be predicted: {error}")),
+            Err(error) => {
+                collected.notes.push(format!("the cost could not be predicted: {error}"));
+                None
+            }
+        };
+        if let Some(predicted) = &predicted {
+            predicted.compare(collected);
         }
+        explain(collected, &explained, clear.flavor(), predicted.as_ref().map(|predicted| &predicted.prediction));
         Ok(())
+    }
+
+    /// `perf`, or the reason why it samples nothing.
+    fn perf(&self, directory: &Path) -> Result<Perf, String> {
+        if !self.settings.warm_up {
+            return Err("it samples the runs that warm servers up, and there are none".to_owned());
+        }
+        Perf::find(directory)
     }
 
     /// An experiment that a signal ended returns its completed rounds; nothing is to begin after it.
@@ -189,8 +211,8 @@ impl OltpSuite<'_> {
         Ok(())
     }
 
-    /// Compares the servers with encryption to the server without it. Returns false if there is no server with
-    /// encryption.
+    /// Compares the servers with encryption to the server without it. Returns nothing if there is no server with
+    /// encryption, otherwise all servers with what explains their processor time.
     fn at_rest<'p>(
         &self,
         setup: &'p ServerSetup<'p>,
@@ -199,7 +221,7 @@ impl OltpSuite<'_> {
         collected: &mut Collected,
         schedule: &Schedule,
         watch: &Watch<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<Vec<Explained>, Error> {
         schedule.begin(Step::Servers);
         let mut others = Vec::new();
         for (arm, directory) in self.arms.servers.iter().skip(1).zip('c'..) {
@@ -207,12 +229,12 @@ impl OltpSuite<'_> {
             others.push((*arm, BenchServer::start(setup, *arm, &directory.to_string())?));
         }
         if others.is_empty() {
-            return Ok(false);
+            return Ok(Vec::new());
         }
         let servers = std::iter::once((ServerArm::CLEAR, clear));
         let servers = servers.chain(others.iter().map(|(arm, server)| (*arm, server)));
-        let load = self.load(drivers.sysbench(LoadOf::AtRest));
-        let arms = servers.map(|(arm, server)| server.arm(arm.as_str(), server.socket(), load));
+        let load = Load { perf: drivers.perf.as_ref(), ..self.load(drivers.sysbench(LoadOf::AtRest)) };
+        let arms = servers.clone().map(|(arm, server)| server.arm(arm.as_str(), server.socket(), load));
         schedule.begin(Step::AtRest);
         let experiment = self.experiment(AT_REST).arms(arms);
         let compared = others
@@ -220,8 +242,9 @@ impl OltpSuite<'_> {
             .flat_map(|(arm, _)| arm.compared_with().iter().map(|to| (arm.as_str().to_owned(), (*to).to_owned())));
         collected.run(experiment, &self.settings, &compared.collect::<Vec<_>>(), watch)?;
         collected.notes.extend(others.iter().flat_map(|(_, server)| server.notes()));
+        let explained = servers.map(|(arm, server)| Explained::at_rest(arm, server.profile(arm.as_str()))).collect();
         others.into_iter().for_each(|(_, server)| server.end());
-        Ok(true)
+        Ok(explained)
     }
 
     /// How clients connect to the server in clear text.
@@ -252,15 +275,17 @@ impl OltpSuite<'_> {
         drivers: &Drivers,
         collected: &mut Collected,
         watch: &Watch<'_>,
-    ) -> Result<(), Error> {
-        let load = self.load(drivers.sysbench(LoadOf::Wires));
+    ) -> Result<Vec<Explained>, Error> {
+        let load = Load { perf: drivers.perf.as_ref(), ..self.load(drivers.sysbench(LoadOf::Wires)) };
+        let names: Vec<WireArm> = wires.iter().map(|(arm, _)| *arm).collect();
         let compared = wires.iter().flat_map(|(arm, _)| {
             let to = arm.compared_with().iter().filter(|to| self.arms.wires.contains(to));
             to.map(|to| (arm.as_str().to_owned(), to.as_str().to_owned()))
         });
         let compared: Vec<_> = compared.collect();
         let arms = wires.into_iter().map(|(arm, wire)| clear.arm(arm.as_str(), wire, load));
-        collected.run(self.experiment(ON_THE_WIRE).arms(arms), &self.settings, &compared, watch)
+        collected.run(self.experiment(ON_THE_WIRE).arms(arms), &self.settings, &compared, watch)?;
+        Ok(names.into_iter().map(|arm| Explained::on_the_wire(arm, clear.profile(arm.as_str()))).collect())
     }
 
     fn load<'l>(&'l self, sysbench: Option<&'l SysbenchLoad>) -> Load<'l> {
@@ -271,6 +296,7 @@ impl OltpSuite<'_> {
             pace: self.pace,
             sysbench,
             span: self.scale.span,
+            perf: None,
             stopped: self.stopped,
         }
     }
@@ -282,7 +308,7 @@ impl OltpSuite<'_> {
 
     /// Notes on the method.
     fn method(&self) -> Vec<String> {
-        let TableSet { tables, rows, uniform } = self.scale.tables;
+        let TableSet { tables, rows, uniform, .. } = self.scale.tables;
         let access = if uniform { "all rows equally often" } else { "mostly one row in a hundred, as sysbench does" };
         let pace = match self.pace {
             Pace::Closed => "each sends the next transaction when the last one is done".to_owned(),
@@ -301,6 +327,14 @@ impl OltpSuite<'_> {
              those of the binary log"
                 .to_owned(),
         ]
+    }
+}
+
+/// A note on `perf`, or why it was not used.
+fn sampling(reason: Option<&String>) -> String {
+    match reason {
+        Some(reason) => format!("perf was not used: {reason}; the times of AES and others are calculated only"),
+        None => "perf sampled the servers while they warmed up, in runs that were not measured".to_owned(),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, DetailRecord, Difference, ExperimentRecord, Interval, OperationsRecord, PredictionRecord, RatioRecord,
-    Stop, Unit,
+    ArmRecord, CauseRecord, DetailRecord, Difference, ExperimentRecord, Interval, OperationsRecord, PredictionRecord,
+    RatioRecord, Stop, Unit,
 };
 
 use super::notes;
@@ -87,6 +87,7 @@ pub(crate) fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> 
     latencies(experiment, width, out)?;
     operations(experiment, width, out)?;
     predictions(&experiment.predictions, width, out)?;
+    causes(&experiment.causes, out)?;
     resolution(experiment).map_or(Ok(()), |text| writeln!(out, "  {text}"))?;
     notes(&experiment.notes, "  ", out)
 }
@@ -150,6 +151,18 @@ pub(crate) fn operation_costs(operations: &OperationsRecord) -> [String; 6] {
         by(&operations.written_bytes, 1.0 / 1024.0),
         by(&operations.fsyncs, 1.0),
     ]
+}
+
+/// Heading of [`CauseRecord`]s.
+pub(crate) const CAUSES: &str = "where the server's processor time goes";
+
+/// Where the processor time of a transaction goes, in sentences.
+fn causes(causes: &[CauseRecord], out: &mut dyn Write) -> Result<(), Error> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {CAUSES}")?;
+    Ok(causes.iter().try_for_each(|cause| writeln!(out, "  - {}", visible(&cause.text)))?)
 }
 
 /// Column headings for predictions.

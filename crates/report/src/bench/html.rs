@@ -6,9 +6,9 @@ use ::bench::{ExperimentRecord, OperationsRecord, Record};
 use askama::Template;
 
 use super::experiment::{
-    OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display, experiment_rounds, figure,
-    latency_columns, operation_costs, operation_latencies, prediction_columns, ratio_name, resolution, time_heading,
-    time_of,
+    CAUSES, OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display, experiment_rounds,
+    figure, latency_columns, operation_costs, operation_latencies, prediction_columns, ratio_name, resolution,
+    time_heading, time_of,
 };
 use super::{environment, programs, subject};
 use crate::Error;
@@ -41,6 +41,8 @@ pub(crate) struct Section {
     pub(crate) prediction_headings: [&'static str; 4],
     pub(crate) predictions: Vec<(String, [String; 4])>,
     pub(crate) resolution: Option<String>,
+    pub(crate) causes_heading: &'static str,
+    pub(crate) causes: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -110,6 +112,8 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         prediction_headings: PREDICTIONS,
         predictions: experiment.predictions.iter().map(prediction_columns).collect(),
         resolution: resolution(experiment),
+        causes_heading: CAUSES,
+        causes: experiment.causes.iter().map(|cause| visible(&cause.text).into_owned()).collect(),
         notes: experiment.notes.iter().map(|note| visible(note).into_owned()).collect(),
         name,
     })
@@ -145,6 +149,8 @@ mod tests {
             "MB/s; the lines are 95 % intervals</text>",
             "<p>sealant, 1 thread is 0.25 times as fast as read only (0.23 to 0.28)</p>",
             "<td>sealant, 1 thread / read only</td><td>1.0 to 4.0</td><td>75.0</td><td>72.5 to 77.5</td><td>+71.0 points</td>",
+            "<h3>where the server's processor time goes</h3>",
+            "<li>read only, AES: no time is known</li>",
             "class=\"ours\"",
             "class=\"peer\"",
             "against socat 1.7.4.4",

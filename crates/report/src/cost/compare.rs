@@ -23,11 +23,12 @@ pub fn write_cost_comparison_json(comparison: &Comparison, out: &mut dyn Write) 
 /// # Errors
 /// [`Error::Write`].
 pub fn write_cost_comparison_table(comparison: &Comparison, out: &mut dyn Write) -> Result<(), Error> {
-    let Comparison { before, after, servers, layers, arms, unmatched, .. } = comparison;
+    let Comparison { before, after, servers, layers, arms, unmatched, remarks, .. } = comparison;
     for (name, machine, server) in [("A", before, &servers[0]), ("B", after, &servers[1])] {
         writeln!(out, "{name}: server {}", visible(server))?;
         environment(machine, out)?;
     }
+    remarks.iter().try_for_each(|remark| writeln!(out, "note: {}", visible(remark)))?;
     writeln!(out, "\nThroughput with each layer, in percent of that without it")?;
     for layer in layers {
         let name = format!("{}, {}", layer.layer, layer.part);
@@ -76,6 +77,7 @@ mod tests {
     #[test]
     fn figures_of_both_stand_side_by_side() {
         let (before, mut after) = (record(), record());
+        after.server = "9.7.4".to_owned();
         after.layers.truncate(1);
         after.layers[0].throughput.ratio = Interval { estimate: 0.5, low: 0.4, high: 0.6 };
         let table = collect(|out| write_cost_comparison_table(&before.compare(&after), out)).unwrap();
@@ -83,6 +85,7 @@ mod tests {
             "  tables, in-memory\n    A 95.0 (94.0 to 96.0)   B 50.0 (40.0 to 60.0)   B is lower\n",
             "warm, MB/s (in-memory)\n",
             "   no difference seen\n",
+            "note: A and B differ in the server's version\n",
             "not compared: 1 figure that only one of them has\n",
         ] {
             assert!(table.contains(wanted), "{wanted:?} is not in\n{table}");

@@ -6,7 +6,7 @@ use ::bench::cost::{CostRecord, Layer, PartRecord};
 use ::bench::{Difference, Interval};
 use askama::Template;
 
-use super::{Group, PREDICTED, Row, UNMEASURED, groups, predictions};
+use super::{Group, PREDICTED, Row, UNMEASURED, data, groups, predictions};
 use crate::Error;
 use crate::bench::html::{STYLE, Section, section};
 use crate::bench::{PREDICTIONS, environment, percent};
@@ -52,6 +52,7 @@ struct PartSection {
 pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
     let mut head = collect(|out| environment(&record.environment, out))?;
     head.push_str(&format!("server {}\n", visible(&record.server)));
+    data(record).iter().for_each(|line| head.push_str(&format!("{line}\n")));
     let groups = groups(record).into_iter().enumerate().map(|(id, group)| group_section(id, group));
     let advice = record.advice.iter().map(|one| (visible(&one.text).into_owned(), visible(&one.evidence).into_owned()));
     let unmeasured = record.unmeasured.iter();

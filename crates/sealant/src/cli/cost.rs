@@ -6,7 +6,7 @@ mod predict;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::cost::{CostOutcome, CostSuite, Part};
+use ::bench::cost::{CostOutcome, CostSuite, DataShape, Part};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use report::{
@@ -14,6 +14,7 @@ use report::{
 };
 use server::PROGRAMS;
 
+use crate::cli::connect::{Address, Login, NoServer, connection};
 use crate::cli::sst::PROGRAM;
 use crate::cli::value;
 use crate::exit::{self, Exit};
@@ -32,8 +33,12 @@ use crate::process::{current_program, ended_by_signals};
 /// to show how small a difference this machine can tell. What `cost predict` would have said of the same load stands
 /// beside what was measured. The report lists what was not measured, why, and the command that measures it.
 ///
-/// Servers of the installed `mariadbd` or `mysqld` are started below DIR and removed afterwards; no other server is
-/// connected to. After an interruption the same command resumes with the parts that are missing.
+/// If a server is named, the data is made like its own: as many tables of rows as long, scaled down. Only the sizes in its
+/// statistics are read, never a row, and it is not loaded. The report says what they are.
+///
+/// Servers of the installed `mariadbd` or `mysqld` are started below DIR and removed afterwards; only they are measured.
+/// A part that fails does not end the others, unless it is the first: the report names it with the reason. After an interruption or a failure
+/// the same command resumes with the parts that are missing.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Cost {
@@ -66,12 +71,19 @@ struct Measure {
     /// Server program to start [default: `mariadbd`, or else `mysqld`, from PATH or /usr/sbin]
     #[arg(long, value_name = "PROGRAM")]
     mysqld: Option<PathBuf>,
-    /// Rows in each of the five tables
+    /// Rows in each of the five tables; if a server is named, its data is scaled down to as many bytes
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     rows: u32,
+    #[command(flatten, next_help_heading = "Server whose tables the data is made like")]
+    like: Address,
+    #[command(flatten)]
+    login: Login,
     #[command(flatten)]
     output: Output,
 }
+
+const NO_SERVER: NoServer =
+    NoServer { error: "no server was given", hint: "give mysql://USER@HOST:PORT, --socket PATH or --host HOST" };
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -96,6 +108,7 @@ Examples:
   sealant cost --dir /var/tmp --html cost.html
   sealant cost --dir /var/tmp --hours 2 --mysqld /usr/sbin/mysqld --format json > cost.json
   sealant cost --dir /var/tmp --minutes 10 --parts commits,connections
+  sealant cost --dir /var/tmp --socket /run/mysqld/mysqld.sock --user root --hours 1
   sealant cost compare before.json after.json
   sealant cost predict --socket /run/mysqld/mysqld.sock --user root";
 
@@ -122,6 +135,7 @@ impl Cost {
 impl Measure {
     fn run(self) -> Result<Exit, Failure> {
         self.output.check()?;
+        let like = self.like()?;
         // Servers are stopped and their files removed when a signal ends the measurement.
         let stopped = ended_by_signals()?;
         let suite = CostSuite {
@@ -132,6 +146,7 @@ impl Measure {
             directory: self.dir.as_deref().unwrap_or_else(|| ".".as_ref()),
             parts: &Part::named(&self.parts),
             rows: self.rows,
+            like: like.as_ref(),
             time: self.hours.unwrap_or(self.minutes),
             stopped: &stopped,
         };
@@ -140,8 +155,20 @@ impl Measure {
         let outcome = suite.run(ready, &|text| status.show(text))?;
         status.clear();
         self.output.write(&outcome)?;
+        if !outcome.failed.is_empty() {
+            return Ok(Exit::Failed);
+        }
         suite.forget()?;
         Ok(Exit::Clean)
+    }
+
+    /// Sizes of the named server's tables.
+    fn like(&self) -> Result<Option<DataShape>, Failure> {
+        if !self.like.is_given() {
+            return Ok(None);
+        }
+        let (target, options) = connection(&self.like, &self.login, NO_SERVER)?;
+        Ok(Some(DataShape::read(&target, &options)?))
     }
 }
 

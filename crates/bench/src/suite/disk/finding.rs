@@ -50,6 +50,7 @@ mod tests {
             arms: Vec::new(),
             ratios: ratios.iter().map(ratio).collect(),
             predictions: Vec::new(),
+            causes: Vec::new(),
             notes: Vec::new(),
         }
     }

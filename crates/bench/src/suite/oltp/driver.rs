@@ -6,6 +6,7 @@ use super::OltpSuite;
 use crate::{
     Certificates, Error, Pace, Security,
     oltp::{BenchServer, Driver, Load, SysbenchLoad, Wire},
+    perf::Perf,
     sysbench::Sysbench,
 };
 
@@ -17,6 +18,8 @@ pub(super) struct Drivers {
     sysbench: Result<SysbenchLoad, String>,
     /// Why loads go without it.
     obstacles: Vec<(LoadOf, String)>,
+    /// Samples the servers meanwhile.
+    pub(super) perf: Option<Perf>,
 }
 
 /// What a load is for.
@@ -70,7 +73,7 @@ impl OltpSuite<'_> {
             Ok(sysbench) => Ok(sysbench?),
             Err(reason) => Err(reason),
         };
-        let mut drivers = Drivers { sysbench, obstacles: Vec::new() };
+        let mut drivers = Drivers { sysbench, obstacles: Vec::new(), perf: None };
         let (socket, tcp) = (clear.socket(), clear.tcp(Security::Plain));
         let wires = wires.iter().map(|wire| (LoadOf::Wires, wire));
         let probed = [(LoadOf::AtRest, &socket)].into_iter().chain(wires).chain([(LoadOf::Prediction, &tcp)]);
@@ -136,7 +139,8 @@ mod tests {
 
     #[test]
     fn the_note_says_who_ran_the_transactions_and_why() {
-        let none = Drivers { sysbench: Err("as sysbench is not in PATH".to_owned()), obstacles: Vec::new() };
+        let sysbench = Err("as sysbench is not in PATH".to_owned());
+        let none = Drivers { sysbench, obstacles: Vec::new(), perf: None };
         assert_eq!(
             none.note(),
             "clients of this program, with sysbench's statements, ran all transactions, as sysbench is not in PATH"

@@ -2,7 +2,7 @@
 //! space.
 
 use std::{
-    fs,
+    fs, io,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
@@ -57,7 +57,8 @@ impl OltpSuite<'_> {
         }
     }
 
-    pub(super) fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
+    /// Refuses a file system without room for the servers and their data.
+    pub(crate) fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
         let needed = disk_bytes(&self.scale.tables).saturating_mul(self.servers());
         let room = scratch.free_bytes()?;
         if room < needed {
@@ -70,6 +71,9 @@ impl OltpSuite<'_> {
 /// Refuses to work in a server's data directory.
 pub(crate) fn check_directory(directory: &Path) -> Result<(), Error> {
     let directory = fs::canonicalize(directory).map_err(Error::file(directory))?;
+    if !directory.is_dir() {
+        return Err(Error::file(directory)(io::ErrorKind::NotADirectory.into()));
+    }
     match directory.ancestors().find(|path| is_data_directory(path)) {
         Some(of_server) => Err(Error::DataDirectory { path: of_server.to_owned() }),
         None => Ok(()),
@@ -81,7 +85,7 @@ fn is_data_directory(path: &Path) -> bool {
 }
 
 /// Refuses a socket or a directory: the user may have named a running server.
-fn check_program(named: &Path) -> Result<(), Error> {
+pub(crate) fn check_program(named: &Path) -> Result<(), Error> {
     let Ok(metadata) = fs::metadata(named) else { return Ok(()) };
     let what = match metadata.file_type() {
         kind if kind.is_socket() => "the socket of a running server",
@@ -138,7 +142,7 @@ mod tests {
     fn scale() -> Scale {
         Scale {
             workload: Workload::ReadWrite,
-            tables: TableSet { tables: 1, rows: 10, uniform: false },
+            tables: TableSet { tables: 1, rows: 10, ..TableSet::default() },
             clients: 1,
             span: Duration::from_secs(1),
             pool_bytes: 8 << 20,
@@ -170,7 +174,7 @@ mod tests {
         assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
         let parent = tempfile::tempdir().unwrap();
         let scratch = TemporaryDirectory::below(parent.path()).unwrap();
-        let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
+        let tables = TableSet { tables: 1000, rows: u32::MAX, ..TableSet::default() };
         let error = OltpSuite { scale: Scale { tables, ..scale() }, ..suite(Path::new("/tmp"), &stopped) }
             .check_room(&scratch)
             .unwrap_err();
