@@ -68,6 +68,16 @@ fn a_file_is_judged_by_the_worst_that_it_holds() {
     capture(&path, &[encrypted, odd]);
     assert_eq!(run(["sniff", "--pcap", file, "--fail-on", "unknown"]).status.code(), Some(3));
     assert_eq!(run(["sniff", "--pcap", file, "--port", "3307"]).status.code(), Some(4));
+    for (path, code, says) in [
+        (file, 4, "capture.pcap: 0 packets\nsealant: warning: "),
+        (directory.path().to_str().expect("text"), 1, ": is a directory\n"),
+    ] {
+        // The header of the file, and the beginning of the first packet's.
+        fs::write(file, &fs::read(file).expect("a capture")[..30]).expect("written");
+        let output = run(["sniff", "--pcap", path]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(code) && said.to_lowercase().contains(says), "{said}");
+    }
 }
 
 #[test]
