@@ -5,7 +5,7 @@ use std::process::Command;
 
 use harness::{KeyringLocation, Kind, Server, require};
 
-use crate::support::{Audit, sealant};
+use crate::support::{Audit, run, sealant};
 
 #[test]
 fn fixes_run_and_waivers_cover_the_rest() {
@@ -31,6 +31,9 @@ fn fixes_run_and_waivers_cover_the_rest() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("has no reason or no approver"));
     let text = fs::read_to_string(&waivers).expect("waivers");
     fs::write(&waivers, text.replace("= \"\"", "= \"a test\"")).expect("written");
+    let again = run(["audit", "--facts", &facts, "--write-waivers", &waivers]);
+    assert_eq!((again.status.code(), again.stdout.is_empty()), (Some(2), true));
+    assert!(fs::read_to_string(&waivers).expect("waivers").contains("= \"a test\""), "reasons are kept");
     // From saved facts: on a busy host, a second audit may have other results.
     let waived = Audit::run(["--facts", &facts, "--waivers", &waivers]);
     let findings = waived.json["findings"].as_array().expect("findings");

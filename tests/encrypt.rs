@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -31,6 +32,7 @@ fn a_clear_mysql_is_encrypted_everywhere_and_no_row_changes() {
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     assert_eq!(server.value("SELECT @@default_table_encryption").expect("a value"), "0");
     assert!(!log(&server).exists(), "a plan changes nothing, so it logs nothing");
+    a_plan_fits_a_terminal(&server);
 
     let page = server.datadir().with_file_name("evidence.html");
     let html = page.to_str().expect("ASCII");
@@ -70,6 +72,23 @@ fn a_clear_mysql_is_encrypted_everywhere_and_no_row_changes() {
     again.is_done();
     assert_eq!(again.steps(), ["keyring"], "{}", again.report);
     settings_survive_a_restart(server);
+}
+
+/// A terminal of 80 columns that knows no escape sequence.
+fn a_plan_fits_a_terminal(server: &Server) {
+    let (program, socket) = (env!("CARGO_BIN_EXE_sealant"), server.socket().display());
+    let line = format!("stty cols 80; TERM=dumb exec {program} encrypt plan --socket {socket} --user root");
+    let mut terminal = Command::new("script");
+    terminal.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    let shown = terminal.stdin(Stdio::null()).output().expect("script is part of util-linux");
+    let shown = String::from_utf8(shown.stdout).expect("UTF-8");
+    assert!(shown.contains("At the end every page of every file is read") && !shown.contains('\x1b'), "{shown:?}");
+    let lines: Vec<&str> = shown.lines().map(|line| line.trim_end_matches('\r')).collect();
+    let wide = lines.iter().find(|line| line.chars().count() > 80 && !line.ends_with(';'));
+    assert_eq!(wide, None, "{shown}");
+    // Statements are whole, so that they can be pasted.
+    let statement = "      ALTER TABLE `shop`.`parent` ENCRYPTION='Y', LOCK = SHARED;";
+    assert!(lines.contains(&statement), "{shown}");
 }
 
 fn every_statement_is_in_the_log(server: &Server, ended: &Ended) {

@@ -1,8 +1,6 @@
 //! `sealant sniff` and `audit --sniff` between two hosts: one side runs in a network namespace, and real servers
 //! replicate, join, transfer their state, and are reached through a tunnel.
 
-use std::net::Ipv4Addr;
-
 use harness::certs::{Authority, Profile, TlsFiles};
 use harness::galera::{SetUp, wait_until_synced};
 use harness::group::{self, Group};
@@ -44,9 +42,8 @@ fn all_at_port(report: &Value, port: u16, protocol: &str, state: &str) {
 }
 
 #[test]
-#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_replica_on_another_host_is_judged_by_its_packets() {
-    let (Some(_), Some(namespace)) = (require(Kind::MySql97), Namespace::new("10.231.98")) else { return };
+    let (Some(_), Some(namespace)) = (require(Kind::MySql97), Namespace::new()) else { return };
     let (_directory, files) = certificate();
     let source = Server::builder(Kind::MySql97).tls(&files);
     let source = source.options(["--bind-address=*", "--log-bin=binlog", "--server-id=1"]).start().expect("it starts");
@@ -79,10 +76,11 @@ fn joined(namespace: &Namespace, method: &str, provider_options: &str) -> Option
     let (programs, transfer) = (Programs::new(), free_port());
     let mut cluster =
         SetUp::new(Kind::MariaDb1011).method(method).programs(programs.path()).start(0).expect("no node yet");
-    let mut donor = cluster.prepare_at(&namespace.address(), provider_options, |node| node).expect("prepared");
+    let mut donor =
+        cluster.prepare_at(&namespace.address().to_string(), provider_options, |node| node).expect("prepared");
     donor.start().and_then(|()| wait_until_synced(&donor)).expect("it starts");
     donor.sql("CREATE DATABASE d; CREATE TABLE d.t (c TEXT); INSERT INTO d.t VALUES ('rowvalue')").expect("a table");
-    let there = namespace.address_there();
+    let there = namespace.address_there().to_string();
     let receives = format!("--wsrep-sst-receive-address={there}:{transfer}");
     let joiner = |node: harness::ServerBuilder| node.in_namespace(namespace.name()).option(receives);
     let mut joiner = cluster.prepare_at(&there, provider_options, joiner).expect("prepared");
@@ -99,18 +97,16 @@ fn joined(namespace: &Namespace, method: &str, provider_options: &str) -> Option
 }
 
 #[test]
-#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_node_that_joins_by_rsync_without_tls_is_seen_in_clear() {
-    let Some(namespace) = Namespace::new("10.231.99") else { return };
+    let Some(namespace) = Namespace::new() else { return };
     let Some((report, group, transfer)) = joined(&namespace, "rsync", "socket.ssl=no") else { return };
     all_at_port(&report, group, "galera", "clear");
     assert!(at_port(&report, transfer).contains(&["rsync", "clear"]), "{report:#}");
 }
 
 #[test]
-#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_node_that_joins_by_sealant_is_seen_encrypted_even_if_its_group_is_clear() {
-    let Some(namespace) = Namespace::new("10.231.100") else { return };
+    let Some(namespace) = Namespace::new() else { return };
     let Some((report, group, transfer)) = joined(&namespace, "sealant", "socket.ssl=no") else { return };
     all_at_port(&report, group, "galera", "clear");
     all_at_port(&report, transfer, "tls", "encrypted");
@@ -120,9 +116,8 @@ fn a_node_that_joins_by_sealant_is_seen_encrypted_even_if_its_group_is_clear() {
 }
 
 #[test]
-#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_node_whose_group_has_tls_is_seen_encrypted() {
-    let Some(namespace) = Namespace::new("10.231.101") else { return };
+    let Some(namespace) = Namespace::new() else { return };
     let (_directory, files) = certificate();
     let (key, cert, ca) = (files.key.display(), files.cert.display(), files.ca.display());
     let ssl = format!("socket.ssl=yes;socket.ssl_key={key};socket.ssl_cert={cert};socket.ssl_ca={ca}");
@@ -133,11 +128,10 @@ fn a_node_whose_group_has_tls_is_seen_encrypted() {
 }
 
 /// Lets a member on another host join a group with this mode of TLS; returns what crosses, and the group's port.
-fn grouped(subnet: [u8; 3], mode: &str) -> Option<(Value, u16)> {
+fn grouped(mode: &str) -> Option<(Value, u16)> {
     require(Kind::MySql97)?;
-    let [a, b, c] = subnet;
-    let namespace = Namespace::new(&format!("{a}.{b}.{c}"))?;
-    let group = Group::at([Ipv4Addr::new(a, b, c, 1), Ipv4Addr::new(a, b, c, 2)]).expect("ports");
+    let namespace = Namespace::new()?;
+    let group = Group::at([namespace.address(), namespace.address_there()]).expect("ports");
     let with = |first, id: &str| {
         let member = Server::builder(Kind::MySql97).options(["--bind-address=*", &format!("--server-id={id}")]);
         let member = member.option(format!("--loose-group-replication-ssl-mode={mode}"));
@@ -154,26 +148,23 @@ fn grouped(subnet: [u8; 3], mode: &str) -> Option<(Value, u16)> {
 }
 
 #[test]
-#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_group_without_tls_is_seen_in_clear() {
-    let Some((report, port)) = grouped([10, 231, 102], "DISABLED") else { return };
+    let Some((report, port)) = grouped("DISABLED") else { return };
     all_at_port(&report, port, "group_replication", "clear");
 }
 
 #[test]
-#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_group_with_tls_is_seen_encrypted() {
-    let Some((report, port)) = grouped([10, 231, 103], "REQUIRED") else { return };
+    let Some((report, port)) = grouped("REQUIRED") else { return };
     all_at_port(&report, port, "tls", "encrypted");
 }
 
 #[test]
-#[ignore = "hosts in network namespaces do not reach each other beside other tests yet: make soak"]
 fn a_tunnel_between_hosts_is_seen_encrypted() {
-    let (Some(_), Some(namespace)) = (require(Kind::MySql97), Namespace::new("10.231.104")) else { return };
+    let (Some(_), Some(namespace)) = (require(Kind::MySql97), Namespace::new()) else { return };
     let server = Server::builder(Kind::MySql97).start().expect("it starts");
     let (setup, port) = (Setup::new(), free_port());
-    setup.cert(&["issue", "--dir", setup.dir(), "--name", "host", "--san", &namespace.address()]);
+    setup.cert(&["issue", "--dir", setup.dir(), "--name", "host", "--san", &namespace.address().to_string()]);
     let far = format!("{}:{port}", namespace.address());
     let socket = server.socket().to_str().expect("a short path");
     let _far = setup.end("far", "host", &["--listen", &far, "--server", socket, "--allow", "app"]);

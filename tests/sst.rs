@@ -253,7 +253,9 @@ fn log_tables_do_not_end_a_transfer() {
     }
     let programs = Programs::new();
     let logging = ["--log-output=TABLE", "--general-log=ON", "--slow-query-log=ON", "--long-query-time=0"];
-    let mut cluster = set_up(Kind::MariaDb1011, &programs).options(logging).start(1).expect("a node");
+    let counting = "[sst]\nsealant-metrics={dir}/transfers.prom\n";
+    let set_up = set_up(Kind::MariaDb1011, &programs).options(logging).option_file(counting);
+    let mut cluster = set_up.start(1).expect("a node");
     fill(&cluster.nodes[0], mebibytes());
     let load = Load::begin(&cluster.nodes[0], 2);
     let mut reader = cluster.nodes[0].client();
@@ -270,6 +272,27 @@ fn log_tables_do_not_end_a_transfer() {
     same_rows(&cluster.nodes[0], &node);
     let logged = node.value("SELECT COUNT(*) > 0 FROM mysql.general_log").expect("it is mended");
     assert_eq!(logged, "1", "{}", node.new_log());
+    is_counted(&cluster.nodes[0], "donor");
+    is_counted(&node, "joiner");
+}
+
+/// Asserts that one transfer of this side is in the server's file for Prometheus.
+#[track_caller]
+fn is_counted(server: &Server, side: &str) {
+    let path = server.dir().join("transfers.prom");
+    // The program writes it after it has told the server that the transfer is over.
+    until("the transfer is counted", 10, || path.exists());
+    let text = fs::read_to_string(path).expect("metrics");
+    let value = |metric: &str, more: &str| {
+        let series = format!("sealant_transfer_{metric}{{kind=\"sst\",side=\"{side}\"{more}}} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&series));
+        value.unwrap_or_else(|| panic!("no {series} in\n{text}")).parse::<f64>().expect("a number")
+    };
+    let runs = ["done", "failed"].map(|result| value("runs_total", &format!(",result=\"{result}\"")));
+    assert_eq!(runs, [1.0, 0.0], "{text}");
+    let sent = mebibytes() as f64 * 1e6;
+    assert!(value("bytes_total", "") > sent && value("wire_bytes_total", "") > sent, "{text}");
+    assert!(value("last_success_timestamp_seconds", "") > 1.7e9, "{text}");
 }
 
 /// A donor whose file system takes atomic snapshots: no lock.

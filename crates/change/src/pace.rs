@@ -36,7 +36,7 @@ impl Pace {
 }
 
 impl fmt::Display for Pace {
-    /// The end of a status line: empty if nothing is rewritten.
+    /// A part of a status line: empty if nothing is rewritten.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.total == 0 {
             return Ok(());

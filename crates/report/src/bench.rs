@@ -290,7 +290,7 @@ pub(crate) mod tests {
         ] {
             assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
         }
-        let page = collect(|out| write_bench_html(&record, out)).unwrap();
+        let page = collect(|out| write_bench_html("Title", &record, out)).unwrap();
         assert!(page.contains("<td>sealant, 1 thread</td><td>0.250</td><td>4.000</td><td>20.500</td><td>1.50</td>"));
     }
 
@@ -328,7 +328,7 @@ pub(crate) mod tests {
         ] {
             record.experiments[0].ratios[0].difference = difference;
             let table = collect(|out| write_bench_table(&record, out)).unwrap();
-            let page = collect(|out| write_bench_html(&record, out)).unwrap();
+            let page = collect(|out| write_bench_html("Title", &record, out)).unwrap();
             assert!(table.contains(said) && page.contains(said), "{said}\n{table}");
             let normal: Vec<String> =
                 table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();

@@ -34,7 +34,7 @@ pub fn write_encrypt_plan(report: &encrypt::EncryptReport, out: &mut dyn Write) 
         let bytes = if step.bytes == 0 { "-".to_owned() } else { size(step.bytes) };
         writeln!(out, "{:>4}  {bytes:>10}  {:<14}  {}", number + 1, waits(step), visible(&step.what))?;
         for statement in &step.statements {
-            writeln!(out, "{:>36}{};", "", visible(statement))?;
+            writeln!(out, "      {};", visible(statement))?;
         }
     }
     let bytes: u64 = report.steps.iter().map(|step| step.bytes).sum();

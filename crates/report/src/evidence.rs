@@ -121,6 +121,7 @@ mod tests {
             Page::new("Proof", "Not proven: \"<b>\"".to_owned(), false, "Nothing.").fact("server", "a<b>").table(table);
         let html = collect(|out| page.write(out)).unwrap();
         assert_well_formed(&html.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
+        assert!(html.contains("<td data-heading=\"file\">&#60;script"), "{html}");
         assert!(!html.contains("<script") && !html.contains("<b>") && !html.contains('\u{202e}'));
         for loads in [" src=", "<link", "<img", "@import", "url(", "href="] {
             assert!(!html.contains(loads), "{loads}");

@@ -59,6 +59,9 @@ fn fix(group: &Group<'_>, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(cost) = group.findings.iter().find_map(|finding| finding.cost.as_deref()) {
         writeln!(out, "# cost: {}", visible(cost))?;
     }
+    if let Some(own) = group.own_fix() {
+        writeln!(out, "# fix: {own}")?;
+    }
     let mut written = BTreeSet::new();
     for finding in &group.findings {
         if written.insert(finding.remediation.as_deref()) {
@@ -152,6 +155,14 @@ mod tests {
         assert!(
             text.contains("# rm -rf /") && text.contains("# DROP TABLE c;") && text.contains("# SET GLOBAL y = 1;")
         );
+    }
+
+    #[test]
+    fn this_program_is_named_before_what_is_done_by_hand() {
+        let remedy = || Remedy::statement("ALTER TABLE d.t ENCRYPTION='Y'");
+        let text = script(vec![with("rest-table-plaintext", "d/t.ibd", remedy()), with("rest-b", "b", remedy())]);
+        assert_eq!(text.matches("# fix: sealant encrypt run; or by hand:\n# sql <<'SQL'\n# ALTER TABLE").count(), 1);
+        assert_eq!(text.matches("# fix: ").count(), 1, "{text}");
     }
 
     #[test]

@@ -24,8 +24,14 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// What of this program closes these failures, if anything does on every server.
-    pub(crate) fn own_command(&self) -> Option<&'static str> {
+    /// The beginning of the fix, before the remedy: what of this program closes these failures, if anything does on
+    /// every server.
+    pub(crate) fn own_fix(&self) -> Option<String> {
+        self.findings.iter().find_map(|finding| finding.remediation.as_ref())?;
+        self.own_command().map(|command| format!("{command}; or by hand:"))
+    }
+
+    fn own_command(&self) -> Option<&'static str> {
         match catalogue::row(self.id)?.closed_by {
             ClosedBy::Encrypt => Some("sealant encrypt run"),
             ClosedBy::Keyring => Some("sealant keyring init"),

@@ -124,7 +124,7 @@ pub use snapshot::{
     snapshot_dropped_message, snapshot_kept_message, snapshot_message, snapshot_released_message, write_estimate_json,
     write_estimate_table, write_snapshot_json, write_snapshot_table, write_snapshots_json, write_snapshots_table,
 };
-pub use text::{fit, visible, wrap_lines};
+pub use text::{fit, visible, wrap_all_but_statements, wrap_lines};
 pub use transfer::{
     manifest_check_status, no_transfer_report_message, prepared_message, received_messages, send_keys_hint,
     sent_messages, write_manifest_check_json, write_manifest_check_table, write_send_plan, write_transfer_event,

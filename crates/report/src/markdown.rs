@@ -121,6 +121,9 @@ fn failure(group: &Group<'_>, fleet: bool, out: &mut dyn Write) -> Result<(), Er
     writeln!(out)?;
     let first = group.first();
     if let Some(fix) = &first.remediation {
+        if let Some(own) = group.own_fix() {
+            writeln!(out, "{own}\n")?;
+        }
         writeln!(out, "{}", block(&visible_lines(fix)))?;
     }
     if let Some(cost) = &first.cost {
@@ -232,7 +235,7 @@ fn longest_run(text: &str, of: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{golden, rich, small};
+    use crate::testing::{finding, golden, outcome_of, rich, small};
     use crate::text::collect;
 
     #[test]
@@ -250,6 +253,14 @@ mod tests {
         let text = collect(|out| write(&rich(), out)).unwrap();
         let outside_code: String = text.split('`').step_by(2).collect();
         assert!(!outside_code.contains("<script"), "{text}");
+    }
+
+    #[test]
+    fn this_program_is_named_before_what_is_done_by_hand() {
+        let mut clear = finding("rest-table-plaintext", Status::Fail, "d/t.ibd");
+        clear.remediation = Some("ALTER TABLE d.t ENCRYPTION='Y'".to_owned());
+        let text = collect(|out| write(&outcome_of(vec![clear]), out)).unwrap();
+        assert!(text.contains("\nsealant encrypt run; or by hand:\n\n```text\nALTER TABLE"), "{text}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) const NOTHING_HERE: &str = "no file of a server here";
 /// Without `verbose`, sound files are listed only if there are at most this many files.
 const LISTED: usize = 40;
 /// Without `verbose`, maximum number of findings listed for a file.
-const FINDINGS: usize = 5;
+pub(crate) const FINDINGS: usize = 5;
 
 /// Messages besides the report: files that could not be read, directories without anything to verify, and the next
 /// steps. `has_keys` says whether a key store was given.
@@ -113,12 +113,17 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     for finding in file.findings.iter().take(shown) {
         writeln!(out, "    {}", visible(&finding_text(finding, report_name::unit_of_kind(file.kind))))?;
     }
-    let hidden = u64::try_from(file.findings.len().saturating_sub(shown)).unwrap_or(0);
-    match hidden.saturating_add(file.findings_left_out) {
+    match hidden(file, shown) {
         0 => Ok(()),
         more if options.verbose => Ok(writeln!(out, "    {more} more were not kept")?),
         more => Ok(writeln!(out, "    {more} more; --verbose or --format json lists them")?),
     }
+}
+
+/// Number of findings that are not among the first `shown`.
+pub(crate) fn hidden(file: &FileResult, shown: usize) -> u64 {
+    let hidden = u64::try_from(file.findings.len().saturating_sub(shown)).unwrap_or(0);
+    hidden.saturating_add(file.findings_left_out)
 }
 
 /// The key that a file needs, if no given key opened the file.

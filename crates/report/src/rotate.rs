@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use change::{
-    Outcome,
+    Outcome, StepReport,
     rotate::{OldKeyFile, Proof, RotateReport, RotationProof},
 };
 
@@ -26,13 +26,19 @@ pub fn write_rotate_plan(report: &RotateReport, out: &mut dyn Write) -> Result<(
         writeln!(out, "{}", visible(&report.server))?;
     }
     for (number, step) in (1_u32..).zip(&report.steps) {
-        writeln!(out, "  {number}. {:<18} {}", step.step, visible(&step.what))?;
+        writeln!(out, "  {number:>2}. {:<17}  {}", name(step), visible(&step.what))?;
         for statement in &step.statements {
-            writeln!(out, "     {:<18} {}", "", visible(statement))?;
+            writeln!(out, "      {};", visible(statement))?;
         }
     }
     leftovers(report, out)?;
     certificate(report, out)
+}
+
+/// The step's name, short enough for its column: of a step on a table it is `table`, since the text beside it has the
+/// table's name.
+fn name(step: &StepReport) -> &str {
+    step.step.split(' ').next().unwrap_or_default()
 }
 
 fn certificate(report: &RotateReport, out: &mut dyn Write) -> Result<(), Error> {
@@ -55,7 +61,7 @@ pub fn write_rotate_run(report: &RotateReport, out: &mut dyn Write) -> Result<()
             Outcome::Skipped { reason } => ("skipped", Some(reason)),
             Outcome::Failed { reason } => ("failed", Some(reason)),
         };
-        writeln!(out, "  {:<18} {state:<9} {:>7.2} s  {}", step.step, step.seconds, visible(&step.what))?;
+        writeln!(out, "  {:<18} {state:<9} {:>7.2} s  {}", name(step), step.seconds, visible(&step.what))?;
         if let Some(why) = why {
             writeln!(out, "  {:<18} {}", "", visible(why))?;
         }
@@ -98,8 +104,10 @@ pub(crate) fn new_keys(after: &RotationProof) -> Vec<String> {
     let logs = after.binary_logs_on_new_key;
     let binary_log = after.new_binlog_key.as_ref().map(|key| format!("{key} on {logs} binary and relay logs"));
     let data = after.data_keys.as_ref();
-    let data =
-        data.map(|keys| format!("{} tablespaces have new keys of their own, {} keep theirs", keys.new, keys.kept));
+    let data = data.map(|keys| {
+        let keep = if keys.kept == 1 { "keeps its key" } else { "keep theirs" };
+        format!("{} tablespaces have new keys of their own, {} {keep}", keys.new, keys.kept)
+    });
     let requested = after.tablespaces_on_key_id.map(|on| format!("{on} tablespaces use the requested key"));
     [master, binary_log, data, requested].into_iter().flatten().collect()
 }

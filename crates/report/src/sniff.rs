@@ -120,8 +120,12 @@ pub fn sniff_messages(outcome: &Outcome) -> Vec<Message> {
         Origin::File(path) => visible(&path.to_string_lossy()).into_owned(),
     };
     let (from, to) = (second(outcome.from), second(outcome.to));
-    let mut messages =
-        vec![Message::info(format!("{origin}: {} from {from} to {to}", count(outcome.packets, "packet")))];
+    let seen = match outcome.origin {
+        // A file without a packet has no time.
+        Origin::File(_) if outcome.packets == 0 => format!("{origin}: 0 packets"),
+        _ => format!("{origin}: {} from {from} to {to}", count(outcome.packets, "packet")),
+    };
+    let mut messages = vec![Message::info(seen)];
     if outcome.skipped > 0 {
         let skipped = count(outcome.skipped, "packet");
         messages.push(Message::warning(format!(

@@ -195,8 +195,7 @@ impl Table<'_> {
         let finding = group.first();
         let Some(fix) = &finding.remediation else { return Ok(()) };
         let mut begin = "    fix: ";
-        let own = group.own_command().map(|command| format!("{command}; or by hand:"));
-        for line in own.as_deref().into_iter().chain(visible_lines(fix).lines()) {
+        for line in group.own_fix().as_deref().into_iter().chain(visible_lines(fix).lines()) {
             self.paragraph(begin, line, TextStyle::Command)?;
             begin = "         ";
         }

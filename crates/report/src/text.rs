@@ -146,6 +146,17 @@ pub fn wrap_lines(text: &str, width: usize) -> String {
     text.split_inclusive('\n').map(|line| wrap_line(line, width)).collect()
 }
 
+/// Like [`wrap_lines`], for reports that show statements: a line that ends with a semicolon stays whole.
+#[must_use]
+pub fn wrap_all_but_statements(text: &str, width: usize) -> String {
+    let wrap = |line| if is_statement(line) { Cow::Borrowed(line) } else { wrap_line(line, width) };
+    text.split_inclusive('\n').map(wrap).collect()
+}
+
+fn is_statement(line: &str) -> bool {
+    line.trim_end().ends_with(';')
+}
+
 fn wrap_line(line: &str, width: usize) -> Cow<'_, str> {
     if columns(line.trim_end()) <= width {
         return Cow::Borrowed(line);
@@ -283,6 +294,12 @@ mod tests {
         assert_eq!(wrap_lines(row, 35), "ok    tablespace  12  0\n    data/orders.ibd\n");
         assert_eq!(wrap_lines("a sentence of words", 11), "a sentence\n  of words");
         assert_eq!(wrap_lines("  /a/path/that/is/longer\n", 10), "  /a/path/that/is/longer\n");
+        let statement = "  ALTER TABLE a ENCRYPTION='Y';\n";
+        let prose = "a sentence of words";
+        assert_eq!(
+            wrap_all_but_statements(&[statement, prose].concat(), 11),
+            [statement, "a sentence\n  of words"].concat()
+        );
     }
 
     #[test]

@@ -46,8 +46,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Meanings of a verb's exit codes, in the order of their numbers. If [`Exit::Usage`] is not listed, its meaning is
-/// [`USAGE`].
+/// Meanings of a verb's exit codes, in the order of their numbers. If none has the number of [`Exit::Usage`], that
+/// means [`USAGE`].
 pub(crate) type Codes = &'static [(Exit, &'static str)];
 
 const USAGE: &str = "wrong usage";
@@ -64,7 +64,7 @@ pub(crate) const ALL: Codes = &[
 /// The end of a help text: the verb's own text, and its exit codes.
 pub(crate) fn help(text: &str, codes: Codes) -> String {
     let gap = if text.is_empty() { "" } else { "\n\n" };
-    let has_usage = codes.iter().any(|(exit, _)| *exit == Exit::Usage);
+    let has_usage = codes.iter().any(|(exit, _)| exit.code() == Exit::Usage.code());
     let usage = (!has_usage).then_some((Exit::Usage, USAGE));
     let mut codes: Vec<_> = codes.iter().copied().chain(usage).collect();
     codes.sort_by_key(|(exit, _)| exit.code());
@@ -105,5 +105,6 @@ mod tests {
         assert_eq!(lines, expected);
         let help = help("Example:\n  sealant", &[(Exit::Clean, "done")]);
         assert_eq!(help, "Example:\n  sealant\n\nExit codes:\n  0  done\n  2  wrong usage");
+        assert_eq!(super::help("", &[(Exit::MonitorCritical, "critical")]), "Exit codes:\n  2  critical");
     }
 }

@@ -75,7 +75,11 @@ struct Reading {
 /// # Errors
 /// [`Error::File`], [`Error::NotACapture`], [`Error::Damaged`], [`Error::LinkType`].
 pub(crate) fn read(path: &Path, table: &mut FlowTable) -> Result<bool, Error> {
-    let file = File::open(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
     read_from(file, path, table)
 }
 

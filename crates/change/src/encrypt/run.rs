@@ -78,7 +78,7 @@ impl EncryptPlan {
         let mut pace = Pace::new(total);
         for (number, step) in self.steps.iter().enumerate() {
             control.start_step(number + 1, &step.what)?;
-            progress(&format!("step {} of {}: {}{pace}", number + 1, self.steps.len(), step.what));
+            progress(&format!("step {} of {}{pace}  {}", number + 1, self.steps.len(), step.what));
             match run.wait_and_do(step) {
                 Err(Error::Canceled) => return run.canceled(self),
                 other => other?,

@@ -61,7 +61,7 @@ pub fn run(
     note(&mut report, 0, Outcome::Done, began.elapsed());
     let mut pace = Pace::new(steps.iter().map(|step| step.bytes).sum());
     for (number, step) in steps.iter().enumerate().skip(1) {
-        show(&format!("step {} of {}: {}{pace}", number + 1, steps.len(), step.what));
+        show(&format!("step {} of {}{pace}  {}", number + 1, steps.len(), step.what));
         let began = Instant::now();
         let ended = run.carry_out(&step.action, &mut report, show);
         let outcome = match &ended {

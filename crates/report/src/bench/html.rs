@@ -20,9 +20,10 @@ pub(crate) const STYLE: &str = include_str!("../../templates/bench.css");
 
 #[derive(Template)]
 #[template(path = "bench.html")]
-struct Page {
+struct Page<'a> {
     policy: String,
     style: &'static str,
+    title: &'a str,
     head: Vec<String>,
     sections: Vec<Section>,
     notes: Vec<String>,
@@ -32,7 +33,7 @@ pub(crate) struct Section {
     pub(crate) name: String,
     pub(crate) rounds: String,
     pub(crate) rate: &'static str,
-    pub(crate) time: &'static str,
+    pub(crate) time: String,
     pub(crate) chart: String,
     pub(crate) arms: Vec<(String, String, String, String)>,
     pub(crate) ratios: Vec<(String, String, String, String)>,
@@ -53,11 +54,11 @@ pub(crate) struct Operations {
     pub(crate) rows: Vec<(String, [String; 6])>,
 }
 
-/// Writes the page. It loads no other resource and runs no script.
+/// Writes the page under this title. It loads no other resource and runs no script.
 ///
 /// # Errors
 /// [`Error::Write`], [`Error::Template`].
-pub fn write_bench_html(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_bench_html(title: &str, record: &Record, out: &mut dyn Write) -> Result<(), Error> {
     let head = collect(|out| {
         environment(&record.environment, out)?;
         subject(&record.subject, out)?;
@@ -67,6 +68,7 @@ pub fn write_bench_html(record: &Record, out: &mut dyn Write) -> Result<(), Erro
     let page = Page {
         policy: content_security(STYLE, ""),
         style: STYLE,
+        title,
         head: head.lines().map(str::to_owned).collect(),
         sections: sections.collect::<Result<_, _>>()?,
         notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
@@ -83,7 +85,7 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         let rate = display.rate_of(arm);
         let (label, text) = (visible(&arm.name).into_owned(), figure(rate.estimate));
         let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-        arms.push((label.clone(), text.clone(), interval, format!("{:.3}", time_of(experiment, arm))));
+        arms.push((label.clone(), text.clone(), interval, time(time_of(experiment, arm))));
         bars.push(Bar { ours: arm.is_ours(), label, figure: rate, text });
     }
     let ratios = experiment.ratios.iter().map(|ratio| {
@@ -104,7 +106,7 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         chart: BarChart::new(id, caption, bars).render()?,
         rounds: experiment_rounds(experiment),
         rate: display.rate,
-        time: time_heading(experiment),
+        time: time_heading(experiment).to_lowercase(),
         arms,
         ratios: ratios.collect(),
         latencies: latencies.collect(),
@@ -117,6 +119,11 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         notes: experiment.notes.iter().map(|note| visible(note).into_owned()).collect(),
         name,
     })
+}
+
+/// Three digits that count.
+fn time(value: f64) -> String {
+    if value < 1.0 { format!("{value:.3}") } else { figure(value) }
 }
 
 fn operations(experiment: &ExperimentRecord) -> Vec<Operations> {
@@ -139,10 +146,12 @@ mod tests {
 
     #[test]
     fn the_page_has_every_figure_and_loads_nothing() {
-        let page = collect(|out| write_bench_html(&record(), out)).unwrap();
+        let page = collect(|out| write_bench_html("What it costs", &record(), out)).unwrap();
         let markup = page.replace(STYLE, "").replace("<!DOCTYPE html>\n", "");
         assert_well_formed(&markup);
         for wanted in [
+            "<h1>What it costs</h1>",
+            "<th>seconds</th>",
             "<td>sealant, 1 thread</td><td>2000</td><td>1800 to 2200</td><td>0.500</td>",
             "<td>sealant, 1 thread / read only</td><td>0.25</td><td>0.23 to 0.28</td>",
             "<figcaption>Throughput; more is better</figcaption>",

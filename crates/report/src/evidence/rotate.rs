@@ -239,4 +239,18 @@ mod tests {
         assert!(failed.contains("Not complete: a file still uses an older key, or a proof of the keys is missing."));
         assert!(!failed.contains(OPENED) && !failed.contains("certificate"), "{failed}");
     }
+
+    #[test]
+    fn columns_of_the_table_do_not_depend_on_the_names_of_tables() {
+        let mut report = keys();
+        report.steps[0].step = "rotate-master-key".to_owned();
+        report.steps.push(StepReport { step: "table a.rather_long_name".to_owned(), ..step("copy it") });
+        let text = collect(|out| crate::write_rotate_run(&report, out)).unwrap();
+        for line in [
+            "  rotate-master-key  done         1.00 s  rotate the master key\n",
+            "  table              done         1.00 s  copy it\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use verify::{Conclusion, FileResult, Report};
 use super::{Page, Row, Table};
 use crate::{
     Error,
-    proof::{NOTHING_HERE, asked_key, finding_text, kind_name, verdict_counts, verdict_name},
+    proof::{FINDINGS, NOTHING_HERE, asked_key, finding_text, hidden, kind_name, verdict_counts, verdict_name},
     text::{count, number},
 };
 
@@ -91,10 +91,12 @@ fn files(report: &Report) -> Table {
 fn row(file: &FileResult) -> Row {
     let unit_name = report_name::unit_of_kind(file.kind);
     let key = asked_key(file).map(|key| format!("asks for {key}"));
-    let mut findings: Vec<String> =
-        key.into_iter().chain(file.findings.iter().map(|finding| finding_text(finding, unit_name))).collect();
-    if file.findings_left_out > 0 {
-        findings.push(format!("{} more", number(file.findings_left_out)));
+    let most = if file.verdict.is_sound() { FINDINGS } else { usize::MAX };
+    let shown = file.findings.iter().take(most).map(|finding| finding_text(finding, unit_name));
+    let mut findings: Vec<String> = key.into_iter().chain(shown).collect();
+    let more = hidden(file, most);
+    if more > 0 {
+        findings.push(format!("{} more", number(more)));
     }
     let (path, verdict) = (file.path.display().to_string(), verdict_name(file).to_owned());
     let cells = vec![path, verdict, kind_name(file).to_owned(), units(&file.units), findings.join("; ")];

@@ -85,8 +85,8 @@ impl<'a> Entry<'a> {
         let detailed = if fleet { DETAILED.1 } else { DETAILED.0 };
         let named = findings.iter().skip(detailed).take(NAMED).map(|f| name(f, fleet));
         let (mut fix, more_fixes) = parts(findings);
-        if let Some(command) = group.own_command().filter(|_| !fix.is_empty()) {
-            fix.insert(0, Part { label: "", text: format!("{command}; or by hand:") });
+        if let Some(text) = group.own_fix() {
+            fix.insert(0, Part { label: "", text });
         }
         let (why, how) = first_sentence(catalogue::row(group.id).map_or("", |check| check.explanation));
         Self {

@@ -120,6 +120,6 @@ impl BenchVerify {
             settings: self.effort.settings(),
             processors: processors(),
         };
-        self.output.measure(|watch| suite.run(watch))
+        self.output.measure("How fast files are verified", |watch| suite.run(watch))
     }
 }

@@ -10,10 +10,11 @@ use server::{Options, Target};
 
 use crate::cli::connect::{self, Address, Login, NoServer};
 use crate::cli::value;
-use crate::output::file::{check_writable, replace, to_stdout};
+use crate::output::file::{check_writable, rendered, replace, to_stdout};
 use crate::output::message::Failure;
 use crate::output::progress::Quiet;
 use crate::output::render::{Render, Writer};
+use crate::output::terminal::Terminal;
 
 /// The server to change.
 #[derive(Debug, Args)]
@@ -80,9 +81,9 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// As [`Render::write`].
+    /// As [`Render::write_steps`].
     pub(crate) fn write<R>(&self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
-        self.render.write(report, json, table)
+        self.render.write_steps(report, json, table)
     }
 }
 
@@ -151,6 +152,14 @@ impl Server {
 pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     require_terminal(&format!("show it with `sealant {verb}`, then give --yes"))?;
     ask(plan)
+}
+
+/// As [`confirm`], for a plan in which only statements are to paste: other lines that are too wide are wrapped.
+pub(crate) fn confirm_steps<R>(verb: &str, plan: &R, table: Writer<R>) -> Result<(), Failure> {
+    confirm(verb, &|out| {
+        let text = rendered(&|out| table(plan, out).map_err(std::io::Error::from))?;
+        out.write_all(Terminal::stderr().fit_all_but_statements(&text).as_bytes())
+    })
 }
 
 /// As [`confirm`], for a change that one sentence says.

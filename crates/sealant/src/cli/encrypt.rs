@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use report::{statement_log_hint, write_encrypt_html, write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
 use crate::cli::change::{
-    Consent, DATADIR_HELP, Evidence, Locks, LogFile, Output, Server, confirm, state_dir, state_dir_help,
+    Consent, DATADIR_HELP, Evidence, Locks, LogFile, Output, Server, confirm_steps, state_dir, state_dir_help,
 };
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
@@ -247,7 +247,7 @@ impl Run {
         let status = self.common.output.quiet.status_line();
         let ask = |plan: &EncryptReport| {
             status.clear();
-            confirm("encrypt plan", &|out| write_encrypt_plan(plan, out).map_err(std::io::Error::from))
+            confirm_steps("encrypt plan", plan, write_encrypt_plan)
         };
         let agreed = |plan: &EncryptReport| if self.consent.yes { Ok(()) } else { ask(plan) };
         let user = User {

@@ -51,7 +51,11 @@ Signals:
   SIGTERM, SIGINT  stop
   SIGHUP           read the configuration, the fleet, the waivers and the certificates again";
 
-const EXITS: exit::Codes = &[(Exit::Clean, "stopped on request"), (Exit::Failed, "could not start")];
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "stopped on request"),
+    (Exit::Failed, "could not start"),
+    (Exit::Usage, "wrong usage, or a mistake in the configuration or the fleet file"),
+];
 
 #[derive(Debug, Subcommand)]
 enum Command {

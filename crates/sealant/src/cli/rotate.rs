@@ -11,7 +11,7 @@ use report::{rotate_messages, write_rotate_html, write_rotate_json, write_rotate
 
 use self::tls::NewCertificate;
 use crate::cli::change::{
-    Consent, DATADIR_HELP, Evidence, Locks, LogFile, Output, Server, confirm, register_help, state_dir,
+    Consent, DATADIR_HELP, Evidence, Locks, LogFile, Output, Server, confirm_steps, register_help, state_dir,
 };
 use crate::cli::value;
 use crate::exit::{self, Exit};
@@ -209,9 +209,7 @@ impl Run {
         self.evidence.check()?;
         let rotation = self.common.rotation()?;
         let (target, options) = self.common.server.connection()?;
-        let ask = |plan: &RotateReport| {
-            confirm("rotate plan", &|out| write_rotate_plan(plan, out).map_err(std::io::Error::from))
-        };
+        let ask = |plan: &RotateReport| confirm_steps("rotate plan", plan, write_rotate_plan);
         let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&RotateReport) -> Result<(), Failure>);
         let status = self.common.output.quiet.status_line();
         let log = self.log.path(&state_dir(self.common.state_dir.clone())?);

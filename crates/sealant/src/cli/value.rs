@@ -101,8 +101,9 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 
 /// A size of at most 1 GB: a number followed by k, M, G or nothing; these units are decimal.
 pub(crate) fn decimal_bytes(text: &str) -> Result<u64, String> {
-    let bytes = quantity::decimal_bytes(text).filter(|bytes| (1..=1_000_000_000).contains(bytes));
-    bytes.ok_or_else(|| "a size from 1 to 1G".to_owned())
+    let text = text.strip_suffix('K').map_or_else(|| text.to_owned(), |number| format!("{number}k"));
+    let bytes = quantity::decimal_bytes(&text).filter(|bytes| (1..=1_000_000_000).contains(bytes));
+    bytes.ok_or_else(|| "a size from 1 to 1G: a number, or one followed by k, M or G".to_owned())
 }
 
 /// Size of an encryption sector of LUKS, in bytes.
@@ -215,6 +216,7 @@ mod tests {
         assert_eq!(bytes("10MiB"), Ok(10 << 20));
         assert_eq!(bytes("1500"), Ok(1500));
         assert_eq!((bytes("1k"), decimal_bytes("1k")), (Ok(1024), Ok(1000)));
+        assert_eq!(decimal_bytes("1K"), Ok(1000));
         assert_eq!((bytes("2G"), rate("3m")), (Ok(2 << 30), Ok(3 << 20)));
         assert_eq!(
             (rate("100MiB"), rate("100")),

@@ -25,10 +25,21 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
 
 /// Writes a report that contains nothing to paste to stdout. On a terminal, lines that are too wide are wrapped.
 pub(crate) fn to_screen(write: &Writer<'_>) -> Result<(), Failure> {
-    let mut text = Vec::new();
-    write(&mut text).map_err(|e| Failure::new(format!("standard output: {e}")))?;
-    let text = String::from_utf8_lossy(&text);
+    let text = rendered(write).map_err(|e| Failure::new(format!("standard output: {e}")))?;
     to_stdout(&|out| out.write_all(Terminal::stdout().fit_lines(&text).as_bytes()))
+}
+
+/// Like [`to_screen`], for a report in which only statements are to paste; they stay whole.
+pub(crate) fn to_screen_with_statements(write: &Writer<'_>) -> Result<(), Failure> {
+    let text = rendered(write).map_err(|e| Failure::new(format!("standard output: {e}")))?;
+    to_stdout(&|out| out.write_all(Terminal::stdout().fit_all_but_statements(&text).as_bytes()))
+}
+
+/// The text that is written.
+pub(crate) fn rendered(write: &Writer<'_>) -> io::Result<String> {
+    let mut text = Vec::new();
+    write(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// Checks before a long run that a file can be written, by creating and removing a file beside it.

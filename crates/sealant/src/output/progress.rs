@@ -1,8 +1,8 @@
 //! A status line on stderr during long work. Shown only if stderr is a terminal.
 
 use std::io::Write;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,34 +39,51 @@ impl Quiet {
 #[derive(Debug)]
 pub(crate) struct StatusLine {
     terminal: Terminal,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug)]
 struct State {
     drawn: Option<Instant>,
     started: Instant,
+    /// The newest text, if it came too soon after the one before.
+    waiting: Option<String>,
 }
 
 impl StatusLine {
     /// Creates a line that is shown only if stderr is a terminal that can replace a line, and `quiet` is not set.
     pub(crate) fn new(quiet: bool) -> Self {
         let terminal = if quiet { Terminal::file() } else { Terminal::stderr() };
-        Self { terminal, state: Mutex::new(State { drawn: None, started: Instant::now() }) }
+        let state = State { drawn: None, started: Instant::now(), waiting: None };
+        let line = Self { terminal, state: Arc::new(Mutex::new(state)) };
+        if terminal.has_escapes() {
+            line.draw_what_waits();
+        }
+        line
     }
 
     /// Shows `text`, at most five times a second. Shows nothing in the first fifth of a second.
     pub(crate) fn show(&self, text: &str) {
-        let Ok(mut state) = self.state.lock() else { return };
-        let since = state.drawn.unwrap_or(state.started);
-        if !self.terminal.has_escapes() || since.elapsed() < EVERY {
+        if !self.terminal.has_escapes() {
             return;
         }
-        state.drawn = Some(Instant::now());
-        // A line that the terminal wraps could not be replaced.
-        let columns = self.terminal.columns().saturating_sub(1);
-        let text = text.replace(char::is_control, "?");
-        let _ = write!(std::io::stderr(), "\r\x1b[K{}", fit(&text, columns, "…"));
+        let Ok(mut state) = self.state.lock() else { return };
+        state.waiting = Some(text.to_owned());
+        state.draw(self.terminal);
+    }
+
+    /// Draws in a thread what came too soon, because the next text may come after hours. The thread ends with the line.
+    fn draw_what_waits(&self) {
+        let (terminal, state) = (self.terminal, Arc::downgrade(&self.state));
+        thread::spawn(move || {
+            while let Some(state) = state.upgrade() {
+                if let Ok(mut state) = state.lock() {
+                    state.draw(terminal);
+                }
+                drop(state);
+                thread::sleep(EVERY);
+            }
+        });
     }
 
     /// Runs `work` while the line shows its progress.
@@ -96,9 +113,25 @@ impl StatusLine {
 
     /// Removes the line.
     pub(crate) fn clear(&self) {
-        if self.state.lock().is_ok_and(|state| state.drawn.is_some()) {
+        let Ok(mut state) = self.state.lock() else { return };
+        state.waiting = None;
+        if state.drawn.is_some() {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+impl State {
+    fn draw(&mut self, terminal: Terminal) {
+        if self.drawn.unwrap_or(self.started).elapsed() < EVERY {
+            return;
+        }
+        let Some(text) = self.waiting.take() else { return };
+        self.drawn = Some(Instant::now());
+        // A line that the terminal wraps could not be replaced.
+        let columns = terminal.columns().saturating_sub(1);
+        let text = text.replace(char::is_control, "?");
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}", fit(&text, columns, "…"));
     }
 }
 

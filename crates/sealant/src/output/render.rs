@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use report::Format;
 
-use crate::output::file::{to_screen, to_stdout};
+use crate::output::file::{to_screen, to_screen_with_statements, to_stdout};
 use crate::output::message::Failure;
 
 /// Option for reports that are a table or JSON.
@@ -40,6 +40,14 @@ impl Render {
             return self.write(report, json, table);
         }
         to_screen(&|out| table(report, out).map_err(std::io::Error::from))
+    }
+
+    /// Like [`Self::write_figures`], for a plan or a report in which only statements are to paste.
+    pub(crate) fn write_steps<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+        if self.format == Format::Json {
+            return self.write(report, json, table);
+        }
+        to_screen_with_statements(&|out| table(report, out).map_err(std::io::Error::from))
     }
 }
 

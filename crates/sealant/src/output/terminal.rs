@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 
-use report::wrap_lines;
+use report::{wrap_all_but_statements, wrap_lines};
 
 /// Columns for output that is not a terminal.
 const PAGE_COLUMNS: usize = 120;
@@ -58,6 +58,11 @@ impl Terminal {
     /// The lines of `text`. On a terminal, lines that are too wide are wrapped.
     pub(crate) fn fit_lines(self, text: &str) -> Cow<'_, str> {
         self.columns.map_or(Cow::Borrowed(text), |columns| wrap_lines(text, columns).into())
+    }
+
+    /// Like [`Self::fit_lines`], but lines that are statements stay whole.
+    pub(crate) fn fit_all_but_statements(self, text: &str) -> Cow<'_, str> {
+        self.columns.map_or(Cow::Borrowed(text), |columns| wrap_all_but_statements(text, columns).into())
     }
 
     /// Whether the device may be limited to ASCII.

@@ -1,7 +1,7 @@
 //! Where results go: one format to stdout or a file, and any number of further files.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use ::audit::outcome::Outcome;
 use clap::{Args, ValueEnum};
@@ -82,6 +82,15 @@ enum Color {
     Never,
 }
 
+/// Refuses to write drafts over a file in which people may have written their reasons.
+fn keeps_reasons(path: &Path) -> Result<(), Failure> {
+    if fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
+        let error = format!("{}: exists, and may contain reasons that were filled in", path.display());
+        return Err(Failure::usage(error).hint("give another name; waivers that still apply are passed with --waivers"));
+    }
+    Ok(())
+}
+
 impl Outputs {
     /// Checks before a long run that the files can be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
@@ -90,7 +99,7 @@ impl Outputs {
         for path in files {
             file::check_writable(path)?;
         }
-        Ok(())
+        self.write_waivers.as_deref().map_or(Ok(()), keeps_reasons)
     }
 
     /// The file to save the facts in.

@@ -83,6 +83,6 @@ impl BenchBackup {
         };
         let tree = suite.check()?;
         let served = self.server.served(&tree)?;
-        self.output.measure(|watch| suite.run(&tree, served.as_ref(), watch))
+        self.output.measure("What a backup and a restore cost", |watch| suite.run(&tree, served.as_ref(), watch))
     }
 }

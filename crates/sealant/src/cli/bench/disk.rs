@@ -102,7 +102,8 @@ impl BenchDisk {
         {
             return Ok(Exit::Clean);
         }
-        let exit = self.output.measure(|watch| suite.run(environment, watch))?;
+        let exit =
+            self.output.measure("What ciphers of an encrypted disk cost", |watch| suite.run(environment, watch))?;
         if let Some(free_disk) = suite.written() {
             say(&[bench_disk_hint(&free_disk.named)]);
         }

@@ -178,7 +178,7 @@ impl BenchOltp {
         self.output.announce(suite.duration());
         // The comparison that this preset repeats was published in sysbench's rows.
         let table = if self.preset == Preset::Webinar { write_bench_sysbench_table } else { write_bench_table };
-        self.output.measure_as(table, |watch| suite.run(&server, watch))
+        self.output.measure_as("What encryption costs transactions", table, |watch| suite.run(&server, watch))
     }
 
     fn changes(&self) -> Changes {

@@ -47,31 +47,36 @@ impl Output {
         }
     }
 
-    /// Runs the measurement with a status line, and writes its results.
-    pub(super) fn measure(&self, suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>) -> Result<Exit, Failure> {
-        self.measure_as(write_bench_table, suite)
+    /// Runs the measurement with a status line, and writes its results; `title` is that of the page.
+    pub(super) fn measure(
+        &self,
+        title: &str,
+        suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>,
+    ) -> Result<Exit, Failure> {
+        self.measure_as(title, write_bench_table, suite)
     }
 
     /// Like [`Self::measure`], with another table.
     pub(super) fn measure_as(
         &self,
+        title: &str,
         table: Table,
         suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>,
     ) -> Result<Exit, Failure> {
         let status = self.quiet.status_line();
         let outcome = suite(&|text| status.show(text))?;
         status.clear();
-        self.write(&outcome.record, &outcome.samples, table)?;
+        self.write(title, &outcome.record, &outcome.samples, table)?;
         if outcome.interrupted { Err(Error::Interrupted.into()) } else { Ok(Exit::Clean) }
     }
 
     /// Samples are written first: they cannot be obtained again.
-    fn write(&self, record: &Record, samples: &[Sample], table: Table) -> Result<(), Failure> {
+    fn write(&self, title: &str, record: &Record, samples: &[Sample], table: Table) -> Result<(), Failure> {
         if let Some(path) = &self.raw {
             file::replace(path, &|out| Ok(write_bench_samples(&record.environment, samples, out)?))?;
         }
         if let Some(path) = &self.html {
-            file::replace(path, &|out| Ok(write_bench_html(record, out)?))?;
+            file::replace(path, &|out| Ok(write_bench_html(title, record, out)?))?;
         }
         self.render.write_figures(record, write_bench_json, table)
     }

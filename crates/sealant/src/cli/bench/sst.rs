@@ -83,6 +83,6 @@ impl BenchSst {
         };
         suite.check()?;
         self.output.check()?;
-        self.output.measure(|watch| suite.run(watch))
+        self.output.measure("How long nodes take to join a cluster", |watch| suite.run(watch))
     }
 }

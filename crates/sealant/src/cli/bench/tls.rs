@@ -85,6 +85,6 @@ impl BenchTls {
             span: self.span,
             settings: Settings { stopped: Some(&stopped), ..self.effort.settings() },
         };
-        self.output.measure(|watch| suite.run(watch))
+        self.output.measure("What TLS costs clients", |watch| suite.run(watch))
     }
 }

@@ -110,7 +110,7 @@ impl BenchTransfer {
         let peers = suite.choose(self.server.is_given())?;
         let tree = suite.tree()?;
         let served = self.server.served(&tree)?;
-        self.output.measure(|watch| suite.run(&tree, peers, served.as_ref(), watch))
+        self.output.measure("How fast a directory is copied", |watch| suite.run(&tree, peers, served.as_ref(), watch))
     }
 
     /// Checks before a long run what could fail.
