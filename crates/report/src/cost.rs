@@ -370,8 +370,8 @@ pub(super) mod tests {
         let table = collect(|out| write_cost_table(&record(), out)).unwrap();
         for wanted in [
             "data: tables of 2000 rows of about 500 bytes, 12 of them, together 12.0 MiB\n",
-            "scaled down to 1/198 of it\n",
-            "its buffer pool of 1.0 GiB is smaller than that: larger-than-memory is the part like it\n",
+            "most of them in 12 of the tables; scaled\ndown to 1/198 of it\n",
+            "its buffer pool of 1.0 GiB is smaller than that: larger-than-memory is the part\nlike it\n",
             "Transactions, data in memory\n  tables         -5.0 %  -6.0 to -4.0\n",
             "    p95 ms 5.00 → 5.50, server CPU µs 900 → 950\n",
             "  in-memory: sealant, 1 thread / read only\n    predicted 1.0 to 4.0, measured 75.0, 95 % 72.5 to 77.5, error \

@@ -158,7 +158,7 @@ mod tests {
             "MB/s; the lines are 95 % intervals</text>",
             "<p>sealant, 1 thread is 0.25 times as fast as read only (0.23 to 0.28)</p>",
             "<td>sealant, 1 thread / read only</td><td>1.0 to 4.0</td><td>75.0</td><td>72.5 to 77.5</td><td>+71.0 points</td>",
-            "<h3>where the server's processor time goes</h3>",
+            "<h3>where the server&#39;s processor time goes</h3>",
             "<li>read only, AES: no time is known</li>",
             "class=\"ours\"",
             "class=\"peer\"",
