@@ -7,7 +7,7 @@ use crate::{
     Error, Server, Side,
     accounts::AccountPlan,
     encryption::{self, TableEncryption},
-    fence::described,
+    fencing::described,
     preflight::{
         self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, copy_method,
         quoted_account,

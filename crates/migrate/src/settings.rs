@@ -13,7 +13,7 @@ use crate::{
     Error, Side,
     accounts::Accounts,
     catalog::{Catalog, Encrypt, Filter, read},
-    fence::Fencing,
+    fencing::Fencing,
     link::{self, Server},
     preflight::Request,
 };

@@ -10,8 +10,13 @@ use server::{
     dialect::statement::{OPEN_WRITERS, PREPARED_TRANSACTIONS, RUNNING_EVENTS, XA_RECOVER, replication_threads},
 };
 
-use super::{Fencing, LOCK_WAIT, LastingFence, not_ready, read_only};
-use crate::{Error, Side, link::flavor, shared::Shared};
+use super::{LOCK_WAIT, not_ready, read_only};
+use crate::{
+    Error, Side,
+    fencing::{Fencing, LastingFence},
+    link::flavor,
+    shared::Shared,
+};
 
 /// Pause between readings of sessions and transactions that end.
 const ENDING: Duration = Duration::from_millis(50);

@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Former, LastingFence};
-use crate::{Error, program, settings::Settings, shared::Shared};
+use super::Former;
+use crate::{Error, fencing::LastingFence, program, settings::Settings, shared::Shared};
 
 /// Longest time for which the program that has stopped writes takes that back.
 const LIFT_TIME: Duration = Duration::from_secs(60);

@@ -2,9 +2,10 @@
 
 use server::{Connection, error_code};
 
-use super::{Fencing, LastingFence, account_locks::Unlocked, read_only};
+use super::{account_locks::Unlocked, read_only};
 use crate::{
     Error, Side,
+    fencing::{Fencing, LastingFence},
     link::{identity, same_server},
 };
 

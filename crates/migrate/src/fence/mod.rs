@@ -7,7 +7,6 @@ mod account_locks;
 mod checks;
 mod external;
 mod former;
-mod kind;
 mod read_only;
 mod table_locks;
 
@@ -18,16 +17,20 @@ use std::{
 
 use server::{Connection, Grants, dialect::statement::set_lock_timeout};
 
-pub use self::kind::{Fencing, LastingFence};
 pub(crate) use self::{
     checks::{no_other_writers, no_replication, nothing_prepared},
     external::lift_external,
     former::Former,
-    kind::described,
     read_only::block,
     table_locks::TableLocks,
 };
-use crate::{Error, Side, link, preflight, settings::Settings, shared::Shared};
+use crate::{
+    Error, Side,
+    fencing::{Fencing, LastingFence},
+    link, preflight,
+    settings::Settings,
+    shared::Shared,
+};
 
 /// Time between checks whether the caller has stopped the run.
 const POLL: Duration = Duration::from_millis(100);

@@ -7,7 +7,7 @@ use crate::{
     STATE_SCHEMA, Side,
     accounts::Accounts,
     catalog::Filter,
-    fence::{Fencing, LastingFence, described},
+    fencing::{Fencing, LastingFence, described},
     log_access,
 };
 
