@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::migrate::{LastingFence, cut_over, follow_back};
+use ::migrate::{Error, FallbackEnd, LastingFence, cut_over, follow_back};
 use clap::{Args, ValueEnum};
 use report::{MigrateLine, migrate_cut_over, migrate_way_back, migrate_way_back_ended};
 use server::Account;
@@ -155,7 +155,11 @@ impl Cutover {
         if done.blocked.is_some() {
             reporter.say(&migrate_way_back());
         }
-        let end = follow_back(&settings, &mut |event| reporter.event(&event))?;
+        let end = match follow_back(&settings, &mut |event| reporter.event(&event)) {
+            // Another command has returned to the source before this one began to follow.
+            Err(Error::FellBack) if done.blocked.is_some() => FallbackEnd::TakenOver,
+            end => end?,
+        };
         reporter.end(&MigrateLine::CutOver(&done), &migrate_way_back_ended(end));
         Ok(Exit::Clean)
     }
