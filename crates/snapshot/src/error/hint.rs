@@ -104,6 +104,9 @@ impl Error {
             Self::Moving { .. } | Self::BinaryLogs | Self::Redo { source: RedoCopyFault::Unwritten(_), .. } => {
                 "try again when less is written"
             }
+            Self::SameTablespaceId { .. } => {
+                "try again when ALTER TABLE … IMPORT TABLESPACE is done, or remove the file that belongs to no table"
+            }
             Self::Unsupported { .. } => {
                 "keep the data on btrfs, XFS, ZFS or LVM, or send a backup (sealant send --live --provider mariabackup)"
             }

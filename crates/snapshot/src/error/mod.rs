@@ -457,6 +457,14 @@ pub enum Error {
     /// The server kept starting new binary logs while the newest one was copied.
     #[error("the server started a new binary log during each copy of the newest one")]
     BinaryLogs,
+    /// Two files of the copy have the same tablespace ID: a table is being imported. No server starts on such a copy.
+    #[error("{} and {} have the same tablespace ID, {id}: no server would start on the copy", files[0].display(), files[1].display())]
+    SameTablespaceId {
+        /// The ID.
+        id: u32,
+        /// Both files, relative to the data directory.
+        files: [PathBuf; 2],
+    },
     /// The server has committed more than the copied log contains.
     #[error("the redo log was read up to LSN {position}, and the server has written up to {wanted}")]
     LogEnds {

@@ -18,6 +18,7 @@ mod mysql;
 mod pages;
 mod redo_files;
 mod session;
+mod tablespace_ids;
 mod version;
 
 use std::{

@@ -35,6 +35,7 @@ use super::{
     log::End,
     redo_files::RedoFiles,
     session::{Privilege, Session},
+    tablespace_ids,
 };
 use crate::error::Error;
 
@@ -85,6 +86,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     let recover_from = cut.recover_from.unwrap_or_else(|| redo.checkpoint());
     redo.finish(recover_from)?;
     counts.check_newest(cut.end)?;
+    tablespace_ids::check_distinct(root, &items)?;
     // Success of both proves that nothing was lost while files were copied: neither the registration nor redo logging.
     unregister(&mut consumer)?;
     check_redo_enabled(&mut server.session)?;
