@@ -86,13 +86,15 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     let recover_from = cut.recover_from.unwrap_or_else(|| redo.checkpoint());
     redo.finish(recover_from)?;
     counts.check_newest(cut.end)?;
-    tablespace_ids::check_distinct(root, &items)?;
     // Success of both proves that nothing was lost while files were copied: neither the registration nor redo logging.
     unregister(&mut consumer)?;
     check_redo_enabled(&mut server.session)?;
     server.session.run_with(Privilege::Backup, backup_lock::UNLOCK_INSTANCE)?;
+    let ddl_waited = ddl_from.elapsed();
+    // Only now, so that DDL does not wait for it: it reads a page of each file of the copy.
+    tablespace_ids::check_distinct(root, &items)?;
     let (start_lsn, log_bytes) = (redo.checkpoint().0, redo.bytes_to(cut.end));
-    Ok(cut.into_result(start_lsn, log_bytes, counts, ddl_from.elapsed()))
+    Ok(cut.into_result(start_lsn, log_bytes, counts, ddl_waited))
 }
 
 /// The moment that the copy represents.
