@@ -143,7 +143,8 @@ impl CostSuite<'_> {
     /// first.
     ///
     /// # Errors
-    /// [`Error`]: the first part could not be measured, or the measurement was interrupted. Results of completed parts are kept.
+    /// [`Error`]: the first part could not be measured, or the measurement was interrupted. Results of completed parts are
+    /// kept.
     pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
         let ReadySuite { server, tables, mut saved } = ready;

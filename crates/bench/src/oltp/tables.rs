@@ -41,6 +41,8 @@ const BATCH: u32 = 500;
 const ROW_BYTES: u64 = 220;
 /// Space for a row in its index, and free space in pages.
 const INDEX_BYTES: u64 = 40;
+/// Space for a row of sysbench with its index.
+pub(super) const INDEXED_ROW_BYTES: u64 = ROW_BYTES + INDEX_BYTES;
 /// Longer rows are not kept in one page.
 const MOST_FILLER_BYTES: u64 = 7000;
 
@@ -90,9 +92,7 @@ impl TableSet {
         let index = format!("CREATE INDEX k_{table} ON sbtest{table} (k)");
         std::iter::once(create).chain(inserts).chain([index])
     }
-}
 
-impl TableSet {
     /// The column that makes rows longer. Its default is as long, for rows that clients insert.
     fn filler_column(&self, table: u32) -> String {
         if self.filler_bytes == 0 {

@@ -53,8 +53,8 @@ impl Switches {
     pub(super) fn read(process: u32) -> Self {
         let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
         let thread = |entry: fs::DirEntry| {
-            let status = fs::read_to_string(entry.path().join("status")).ok()?;
-            let count = |name| field(&status.replace(":\t", ": "), name);
+            let status = fs::read_to_string(entry.path().join("status")).ok()?.replace(":\t", ": ");
+            let count = |name| field(&status, name);
             let counts = [count("voluntary_ctxt_switches")?, count("nonvoluntary_ctxt_switches")?];
             Some((entry.file_name().to_string_lossy().into_owned(), counts))
         };

@@ -205,13 +205,12 @@ fn page_checksum() -> f64 {
 fn context_switch() -> io::Result<f64> {
     let (mut here, mut there) = UnixStream::pair()?;
     let other = thread::spawn(move || {
-        let (mut byte, mut seconds) = ([0], 0.0);
+        let mut byte = [0];
         for _ in 0..SWITCHES {
             there.read_exact(&mut byte)?;
             there.write_all(&byte)?;
-            seconds = thread_seconds();
         }
-        io::Result::Ok(seconds)
+        io::Result::Ok(thread_seconds())
     });
     let begin = thread_seconds();
     for _ in 0..SWITCHES {
