@@ -46,8 +46,10 @@ release: ## Static programs, packages, images, bills of materials and checksums 
 	$(SERVERS) cross
 	packaging/release
 
-release-check: ## Install the Debian package of dist/ on clean Debian 12 and 13 (root, debootstrap)
-	tests/clean-roots dist/sealant_*_amd64.deb
+release-check: ## Use the packages of dist/ on clean Debian 12 and 13 (root, debootstrap), test for aarch64 (qemu-user), compare two builds
+	tests/clean-roots dist
+	tests/aarch64
+	tests/reproducible-build
 
 lint: ## Formatting, clippy, rustdoc: warnings are errors
 	cargo metadata --locked --format-version 1 >/dev/null

@@ -171,6 +171,26 @@ fn invalid_waivers_are_errors() {
     assert_eq!(audit(&waiver("host-disk-unencrypted", "2099-01-01")), Some(0), "valid");
 }
 
+/// The file with waivers has an exit code of its own.
+#[test]
+fn a_mistake_in_any_configuration_is_wrong_usage() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("mistake.toml");
+    fs::write(&file, "# a comment\nno_such_setting = 1\n").expect("written");
+    let file = file.to_str().expect("ASCII");
+    let verbs: [&[&str]; 6] = [
+        &["audit", "--offline", ".", "--policy", file],
+        &["audit", "--fleet", file],
+        &["monitor", "--config", file],
+        &["backup", "run", "--config", file],
+        &["backup", "list", "--config", file],
+        &["backup", "prune", "--config", file],
+    ];
+    for args in verbs {
+        refused(&run(args.iter().copied()), 2, "line 2: unknown field `no_such_setting`");
+    }
+}
+
 #[test]
 fn paths_that_are_no_data_directory_are_errors() {
     refused(&run(["audit", "--offline", "/nonexistent"]), 1, "/nonexistent");

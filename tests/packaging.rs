@@ -161,6 +161,8 @@ fn systemd_accepts_the_units_and_rates_them_as_hardened() {
         runs(Command::new("systemd-analyze").args(args).args(names.iter().map(|name| units.join(name))))
     };
     let services = ["sealant-tunnel-far.service", "sealant-tunnel-near.service"];
+    // Its settings are in a file that `sealant monitor` reads.
+    let monitor = ["sealant-monitor.service"];
     // These units run as root, because copies of file systems and files of other servers' users need it; so they are
     // less restricted than the others.
     let as_root = ["sealant-backup.service", "sealant-binlogs.service"];
@@ -179,12 +181,14 @@ fn systemd_accepts_the_units_and_rates_them_as_hardened() {
         "sealant-keyring-check.timer",
         "sealant-restore-test.timer",
     ];
-    let all = [&services[..], &as_root, &with_settings, &others].concat();
+    let all = [&services[..], &monitor, &as_root, &with_settings, &others].concat();
     let said = analyze(&["verify", "--man=no"], &all).stderr;
     let said = String::from_utf8_lossy(&said).into_owned();
+    assert_eq!(all.len(), fs::read_dir(&units).expect("units").count());
     // systemd also reads the machine's own units, which may have errors.
     assert!(!said.contains("sealant"), "{said}");
     analyze(&["security", "--offline=true", "--threshold=65"], &as_root);
+    analyze(&["security", "--offline=true", "--threshold=25"], &monitor);
     for service in services.into_iter().chain(with_settings) {
         let threshold = if service.contains("tunnel") { "--threshold=25" } else { "--threshold=65" };
         analyze(&["security", "--offline=true", threshold], &[service]);

@@ -94,7 +94,7 @@ impl Error {
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         match self {
-            Self::BadFleet { .. } | Self::NothingNamed => true,
+            Self::BadConfiguration { .. } | Self::BadFleet { .. } | Self::NothingNamed => true,
             Self::Server(error) | Self::AtServer { source: error, .. } => error.is_misuse(),
             Self::Sniff(error) => error.is_misuse(),
             _ => false,

@@ -1,6 +1,7 @@
 //! The pages, and the answers to HTTP requests.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, mpsc};
 
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -9,9 +10,11 @@ use hyper::header::{
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
+use tokio::sync::oneshot;
 
 use crate::access::Access;
-use crate::{Detail, Monitor, View};
+use crate::monitor::start;
+use crate::{Detail, Error, Monitor, View};
 
 /// A page that shows the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +33,22 @@ pub type Render = dyn Fn(Page, &View) -> Vec<u8> + Send + Sync;
 /// All pages of a monitor.
 pub(crate) struct Pages {
     monitor: Arc<Monitor>,
+    orders: mpsc::Sender<Order>,
+}
+
+/// A page that a reader waits for.
+struct Order {
+    page: Page,
+    reader: oneshot::Sender<Bytes>,
+}
+
+/// Renders the pages, in one thread for all: two views of a large fleet at once need twice the memory, and the C library
+/// keeps for each thread what that has freed.
+struct Renderer {
+    monitor: Arc<Monitor>,
     render: Box<Render>,
-    /// The pages as they were rendered last. One lock for all: two views of a large fleet at once need twice the memory.
-    cache: Mutex<[Option<(u64, Bytes)>; 3]>,
+    /// The pages as they were rendered last, and the generation that they show.
+    cache: [Option<(u64, Bytes)>; 3],
 }
 
 impl Page {
@@ -46,7 +62,7 @@ impl Page {
 
     const fn detail(self) -> Detail {
         match self {
-            Self::Report => Detail::Everything,
+            Self::Report => Detail::Report,
             Self::Prometheus | Self::OpenMetrics => Detail::Counts,
         }
     }
@@ -61,28 +77,52 @@ impl Page {
 }
 
 impl Pages {
-    pub(crate) fn new(monitor: Arc<Monitor>, render: Box<Render>) -> Self {
-        Self { monitor, render, cache: Default::default() }
+    /// Starts the thread that renders.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub(crate) fn start(monitor: Arc<Monitor>, render: Box<Render>) -> Result<Self, Error> {
+        let (sender, orders) = mpsc::channel::<Order>();
+        let mut renderer = Renderer { monitor: Arc::clone(&monitor), render, cache: Default::default() };
+        start("pages", move || {
+            for order in orders {
+                // A page that cannot be rendered must not end the thread: its reader is told, and the next may do better.
+                let rendered = catch_unwind(AssertUnwindSafe(|| renderer.page(order.page)));
+                let _ = rendered.map(|bytes| order.reader.send(bytes));
+            }
+        })?;
+        Ok(Self { monitor, orders: sender })
     }
 
-    /// The page as it was after the last change. It is rendered once for each change, however many readers there are.
-    pub(crate) fn page(&self, page: Page) -> Bytes {
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(cached) = cache.get_mut(page.index()) else { return Bytes::new() };
-        let generation = self.monitor.generation();
-        if let Some((of, bytes)) = &*cached
-            && *of == generation
-        {
-            return bytes.clone();
-        }
-        let bytes = Bytes::from((self.render)(page, &self.monitor.view(page.detail())));
-        *cached = Some((generation, bytes.clone()));
-        bytes
+    /// The page as it is after the last change; `None` if it could not be rendered.
+    async fn page(&self, page: Page) -> Option<Bytes> {
+        let (reader, rendered) = oneshot::channel();
+        self.orders.send(Order { page, reader }).ok()?;
+        rendered.await.ok()
     }
 
     fn health(&self) -> Response<Full<Bytes>> {
         let (servers, reachable) = self.monitor.reachable();
         text(StatusCode::OK, format!("ok: {reachable} of {servers} servers answered\n"))
+    }
+}
+
+impl Renderer {
+    /// The page as it was after the last change. It is rendered once for each change, however many readers there are.
+    fn page(&mut self, page: Page) -> Bytes {
+        let Some(cached) = self.cache.get_mut(page.index()) else { return Bytes::new() };
+        let generation = self.monitor.generation();
+        // What is out of date goes before its successor is rendered, not after.
+        match cached.take() {
+            Some((of, bytes)) if of == generation => {
+                *cached = Some((of, bytes.clone()));
+                bytes
+            }
+            _ => {
+                let bytes = Bytes::from((self.render)(page, &self.monitor.view(page.detail())));
+                cached.insert((generation, bytes)).1.clone()
+            }
+        }
     }
 }
 
@@ -108,8 +148,7 @@ pub(crate) async fn answer<B>(request: Request<B>, pages: Arc<Pages>, access: Ar
         "/metrics" => Page::Prometheus,
         _ => return text(StatusCode::NOT_FOUND, "there are /, /metrics and /healthz\n".to_owned()),
     };
-    let rendered = tokio::task::spawn_blocking(move || pages.page(page)).await;
-    let Ok(bytes) = rendered else {
+    let Some(bytes) = pages.page(page).await else {
         return text(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be rendered\n".to_owned());
     };
     let mut response = Response::new(Full::new(bytes));

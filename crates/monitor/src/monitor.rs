@@ -140,12 +140,15 @@ impl Monitor {
     #[must_use]
     pub fn view(&self, detail: Detail) -> View {
         let state = self.shared.lock();
-        let known: Vec<_> =
-            state.servers.iter().map(|server| (Arc::clone(&server.outcome), server.error.clone())).collect();
+        let known = |server: &MonitoredServer| {
+            let (outcome, error) = (Arc::clone(&server.outcome), server.error.clone());
+            (server.view.name.clone(), move || with_error(&outcome, error.as_deref()))
+        };
+        let known: Vec<_> = state.servers.iter().map(known).collect();
         let servers = state.servers.iter().map(|server| server.view.clone()).collect();
         drop(state);
         let mut outcome = Outcome::empty(Timestamp::now());
-        outcome.absorb_all(known.into_iter().map(|(outcome, error)| detail.of(with_error(&outcome, error.as_deref()))));
+        outcome.absorb_all(detail.of(known.into_iter()));
         let sources = self.shared.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
         View { outcome, servers, sources }
     }
@@ -159,7 +162,7 @@ impl Monitor {
 }
 
 /// Starts a thread that ends with the process.
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+pub(crate) fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let started = thread::Builder::new().name(name.to_owned()).spawn(work);
     started.map(drop).map_err(|source| Error::System { what: "a thread could not be started", source })
 }

@@ -57,7 +57,7 @@ pub fn serve(path: &Path, render: Box<Render>, log: Arc<Log>) -> Result<(), Erro
         let listeners = open(&listen).await?;
         let for_rounds = Arc::clone(&log);
         let monitor = Arc::new(Monitor::start(config, Box::new(move |text| for_rounds(text)))?);
-        let pages = Arc::new(Pages::new(Arc::clone(&monitor), render));
+        let pages = Arc::new(Pages::start(Arc::clone(&monitor), render)?);
         let gate = Arc::new(RwLock::new(gate));
         for (listener, address) in listeners {
             log(&format!("ready: {}://{address}/", if has_tls(&gate) { "https" } else { "http" }));

@@ -56,6 +56,7 @@ const USAGE: &str = "wrong usage";
 pub(crate) const ALL: Codes = &[
     (Exit::Clean, "done, and nothing is wrong"),
     (Exit::Failed, "not done, or not to the end"),
+    (Exit::Usage, "wrong usage, or a mistake in a configuration file"),
     (Exit::Findings, "something is wrong: a finding that counts, damage, a proof that fails"),
     (Exit::Incomplete, "something could not be judged or proven"),
     (Exit::BadWaiver, "a waiver is expired, unknown or malformed (audit)"),

@@ -434,9 +434,9 @@ impl Error {
         matches!(self, Self::Prune { .. })
     }
 
-    /// Whether the command line is wrong.
+    /// Whether the command line or the configuration is wrong.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::PartWithoutState { .. } | Self::WholeStream { .. })
+        matches!(self, Self::Config { .. } | Self::PartWithoutState { .. } | Self::WholeStream { .. })
     }
 }

@@ -70,7 +70,7 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "no failure reaches --fail-on, and nothing is UNKNOWN if --require-complete is given"),
     (Exit::Failed, "the audit could not be done, since a server or a file could not be read"),
-    (Exit::Usage, "wrong usage, or a mistake in the fleet file"),
+    (Exit::Usage, "wrong usage, or a mistake in the policy or the fleet file"),
     (Exit::Findings, "a failure reaches --fail-on"),
     (Exit::Incomplete, "something is UNKNOWN, and --require-complete was given"),
     (Exit::BadWaiver, "a waiver is expired, unknown or malformed, or the file with waivers cannot be read"),
