@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::access::Access;
 use crate::monitor::start;
-use crate::{Detail, Error, Monitor, View};
+use crate::{Error, Monitor, View};
 
 /// A page that shows the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +57,6 @@ impl Page {
             Self::Report => "text/html; charset=utf-8",
             Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        }
-    }
-
-    const fn detail(self) -> Detail {
-        match self {
-            Self::Report => Detail::Report,
-            Self::Prometheus | Self::OpenMetrics => Detail::Counts,
         }
     }
 
@@ -119,7 +112,7 @@ impl Renderer {
                 bytes
             }
             _ => {
-                let bytes = Bytes::from((self.render)(page, &self.monitor.view(page.detail())));
+                let bytes = Bytes::from((self.render)(page, &self.monitor.view()));
                 cached.insert((generation, bytes)).1.clone()
             }
         }

@@ -38,5 +38,5 @@ pub use crate::{
     schedule::Scope,
     serve::serve,
     sources::SourceView,
-    view::{Detail, ServerView, View},
+    view::{ServerView, View},
 };

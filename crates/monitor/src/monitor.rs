@@ -18,7 +18,7 @@ use crate::round::{FullRound, Round, RoundResult, combined, timed_out, wait};
 use crate::schedule::{Intervals, Schedule, Scope};
 use crate::sources::Source;
 use crate::state::StateDir;
-use crate::view::{Detail, ServerView, View};
+use crate::view::{Known, ServerView, View};
 use crate::{Config, Error, Measurements, SourceView};
 
 /// Writes a line for the operator.
@@ -138,19 +138,17 @@ impl Monitor {
 
     /// The fleet as it is known now.
     #[must_use]
-    pub fn view(&self, detail: Detail) -> View {
+    pub fn view(&self) -> View {
         let state = self.shared.lock();
         let known = |server: &MonitoredServer| {
-            let (outcome, error) = (Arc::clone(&server.outcome), server.error.clone());
-            (server.view.name.clone(), move || with_error(&outcome, error.as_deref()))
+            let known = Known { outcome: Arc::clone(&server.outcome), error: server.error.clone() };
+            (server.view.name.clone(), known)
         };
-        let known: Vec<_> = state.servers.iter().map(known).collect();
+        let known = state.servers.iter().map(known).collect();
         let servers = state.servers.iter().map(|server| server.view.clone()).collect();
         drop(state);
-        let mut outcome = Outcome::empty(Timestamp::now());
-        outcome.absorb_all(detail.of(known.into_iter()));
         let sources = self.shared.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        View { outcome, servers, sources }
+        View::of(known, servers, sources)
     }
 
     /// Number of servers, and how many of them answered in their last round.
@@ -469,15 +467,6 @@ impl MonitoredServer {
         self.view.up = Some(false);
         self.error = Some(reason.to_owned());
     }
-}
-
-/// The outcome of a server whose last round failed, or did not.
-fn with_error(outcome: &Packed, error: Option<&str>) -> Outcome {
-    let mut outcome = outcome.unpack();
-    for server in &mut outcome.servers {
-        server.error = error.map(str::to_owned);
-    }
-    outcome
 }
 
 /// Time between two reads of the metrics of other processes, unless light rounds are more frequent.

@@ -1,6 +1,7 @@
-//! What the pages show: the outcome of the whole fleet, and how the rounds of each server went.
+//! What the pages show: the outcome of each server, and how its rounds went.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use audit::finding::{Finding, Status};
@@ -8,63 +9,89 @@ use audit::outcome::Outcome;
 use findings::Severity;
 use jiff::Timestamp;
 
+use crate::packed::Packed;
 use crate::{Measurements, Scope, SourceView};
 
-/// How much of the findings a page shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// What the report shows: of each check, evidence for the first servers only.
-    Report,
-    /// Check, artefact, status, severity and grade: enough to count, at a fraction of the memory.
-    Counts,
+/// The fleet at one moment. Outcomes are unpacked when they are asked for: those of a large fleet, all at once, would take
+/// most of the monitor's memory.
+#[derive(Debug)]
+pub struct View {
+    /// Names and outcomes, in the order of the fleet file.
+    known: Vec<(String, Known)>,
+    /// The servers, in the order of the fleet file.
+    pub servers: Vec<ServerView>,
+    /// Metrics of other processes, in the order of the configuration.
+    pub sources: Vec<SourceView>,
 }
 
-impl Detail {
-    /// The outcomes of all servers, in their order, with no more than this. They are unpacked one at a time: all of them
-    /// with all details would take most of the monitor's memory.
-    pub(crate) fn of(self, servers: impl ExactSizeIterator<Item = (String, impl FnOnce() -> Outcome)>) -> Vec<Outcome> {
-        let mut servers: Vec<_> = servers.enumerate().collect();
-        // The report shows the findings of a check in the order of the names.
-        servers.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
-        let mut report = ForReport::default();
-        let mut outcomes: Vec<(usize, Outcome)> = Vec::with_capacity(servers.len());
-        for (index, (_, unpack)) in servers {
-            let mut outcome = unpack();
-            match self {
-                Self::Report => outcome.findings.iter_mut().for_each(|finding| report.reduce(finding)),
-                Self::Counts => outcome.findings = outcome.findings.into_iter().map(counted).collect(),
-            }
-            outcomes.push((index, outcome));
+/// What is known of a server.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// What its last round found.
+    pub(crate) outcome: Arc<Packed>,
+    /// Why a later round failed.
+    pub(crate) error: Option<String>,
+}
+
+impl Known {
+    fn unpack(&self) -> Outcome {
+        let mut outcome = self.outcome.unpack();
+        for server in &mut outcome.servers {
+            server.error.clone_from(&self.error);
         }
-        outcomes.sort_by_key(|(index, _)| *index);
-        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+        outcome
     }
 }
 
-fn counted(finding: Finding) -> Finding {
-    Finding {
-        message: String::new(),
-        evidence: Vec::new(),
-        remediation: None,
-        remedies: Vec::new(),
-        cost: None,
-        standards: Vec::new(),
-        fingerprint: String::new(),
-        ..finding
+impl View {
+    pub(crate) fn of(known: Vec<(String, Known)>, servers: Vec<ServerView>, sources: Vec<SourceView>) -> Self {
+        Self { known, servers, sources }
+    }
+
+    /// A view of servers that were audited, with these outcomes by name.
+    #[must_use]
+    pub fn of_outcomes(outcomes: Vec<(String, Outcome)>, servers: Vec<ServerView>, sources: Vec<SourceView>) -> Self {
+        let known = |(name, outcome)| (name, Known { outcome: Arc::new(Packed::new(&outcome)), error: None });
+        Self::of(outcomes.into_iter().map(known).collect(), servers, sources)
+    }
+
+    /// The outcome of each server, in the order of the fleet file. A server that does not answer keeps the findings of
+    /// its last round.
+    pub fn outcomes(&self) -> impl Iterator<Item = Outcome> {
+        self.known.iter().map(|(_, known)| known.unpack())
+    }
+
+    /// The outcomes of all servers, as the report shows them: of many findings of a check, only the first have details.
+    #[must_use]
+    pub fn report(&self) -> Outcome {
+        let mut by_name: Vec<_> = self.known.iter().enumerate().collect();
+        // The report shows the findings of a check in this order.
+        by_name.sort_by_key(|(_, (name, _))| name);
+        let mut shown = Shown::default();
+        let reduced = |(index, (_, known)): (usize, &(String, Known))| {
+            let mut outcome = known.unpack();
+            outcome.findings.iter_mut().for_each(|finding| shown.reduce(finding));
+            (index, outcome)
+        };
+        let mut outcomes: Vec<(usize, Outcome)> = by_name.into_iter().map(reduced).collect();
+        outcomes.sort_by_key(|(index, _)| *index);
+        let mut all = Outcome::empty(Timestamp::now());
+        all.absorb_all(outcomes.into_iter().map(|(_, outcome)| outcome));
+        all
     }
 }
 
 /// Findings of a check with the same status and severity that keep their details. No list of the report is longer.
 const DETAILED: usize = 100;
 
-/// Removes what the report would not show.
+/// Removes what the report does not show.
 #[derive(Default)]
-struct ForReport {
+struct Shown {
     /// How many findings of each check, status and severity there were so far.
     seen: HashMap<(String, Status, Severity), usize>,
 }
 
-impl ForReport {
+impl Shown {
     fn reduce(&mut self, finding: &mut Finding) {
         let seen = self.seen.entry((finding.id.clone(), finding.status, finding.severity)).or_default();
         *seen = seen.saturating_add(1);
@@ -78,17 +105,6 @@ impl ForReport {
             finding.message = String::new();
         }
     }
-}
-
-/// The fleet at one moment.
-#[derive(Debug)]
-pub struct View {
-    /// Outcomes of all servers. A server that does not answer keeps the findings of its last round.
-    pub outcome: Outcome,
-    /// The servers, in the order of the fleet file.
-    pub servers: Vec<ServerView>,
-    /// Metrics of other processes, in the order of the configuration.
-    pub sources: Vec<SourceView>,
 }
 
 /// How the rounds of a server went.
@@ -114,37 +130,32 @@ mod tests {
 
     use super::*;
 
-    fn outcomes(servers: usize, detail: Detail) -> Vec<Outcome> {
-        let name = |n: usize| format!("db{:03}", servers - n);
-        let unpack = |n: usize| {
-            move || judge(&Facts::empty(&name(n), Timestamp::UNIX_EPOCH), &Rules::default(), Timestamp::now())
-        };
-        detail.of((0..servers).map(|n| (name(n), unpack(n))))
-    }
-
     #[test]
     fn the_first_hundred_findings_by_name_keep_their_details() {
-        let outcomes = outcomes(DETAILED + 20, Detail::Report);
-        let names: Vec<_> = outcomes.iter().map(|outcome| outcome.servers[0].target.as_str()).collect();
+        let servers = DETAILED + 20;
+        let name = |n: usize| format!("db{:03}", servers - n);
+        let judged = |name: String| {
+            let outcome = judge(&Facts::empty(&name, Timestamp::UNIX_EPOCH), &Rules::default(), Timestamp::now());
+            (name, outcome)
+        };
+        let view = View::of_outcomes((0..servers).map(name).map(judged).collect(), Vec::new(), Vec::new());
+        let report = view.report();
+        let names: Vec<_> = report.servers.iter().map(|server| server.target.as_str()).collect();
         assert_eq!((names[0], names[119]), ("db120", "db001"), "the order of the fleet");
-        let findings_of = |id: &str| outcomes[0].findings.iter().filter(|finding| finding.id == id).count();
-        let is_one = |finding: &&Finding| finding.status == Status::NotApplicable && findings_of(&finding.id) == 1;
-        let one = outcomes[0].findings.iter().find(is_one).expect("a check with one finding for each server");
-        let has_details = |outcome: &Outcome| {
-            let finding = outcome.findings.iter().find(|finding| finding.id == one.id).expect("of every server");
-            !finding.message.is_empty() && !finding.fingerprint.is_empty()
+        let (first, rest): (Vec<&Finding>, Vec<&Finding>) =
+            report.findings.iter().partition(|finding| finding.server.as_str() <= "db100");
+        let of = |findings: &[&Finding], id: &str| -> Vec<bool> {
+            let of_check = findings.iter().filter(|finding| finding.id == id);
+            of_check.map(|finding| !finding.message.is_empty() && !finding.fingerprint.is_empty()).collect()
         };
-        assert!(outcomes[20..].iter().all(has_details) && !outcomes[..20].iter().any(has_details));
-        let unknown = |outcome: &Outcome| {
-            let messages = outcome.findings.iter().filter(|finding| finding.status == Status::Unknown);
-            messages.map(|finding| finding.message.len()).sum::<usize>()
-        };
-        assert!(unknown(&outcomes[0]) > 0, "reasons are counted");
-    }
-
-    #[test]
-    fn counts_have_no_texts() {
-        let [one] = &outcomes(1, Detail::Counts)[..] else { panic!("one server") };
-        assert!(one.findings.iter().all(|finding| finding.message.is_empty() && !finding.id.is_empty()));
+        let is_one =
+            |finding: &&&Finding| finding.status == Status::NotApplicable && of(&first, &finding.id).len() == DETAILED;
+        let one = first.iter().find(is_one).expect("a check with one finding for each server");
+        assert_eq!((of(&first, &one.id), of(&rest, &one.id)), (vec![true; DETAILED], vec![false; 20]));
+        let unknown = rest.iter().find(|finding| finding.status == Status::Unknown).expect("nothing was seen");
+        assert!(!unknown.message.is_empty(), "reasons are counted");
+        let whole: Vec<Outcome> = view.outcomes().collect();
+        assert_eq!(whole.iter().map(|outcome| outcome.findings.len()).sum::<usize>(), report.findings.len());
+        assert!(whole[0].findings.iter().all(|finding| !finding.message.is_empty()));
     }
 }

@@ -18,14 +18,72 @@ use crate::{Error, labels};
 /// # Errors
 /// [`Error::Write`].
 pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    build(outcome, out)?;
-    servers(outcome, out)?;
-    findings(outcome, out)?;
-    check_status(outcome, out)?;
-    coverage(outcome, out)?;
-    coverage_artefacts(outcome, out)?;
-    head(out, "sealant_audit_bad_waivers", "Waivers that are expired or name no check.")?;
-    sample(out, "sealant_audit_bad_waivers", &[], outcome.summary.bad_waivers)
+    let mut metrics = Metrics::default();
+    metrics.add(outcome)?;
+    metrics.write(outcome, out)
+}
+
+/// The samples of each metric, of servers that are added one after the other.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    up: Vec<u8>,
+    collected: Vec<u8>,
+    complete: Vec<u8>,
+    findings: Vec<u8>,
+    check_status: Vec<u8>,
+    coverage: Vec<u8>,
+    coverage_artefacts: Vec<u8>,
+    bad_waivers: usize,
+}
+
+impl Metrics {
+    /// Adds the servers of an outcome, which has all findings about them.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub(crate) fn add(&mut self, outcome: &Outcome) -> Result<(), Error> {
+        servers(outcome, self)?;
+        findings(outcome, &mut self.findings)?;
+        check_status(outcome, &mut self.check_status)?;
+        coverage(outcome, &mut self.coverage)?;
+        coverage_artefacts(outcome, &mut self.coverage_artefacts)?;
+        self.bad_waivers = self.bad_waivers.saturating_add(outcome.summary.bad_waivers);
+        Ok(())
+    }
+
+    /// Writes what was added, and of `judged` who judged and when.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub(crate) fn write(self, judged: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
+        build(judged, out)?;
+        for (name, help, samples) in [
+            ("sealant_audit_up", "Whether the server could be audited.", self.up),
+            (
+                "sealant_audit_collected_timestamp_seconds",
+                "When the server's facts were collected, Unix time.",
+                self.collected,
+            ),
+            ("sealant_audit_complete", "Whether every check could be judged on the server.", self.complete),
+            ("sealant_audit_findings", "Findings by server, severity and status.", self.findings),
+            (
+                "sealant_audit_check_status",
+                "Worst status of the check over all artefacts, as a label; always 1.",
+                self.check_status,
+            ),
+            (
+                "sealant_audit_coverage",
+                "State of each place where data is stored or sent, as a label; always 1.",
+                self.coverage,
+            ),
+            ("sealant_audit_coverage_artefacts", "Artefacts of each place, by state.", self.coverage_artefacts),
+        ] {
+            head(out, name, help)?;
+            out.write_all(&samples)?;
+        }
+        head(out, "sealant_audit_bad_waivers", "Waivers that are expired or name no check.")?;
+        sample(out, "sealant_audit_bad_waivers", &[], self.bad_waivers)
+    }
 }
 
 fn build(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
@@ -35,26 +93,19 @@ fn build(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     sample(out, "sealant_audit_timestamp_seconds", &[], outcome.judged_at.as_second())
 }
 
-fn servers(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    head(out, "sealant_audit_up", "Whether the server could be audited.")?;
-    for server in &outcome.servers {
-        let version = labels::product(server);
-        let up = u8::from(server.error.is_none());
-        sample(out, "sealant_audit_up", &[("server", &server.target), ("version", &version)], up)?;
-    }
-    head(out, "sealant_audit_collected_timestamp_seconds", "When the server's facts were collected, Unix time.")?;
-    for server in &outcome.servers {
-        if let Some(at) = server.collected_at {
-            let labels = [("server", server.target.as_str())];
-            sample(out, "sealant_audit_collected_timestamp_seconds", &labels, at.as_second())?;
-        }
-    }
-    head(out, "sealant_audit_complete", "Whether every check could be judged on the server.")?;
+fn servers(outcome: &Outcome, metrics: &mut Metrics) -> Result<(), Error> {
     let unknown = outcome.findings.iter().filter(|f| f.status == Status::Unknown);
     let incomplete: HashSet<&str> = unknown.map(|f| f.server.as_str()).collect();
     for server in &outcome.servers {
+        let label = ("server", server.target.as_str());
+        let version = labels::product(server);
+        let up = u8::from(server.error.is_none());
+        sample(&mut metrics.up, "sealant_audit_up", &[label, ("version", &version)], up)?;
+        if let Some(at) = server.collected_at {
+            sample(&mut metrics.collected, "sealant_audit_collected_timestamp_seconds", &[label], at.as_second())?;
+        }
         let complete = server.error.is_none() && !incomplete.contains(server.target.as_str());
-        sample(out, "sealant_audit_complete", &[("server", &server.target)], u8::from(complete))?;
+        sample(&mut metrics.complete, "sealant_audit_complete", &[label], u8::from(complete))?;
     }
     Ok(())
 }
@@ -70,7 +121,6 @@ fn findings(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     for finding in &outcome.findings {
         *counts.entry((&finding.server, finding.severity, finding.status)).or_default() += 1;
     }
-    head(out, "sealant_audit_findings", "Findings by server, severity and status.")?;
     for ((server, severity, status), count) in counts {
         let labels = [("server", server), ("severity", severity.as_str()), ("status", status.as_str())];
         sample(out, "sealant_audit_findings", &labels, count)?;
@@ -85,7 +135,6 @@ fn check_status(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
         let entry = worst.entry((&finding.server, &finding.id)).or_insert(now);
         *entry = (*entry).max(now);
     }
-    head(out, "sealant_audit_check_status", "Worst status of the check over all artefacts, as a label; always 1.")?;
     for ((server, check), (status, severity)) in worst {
         let labels =
             [("server", server), ("check", check), ("severity", severity.as_str()), ("status", status.as_str())];
@@ -95,7 +144,6 @@ fn check_status(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn coverage(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    head(out, "sealant_audit_coverage", "State of each place where data is stored or sent, as a label; always 1.")?;
     for row in &outcome.coverage {
         let labels = [
             ("server", row.server.as_str()),
@@ -111,7 +159,6 @@ fn coverage(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn coverage_artefacts(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    head(out, "sealant_audit_coverage_artefacts", "Artefacts of each place, by state.")?;
     for row in &outcome.coverage {
         for (state, count) in [("encrypted", row.encrypted), ("clear", row.clear), ("unknown", row.unknown)] {
             let location = labels::data_state_key(row.location);

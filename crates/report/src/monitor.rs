@@ -5,9 +5,10 @@ use std::io::Write;
 
 use audit::outcome::Outcome;
 use findings::Severity;
+use jiff::Timestamp;
 use monitor::{Check, Family, Level, Sample, ServerView, SourceView, View};
 
-use crate::metrics::{self, escape, head, sample};
+use crate::metrics::{Metrics, escape, head, sample};
 use crate::text::{count, visible};
 use crate::{Error, Format, RenderOptions};
 
@@ -16,7 +17,7 @@ use crate::{Error, Format, RenderOptions};
 /// # Errors
 /// [`Error::Write`].
 pub fn write_monitor_html(view: &View, out: &mut dyn Write) -> Result<(), Error> {
-    crate::write(Format::Html, &view.outcome, &RenderOptions::default(), out)
+    crate::write(Format::Html, &view.report(), &RenderOptions::default(), out)
 }
 
 /// Writes all metrics in Prometheus' text format.
@@ -41,7 +42,9 @@ pub fn write_monitor_openmetrics(view: &View, out: &mut dyn Write) -> Result<(),
 }
 
 fn own(view: &View, out: &mut dyn Write) -> Result<(), Error> {
-    metrics::write(&view.outcome, out)?;
+    let mut metrics = Metrics::default();
+    view.outcomes().try_for_each(|outcome| metrics.add(&outcome))?;
+    metrics.write(&Outcome::empty(Timestamp::now()), out)?;
     rounds(&view.servers, out)?;
     dates(&view.servers, out)
 }
@@ -65,7 +68,7 @@ fn rounds(servers: &[ServerView], out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-fn done(servers: &[ServerView]) -> impl Iterator<Item = (&str, &'static str, jiff::Timestamp, std::time::Duration)> {
+fn done(servers: &[ServerView]) -> impl Iterator<Item = (&str, &'static str, Timestamp, std::time::Duration)> {
     let rounds = servers.iter().flat_map(|server| server.rounds.iter().map(|round| (server.name.as_str(), round)));
     rounds.map(|(server, (scope, at, took))| (server, scope.as_str(), *at, *took))
 }
@@ -189,7 +192,6 @@ fn numbers(check: &Check) -> String {
 mod tests {
     use std::time::Duration;
 
-    use jiff::Timestamp;
     use monitor::{CertificateExpiry, KeyRotation, Measurements, Scope};
 
     use super::*;
@@ -205,7 +207,7 @@ mod tests {
         };
         let rounds = vec![(Scope::Light, at, Duration::from_millis(1500))];
         let server = ServerView { name: "db\"1".to_owned(), up: Some(true), failed_rounds: 2, rounds, measurements };
-        View { outcome: small(), servers: vec![server], sources: Vec::new() }
+        View::of_outcomes(vec![(server.name.clone(), small())], vec![server], Vec::new())
     }
 
     fn source(name: &str, labels: &str) -> SourceView {
@@ -223,7 +225,8 @@ mod tests {
     #[test]
     fn metrics_of_several_processes_are_combined_and_told_apart() {
         let lost = SourceView { name: "lost".to_owned(), families: None };
-        let view = View { sources: vec![source("a\"", "end=\"near\""), lost, source("b", "")], ..view() };
+        let mut view = view();
+        view.sources = vec![source("a\"", "end=\"near\""), lost, source("b", "")];
         let text = collect(|out| write_monitor_metrics(&view, out)).unwrap();
         let expected = "\
 # TYPE sealant_monitor_source_up gauge
