@@ -12,6 +12,12 @@ use std::process::ExitCode;
 
 use crate::cli::Cli;
 
+/// musl's own allocator has one lock for all threads, makes a system call for every larger buffer, and keeps much of what a
+/// long-running monitor has freed.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     process::forbid_core_dumps();
     process::raise_descriptors();
