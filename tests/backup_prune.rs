@@ -78,7 +78,7 @@ fn nothing_is_pruned_if_something_is_wrong_with_the_backups() {
     for _ in 0..3 {
         backups.backup(&["run"]).is(0);
     }
-    backups.backup(&["prune", "--yes"]).is(1).says("keeper");
+    backups.backup(&["prune", "--yes"]).is(2).says("keeper");
     with_keeper(&backups, "keep_last = 1\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
     let before = backups.objects();
     let is_refused = |options: &[&str], code, says: &str| {

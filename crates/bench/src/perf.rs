@@ -221,9 +221,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let Ok(perf) = Perf::find(directory.path()) else { return };
         let mut busy = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let recording = perf.record(busy.id());
-        std::thread::sleep(Duration::from_millis(700));
-        let profile = recording.and_then(|recording| perf.end(recording));
+        // On a busy machine it may take seconds until the first sample.
+        let profile = (0..6).find_map(|attempt| {
+            let recording = perf.record(busy.id())?;
+            std::thread::sleep(Duration::from_millis(250 << attempt));
+            perf.end(recording)
+        });
         busy.kill().unwrap();
         busy.wait().unwrap();
         assert!(profile.is_some());
