@@ -104,7 +104,8 @@ pub fn follow_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result
     match ended {
         Ok(_) | Err(Error::Stopped) if way.is_over() => way.close(),
         Ok(_) => Ok(FallbackEnd::Stopped),
-        Err(Error::Paused) => Ok(FallbackEnd::TakenOver),
+        // The last two: it has returned to the source before this one could follow.
+        Err(Error::Paused | Error::Switched | Error::FellBack) => Ok(FallbackEnd::TakenOver),
         Err(error) => Err(on_way_back(error)),
     }
 }
