@@ -33,11 +33,11 @@ pub type Render = dyn Fn(Page, &View) -> Vec<u8> + Send + Sync;
 /// All pages of a monitor.
 pub(crate) struct Pages {
     monitor: Arc<Monitor>,
-    orders: mpsc::Sender<Order>,
+    requests: mpsc::Sender<PageRequest>,
 }
 
 /// A page that a reader waits for.
-struct Order {
+struct PageRequest {
     page: Page,
     reader: oneshot::Sender<Bytes>,
 }
@@ -75,22 +75,22 @@ impl Pages {
     /// # Errors
     /// [`Error::System`].
     pub(crate) fn start(monitor: Arc<Monitor>, render: Box<Render>) -> Result<Self, Error> {
-        let (sender, orders) = mpsc::channel::<Order>();
+        let (sender, requests) = mpsc::channel::<PageRequest>();
         let mut renderer = Renderer { monitor: Arc::clone(&monitor), render, cache: Default::default() };
         start("pages", move || {
-            for order in orders {
+            for request in requests {
                 // A page that cannot be rendered must not end the thread: its reader is told, and the next may do better.
-                let rendered = catch_unwind(AssertUnwindSafe(|| renderer.page(order.page)));
-                let _ = rendered.map(|bytes| order.reader.send(bytes));
+                let rendered = catch_unwind(AssertUnwindSafe(|| renderer.page(request.page)));
+                let _ = rendered.map(|bytes| request.reader.send(bytes));
             }
         })?;
-        Ok(Self { monitor, orders: sender })
+        Ok(Self { monitor, requests: sender })
     }
 
     /// The page as it is after the last change; `None` if it could not be rendered.
     async fn page(&self, page: Page) -> Option<Bytes> {
         let (reader, rendered) = oneshot::channel();
-        self.orders.send(Order { page, reader }).ok()?;
+        self.requests.send(PageRequest { page, reader }).ok()?;
         rendered.await.ok()
     }
 
