@@ -18,6 +18,7 @@ mod backup_takeover;
 mod backup_targets;
 mod bad_input;
 mod bench;
+mod bench_migrate;
 mod bench_oltp;
 mod browser;
 mod cert;

@@ -25,7 +25,7 @@ const PAGES: [&str; 2] = [include_str!("../README.md"), include_str!("../docs/RE
 
 /// Rows that need more than one server, a service, a file system or minutes: the beginning of the command, and the test
 /// that runs it.
-const ELSEWHERE: [(&str, &str); 22] = [
+const ELSEWHERE: [(&str, &str); 23] = [
     ("sealant sniff", "sniff::a_signal_ends_it_with_what_was_seen"),
     ("sealant snapshot estimate", "snapshot::the_freeze_is_about_as_long_as_estimated"),
     ("sealant monitor --config", "monitor::readers_prove_who_they_are"),
@@ -51,6 +51,7 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("sealant tunnel far", "tunnel::every_operation_of_a_client_works_through_the_tunnel"),
     ("sealant tunnel near", "tunnel::every_operation_of_a_client_works_through_the_tunnel"),
     ("sealant bench tls", "bench::the_cost_of_tls_is_measured_on_a_new_server"),
+    ("sealant bench migrate", "bench_migrate::a_migration_is_compared_with_other_tools_on_mysql"),
     ("sealant bench oltp", "bench_oltp::transactions_are_measured_on_mysql_with_and_without_encryption"),
     ("sealant cost --dir", "cost::an_interrupted_measurement_resumes_and_two_reports_are_compared"),
     ("sealant cost compare", "cost::an_interrupted_measurement_resumes_and_two_reports_are_compared"),

@@ -205,6 +205,9 @@ _sealant() {
             sealant__subcmd__bench,help)
                 cmd="sealant__subcmd__bench__subcmd__help"
                 ;;
+            sealant__subcmd__bench,migrate)
+                cmd="sealant__subcmd__bench__subcmd__migrate"
+                ;;
             sealant__subcmd__bench,oltp)
                 cmd="sealant__subcmd__bench__subcmd__oltp"
                 ;;
@@ -228,6 +231,9 @@ _sealant() {
                 ;;
             sealant__subcmd__bench__subcmd__help,help)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__bench__subcmd__help,migrate)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__migrate"
                 ;;
             sealant__subcmd__bench__subcmd__help,oltp)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__oltp"
@@ -462,6 +468,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__bench,disk)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__disk"
+                ;;
+            sealant__subcmd__help__subcmd__bench,migrate)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__migrate"
                 ;;
             sealant__subcmd__help__subcmd__bench,oltp)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__oltp"
@@ -1971,7 +1980,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench)
-            opts="-h --help backup disk oltp sst tls transfer verify help"
+            opts="-h --help backup disk migrate oltp sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2125,7 +2134,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help)
-            opts="backup disk oltp sst tls transfer verify help"
+            opts="backup disk migrate oltp sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2167,6 +2176,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__migrate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2243,6 +2266,60 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__migrate)
+            opts="-q -h --dir --server --mysqld --tables --rows --no-peers --rounds --budget --format --raw --html --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -W "mysql mariadb" -- "${cur}"))
+                    return 0
+                    ;;
+                --mysqld)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tables)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rows)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -4039,7 +4116,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench)
-            opts="backup disk oltp sst tls transfer verify"
+            opts="backup disk migrate oltp sst tls transfer verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4067,6 +4144,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench__subcmd__disk)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__migrate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -7067,7 +7158,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__cutover)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --fence --fence-account --fence-program --accept-soft-fence --on-switch --max-blocked --fallback --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --fence --fence-account --fence-program --accept-soft-fence --on-switch --max-blocked --fallback --watch --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7194,6 +7285,10 @@ _sealant() {
                     return 0
                     ;;
                 --fallback)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --watch)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -217,15 +217,16 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "keyring" -d 'Check copies of the keyring, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, compared with plain reads and other programs'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "migrate" -d 'Measure how long it takes to copy tables into another server, compared with other tools'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, compared with plain reads and other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l into -d 'Directory below which repositories and copies are made and removed [default: the directory for temporary files]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l before -d 'Older copy of DIR: also measure an incremental backup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring -d 'MySQL\'s keyring: the file of component_keyring_file or of the keyring_file plug-in, or the configuration file of a keyring in Vault, on a KMIP server or behind AWS KMS (repeatable)' -r -F
@@ -271,6 +272,21 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l dry-run -d 'Show the plan; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l dir -d 'Directory below which servers and their data are made and removed' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l server -d 'Which installed server to start [default: mariadb, or mysql if there is none]' -r -f -a "mysql\t'`mysqld`'
+mariadb\t'`mariadbd`'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l mysqld -d 'Server program to start [default: from PATH or /usr/sbin]' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l tables -d 'Number of tables' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l rows -d 'Rows in each table' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l rounds -d 'Number of rounds of each experiment [default: until the intervals are narrow]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l budget -d 'Time for each experiment: seconds, or with ms, s, m, h or d' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts; the schemas are in docs/schema'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l no-peers -d 'Measure only this program'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -s q -l quiet -d 'Show no status line on standard error'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l dir -d 'Directory below which servers and their data are made and removed' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server -d 'Which installed server to start [default: mariadb, or mysql if there is none]' -r -f -a "mysql\t'`mysqld`'
 mariadb\t'`mariadbd`'"
@@ -392,6 +408,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "migrate" -d 'Measure how long it takes to copy tables into another server, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
@@ -1166,6 +1183,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l on-switch -d 'After the switch, run this program with the argument `switched`, to lead clients to the target; SEALANT_SOURCE and SEALANT_TARGET are the addresses' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l max-blocked -d 'Longest time that writes are stopped; then give up, and make the source writable again' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fallback -d 'After the cut-over, apply the target\'s changes to the source for this long, so that `sealant migrate fallback` can return to it; the command runs until then' -r
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l watch -d 'After the cut-over, watch the source\'s log for this long, and end with 3 if anything changes a moved table there' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l insecure-unverified-target -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l tls-any-name -d 'Accept certificates of --source-tls-ca and --target-tls-ca that do not contain the server\'s name'
@@ -1728,6 +1746,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "keyring" -d 'Check copies of the keyring, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "migrate" -d 'Measure how long it takes to copy tables into another server, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'

@@ -19,6 +19,7 @@ mod environment;
 mod error;
 mod experiment;
 mod fio;
+mod migrate;
 mod oltp;
 mod operations;
 mod peer;

@@ -22,6 +22,8 @@ const NAME: &str = "perf";
 const FREQUENCY: &str = "499";
 /// Time for it to write what it has sampled.
 const END_LIMIT: Duration = Duration::from_secs(30);
+/// Share of unnamed code from which a function that was not seen may be part of it.
+const MUCH_UNNAMED: f64 = 0.05;
 /// Time in which a short program is sampled, to see whether that is allowed.
 const PROBE: &str = "0.02";
 
@@ -54,6 +56,8 @@ pub(crate) enum Code {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Profile {
     shares: [f64; 5],
+    /// Share of code of the program itself whose functions have no names.
+    unnamed: f64,
 }
 
 /// A process that is being sampled.
@@ -119,20 +123,29 @@ impl Profile {
             };
             let Ok(share) = share.trim_end_matches('%').parse::<f64>() else { continue };
             all += share;
-            if let Some(code) = Code::of(object, symbol) {
-                profile.shares[code as usize] += share / 100.0;
+            match Code::of(object, symbol) {
+                Some(code) => profile.shares[code as usize] += share / 100.0,
+                None if symbol.contains("0x") && !object.contains(".so") => profile.unnamed += share / 100.0,
+                None => {}
             }
         }
         (all > 0.0).then_some(profile)
     }
 
-    /// The share of a kind of code.
-    pub(crate) const fn share(&self, code: Code) -> f64 {
-        self.shares[code as usize]
+    /// The share of a kind of code; `None` if it was not seen, but may be in a program without symbols.
+    pub(crate) fn share(&self, code: Code) -> Option<f64> {
+        let share = self.shares[code as usize];
+        let may_be_unnamed = code.is_in_programs() && share <= 0.0 && self.unnamed > MUCH_UNNAMED;
+        (!may_be_unnamed).then_some(share)
     }
 }
 
 impl Code {
+    /// Whether servers have it in their own program, not in a library.
+    const fn is_in_programs(self) -> bool {
+        matches!(self, Self::Checksum | Self::Compression)
+    }
+
     /// What a symbol of an object file does, by its name; `None` for everything else.
     fn of(object: &str, symbol: &str) -> Option<Self> {
         let has = |names: &[&str]| names.iter().any(|name| symbol.to_ascii_lowercase().contains(name));
@@ -202,10 +215,22 @@ mod tests {
      1.00%|[kernel.kallsyms]|[k] crc32c_intel_update
 ";
         let profile = Profile::read(report).unwrap();
-        let share = |code| (profile.share(code) * 1e4).round() / 1e4;
+        let share = |code| (profile.share(code).unwrap() * 1e4).round() / 1e4;
         let all = [Code::Aes, Code::Library, Code::Checksum, Code::Compression, Code::Scheduler].map(share);
         assert_eq!(all, [0.15, 0.07, 0.025, 0.02, 0.015]);
         assert_eq!(Profile::read(""), None);
+    }
+
+    #[test]
+    fn what_a_program_without_symbols_does_is_not_known() {
+        let report = "60.00%|mysqld|[.] 0x0000000001a3f2c4\n40.00%|libcrypto.so.3|[.] aesni_cbc_encrypt\n";
+        let profile = Profile::read(report).unwrap();
+        assert_eq!(
+            [Code::Checksum, Code::Aes, Code::Scheduler].map(|code| profile.share(code)),
+            [None, Some(0.4), Some(0.0)]
+        );
+        let named = Profile::read("100.00%|mariadbd|[.] row_search_mvcc\n").unwrap();
+        assert_eq!(named.share(Code::Checksum), Some(0.0));
     }
 
     #[test]

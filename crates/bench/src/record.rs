@@ -220,6 +220,8 @@ pub enum Unit {
     Queries,
     /// Transactions committed.
     Transactions,
+    /// Rows written.
+    Rows,
 }
 
 /// Why an experiment stopped.

@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     fs,
+    net::SocketAddr,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{
@@ -17,6 +18,7 @@ use server::{
     Connection, Endpoint, Flavor, Identity, Options, Rows, Target, describe,
     dialect::{self, activity, statement, variable},
 };
+use zeroize::Zeroizing;
 
 use super::{
     arms::ServerArm,
@@ -146,6 +148,45 @@ impl<'a> BenchServer<'a> {
     pub(crate) fn create_root(&self) -> Result<(), Error> {
         self.ask("CREATE USER root@localhost")?;
         self.ask("GRANT ALL ON *.* TO root@localhost WITH GRANT OPTION").map(drop)
+    }
+
+    /// Creates an account with all privileges that logs in over TLS. The statement is not part of errors.
+    pub(crate) fn create_account(&self, name: &str, password: &str) -> Result<(), Error> {
+        let create = Zeroizing::new(format!("CREATE USER {name}@'%' IDENTIFIED BY '{password}' REQUIRE SSL"));
+        self.ask_secretly(&create, &format!("cannot create the account {name}"))?;
+        self.ask(&format!("GRANT ALL ON *.* TO {name}@'%'")).map(drop)
+    }
+
+    /// Runs a statement that is not part of errors, and neither is what the server says of it, which may repeat a part of
+    /// it; `what` is instead.
+    pub(crate) fn ask_secretly(&self, sql: &str, what: &str) -> Result<(), Error> {
+        let done = self.administrator.borrow_mut().query(sql);
+        done.map(drop).map_err(|error| match error {
+            server::Error::Server { code, .. } => self.failed(&format!("{what}: server error {code}")),
+            error => self.failed(&format!("{what}: {error}")),
+        })
+    }
+
+    /// Checksums of the rows of the first tables, by the server itself.
+    pub(crate) fn checksums(&self, tables: u32) -> Result<Vec<Option<String>>, Error> {
+        let names: Vec<String> = (1..=tables).map(|table| format!("{OLTP_DATABASE}.sbtest{table}")).collect();
+        let rows = self.ask(&format!("CHECKSUM TABLE {}", names.join(", ")))?;
+        Ok((0..rows.rows.len()).map(|row| rows.value(row, "Checksum").map(str::to_owned)).collect())
+    }
+
+    /// CPU time since its start, in seconds.
+    pub(crate) fn cpu_seconds(&self) -> Result<f64, Error> {
+        Ok(Usage::read(self.daemon.process())?.cpu_seconds)
+    }
+
+    /// The statement that shows the end of its binary log.
+    pub(crate) fn log_status(&self) -> &'static str {
+        statement::binary_log_status(&self.identity.version)
+    }
+
+    /// Its address on the loopback interface.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.daemon.address()
     }
 
     /// The stores of its keys.
@@ -345,7 +386,7 @@ impl<'a> BenchServer<'a> {
 
     /// Verifies that the server matches its arm: tables are encrypted or clear as the arm requires, and variables are
     /// enabled.
-    fn prove(&self) -> Result<(), Error> {
+    pub(crate) fn prove(&self) -> Result<(), Error> {
         let begin = Instant::now();
         loop {
             let wrong = self.first_wrongly_encrypted()?;
@@ -385,7 +426,7 @@ impl<'a> BenchServer<'a> {
     }
 
     /// Waits until undo logs are purged and changed pages are written, and removes binary logs.
-    fn settle(&self) -> Result<(), Error> {
+    pub(crate) fn settle(&self) -> Result<(), Error> {
         self.ask("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
         let begin = Instant::now();
         loop {
@@ -444,7 +485,8 @@ impl<'a> BenchServer<'a> {
         number.ok_or_else(|| self.failed(&format!("has no status variable {name}")))
     }
 
-    fn ask(&self, sql: &str) -> Result<Rows, Error> {
+    /// Runs a statement as the administrator.
+    pub(crate) fn ask(&self, sql: &str) -> Result<Rows, Error> {
         let answer = self.administrator.borrow_mut().query(sql);
         answer.map_err(|error| self.failed(&format!("{sql}: {error}")))
     }

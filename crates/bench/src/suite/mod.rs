@@ -6,6 +6,7 @@ pub mod backup;
 pub(crate) mod copies;
 pub mod disk;
 pub(crate) mod joins;
+pub mod migrate;
 pub mod oltp;
 pub mod served;
 pub mod sst;
@@ -13,7 +14,10 @@ pub mod tls;
 pub mod transfer;
 pub mod verify;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use crate::{
     Difference, Environment, Error, Experiment, ExperimentRecord, PeerVerdicts, Program, Progress, Record, SCHEMA,
@@ -59,6 +63,22 @@ impl Collected {
         self.experiments.push(samples.record(&pairs));
         self.samples.extend_from_slice(samples.all());
         Ok(())
+    }
+
+    /// Ends a measurement: after a signal, the experiments so far are its outcome. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Why the measurement failed; [`Error::Interrupted`] before the first experiment.
+    fn end(&mut self, measured: Result<(), Error>, stopped: &AtomicBool) -> Result<bool, Error> {
+        // After the signal that ends this program, every error is only a consequence of it.
+        if measured.is_ok() || !stopped.load(Ordering::Relaxed) {
+            return measured.map(|()| false);
+        }
+        if self.experiments.is_empty() {
+            return Err(Error::Interrupted);
+        }
+        self.notes.push("interrupted: what is not listed here was not measured".to_owned());
+        Ok(true)
     }
 
     /// The resolution of later experiments: how much two equal arms differed in the last experiment.

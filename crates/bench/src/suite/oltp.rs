@@ -87,15 +87,7 @@ impl OltpSuite<'_> {
         let schedule = Schedule::new(self);
         let watch = |text: &str| watch(&format!("{text}{}", schedule.eta()));
         let measured = self.measure(program, &mut collected, &schedule, &watch);
-        // After the signal that ends this program, every error is only a consequence of it.
-        let interrupted = measured.is_err() && self.stopped.load(Ordering::Relaxed);
-        if !interrupted {
-            measured?;
-        } else if collected.experiments.is_empty() {
-            return Err(Error::Interrupted);
-        } else {
-            collected.notes.push("interrupted: what is not listed here was not measured".to_owned());
-        }
+        let interrupted = collected.end(measured, self.stopped)?;
         collected.notes.extend(self.method());
         Ok(Outcome { interrupted, ..collected.finish(environment, Subject::default()) })
     }

@@ -34,6 +34,7 @@ pub(crate) const fn display(unit: Unit) -> UnitDisplay {
         Unit::Connections => UnitDisplay { title: "New connections", rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
         Unit::Queries => UnitDisplay { title: "Queries", rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
         Unit::Transactions => UnitDisplay { title: "Transactions", rate: "trx/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Rows => UnitDisplay { title: "Rows", rate: "rows/s", rate_scale: 1.0, time: "SECONDS" },
     }
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
         return bytes as f64 * 1e9 / arm.rate.estimate.max(f64::MIN_POSITIVE);
     }
     match experiment.unit {
-        Unit::Bytes => arm.seconds.estimate,
+        Unit::Bytes | Unit::Rows => arm.seconds.estimate,
         Unit::Connections | Unit::Queries | Unit::Transactions => 1000.0 / arm.rate.estimate.max(f64::MIN_POSITIVE),
     }
 }

@@ -3,6 +3,7 @@
 mod backup;
 mod disk;
 mod effort;
+mod migrate;
 mod oltp;
 mod output;
 mod server;
@@ -38,6 +39,7 @@ pub(crate) struct Bench {
 enum What {
     Backup(Box<backup::BenchBackup>),
     Disk(Box<disk::BenchDisk>),
+    Migrate(Box<migrate::BenchMigrate>),
     Oltp(Box<oltp::BenchOltp>),
     Sst(Box<sst::BenchSst>),
     Tls(Box<tls::BenchTls>),
@@ -95,6 +97,7 @@ impl Bench {
         match self.what {
             What::Backup(verb) => verb.run(),
             What::Disk(verb) => verb.run(),
+            What::Migrate(verb) => verb.run(),
             What::Oltp(verb) => verb.run(),
             What::Sst(verb) => verb.run(),
             What::Tls(verb) => verb.run(),

@@ -206,11 +206,15 @@ impl Figures<'_> {
         let sum = |sum: Range, factor: &Factor| Some(sum.plus(factor.each?.map(|each| each * factor.number)));
         let is_known = self.prediction.is_some();
         let calculated = factors.iter().try_fold(Range::default(), sum).filter(|_| is_known);
-        let measured = self.profile.map(|profile| codes.iter().map(|code| profile.share(*code)).sum::<f64>() * server);
+        let shares =
+            self.profile.map(|profile| codes.iter().filter_map(|code| profile.share(*code)).collect::<Vec<_>>());
+        let is_unnamed = shares.as_ref().is_some_and(Vec::is_empty);
+        let measured = shares.filter(|_| !is_unnamed).map(|shares| shares.iter().sum::<f64>() * server);
         let list: Vec<String> = factors.iter().map(Factor::text).collect();
         let counted = if list.is_empty() { String::new() } else { format!("{}; ", list.join(", ")) };
         let calculated_text = calculated.map(|range| format!("calculated {}", times(range)));
-        let measured_text = measured.map(|seconds| format!("perf saw {}", short_seconds(seconds)));
+        let unseen = is_unnamed.then(|| "perf cannot tell, as the server's program has no symbols".to_owned());
+        let measured_text = measured.map(|seconds| format!("perf saw {}", short_seconds(seconds))).or(unseen);
         let figures: Vec<String> = calculated_text.into_iter().chain(measured_text).collect();
         let figures = if figures.is_empty() { "no time is known".to_owned() } else { figures.join(", ") };
         let text = format!(

@@ -99,9 +99,9 @@ pub(crate) struct BenchOltp {
 }
 
 /// Programs that may serve, the preferred one first.
-type Programs = &'static [&'static str];
+pub(super) type Programs = &'static [&'static str];
 
-const FAMILIES: &[Word<Programs>] =
+pub(super) const FAMILIES: &[Word<Programs>] =
     &[("mysql", &[MYSQL_PROGRAM], "`mysqld`"), ("mariadb", &[MARIADB_PROGRAM], "`mariadbd`")];
 
 const PRESETS: &[Word<Preset>] = &[
