@@ -213,7 +213,7 @@ fn tables_and_transactions_that_cannot_be_migrated_are_named() {
     let Some(pair) = Pair::mysql(&[]) else { return };
     pair.source
         .sql(
-            "CREATE TABLE shop.keyless (a INT); CREATE TABLE shop.words (w VARCHAR(10) PRIMARY KEY);
+            "CREATE TABLE shop.keyless (a INT); CREATE TABLE shop.kinds (k ENUM('a', 'b') PRIMARY KEY);
              CREATE TABLESPACE ts ADD DATAFILE 'ts.ibd' ENCRYPTION='Y';
              CREATE TABLE shop.placed (a INT PRIMARY KEY) TABLESPACE ts ENCRYPTION='Y';
              XA START 'x'; INSERT INTO shop.customers (email) VALUES ('c'); XA END 'x'; XA PREPARE 'x';",

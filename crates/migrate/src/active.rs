@@ -27,6 +27,7 @@ use crate::{
     stream::{Follower, replica_settings},
     target_log::{self, TargetLog},
     visibility::{end_read, note_log_file, wait_until_visible},
+    weights::Weights,
 };
 
 /// Time between heartbeats, and between reports of progress.
@@ -91,7 +92,7 @@ pub(crate) fn with_stream<T>(
         return Err(error);
     }
     journal::note(&mut target, "opened", &opened(settings, &source))?;
-    let shared = read_state(&run, &mut source, &mut target, &tables)?;
+    let shared = read_state(settings, &run, &mut source, &mut target, &tables)?;
     note_log_file(&mut source, &shared)?;
     let doubles = whole_doubles(&mut source)?;
     let mut follower = Follower::open(settings, &shared, &tables, server_id(), doubles)?;
@@ -235,6 +236,7 @@ fn nothing_is_replicated(source: &mut Connection) -> Result<(), Error> {
 }
 
 fn read_state(
+    settings: &Settings,
     run: &state::Run,
     source: &mut Connection,
     target: &mut Connection,
@@ -244,7 +246,13 @@ fn read_state(
     let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
     let mut watched = HashSet::new();
     let mut copied = vec![Copied::default(); tables.len()];
-    for stored in state::chunks(target, tables)? {
+    let mut stored_chunks = state::chunks(target, tables)?;
+    let mut weights = Weights::new(&settings.target);
+    for (number, table) in tables.iter().enumerate() {
+        let chunks = stored_chunks.iter_mut().filter(|stored| stored.table == number).map(|stored| &mut stored.chunk);
+        weights.set(&table.key, chunks.flat_map(|chunk| chunk.after.iter_mut().chain(&mut chunk.upto)))?;
+    }
+    for stored in stored_chunks {
         if let Some(copied) = copied.get_mut(stored.table) {
             copied.add(stored.copied);
         }
@@ -292,7 +300,7 @@ fn whole_doubles(source: &mut Connection) -> Result<WholeDoubles, Error> {
 }
 
 /// A random `server_id`, so that another replica of the source hardly ever has the same.
-fn server_id() -> u32 {
+pub(crate) fn server_id() -> u32 {
     const LOWEST: u32 = 1 << 30;
     u32::try_from(random() & u64::from(LOWEST.wrapping_sub(1))).unwrap_or(0) | LOWEST
 }

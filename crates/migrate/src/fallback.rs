@@ -69,16 +69,18 @@ fn begun(old: &mut Connection, forward: &Run) -> Result<Option<Run>, Error> {
     }
 }
 
-/// Applies the target's changes to the source after a cut-over with [`Settings::fallback`], until the time is over, the
-/// caller stops it or another process takes over. Resumes an earlier call.
+/// Applies the target's changes to the source after `done`, a cut-over with [`Settings::fallback`], until the time is
+/// over, the caller stops it or another process takes over. Resumes an earlier call.
 ///
 /// # Errors
-/// [`Error::NotSwitched`], [`Error::NoFallback`], [`Error::FellBack`]; [`Error::WayBackClosed`] if the target has a
-/// change that the source cannot have; [`Error::WayBack`] and others.
-pub fn follow_back(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<FallbackEnd, Error> {
+/// [`Error::NotSwitched`], [`Error::NoFallback`]; [`Error::FellBack`] if a fallback was done, and `done` was an earlier
+/// cut-over; [`Error::WayBackClosed`] if the target has a change that the source cannot have; [`Error::WayBack`] and
+/// others.
+pub fn follow_back(settings: &Settings, done: &CutOver, events: &mut dyn FnMut(Event)) -> Result<FallbackEnd, Error> {
     let way = WayBack::open(settings)?;
     if way.begin()?.phase == Phase::Switched {
-        return Err(Error::FellBack);
+        // Another process has returned to the source just after the switch.
+        return if done.blocked.is_some() { Ok(FallbackEnd::TakenOver) } else { Err(Error::FellBack) };
     }
     if way.is_over() {
         return way.close();

@@ -1,9 +1,10 @@
 //! Keys of rows, compared by this program in the order of the server's index.
 //!
 //! Each part of a key is kept twice: as the text that a server sends for it, and as bytes that sort like the values.
-//! All compared keys come from one server: from its text protocol and its binary log.
+//! All compared keys come from one server: from its text protocol and its binary log. Keys with texts of which only
+//! servers know the order have the order of their bytes until [`Weights`](crate::weights::Weights) has set it.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use binlog::Value;
 use server::quote;
@@ -23,7 +24,37 @@ const FRACTION_DIGITS: usize = 38;
 #[derive(Clone, Debug)]
 struct Part {
     sorted: Vec<u8>,
+    /// What is taken to follow `sorted`, again and again; `sorted` never ends with it. Empty for nothing.
+    padding: Cow<'static, [u8]>,
     text: Vec<u8>,
+}
+
+impl Part {
+    /// Compares in the order of the server's index.
+    fn compare(&self, other: &Self) -> Ordering {
+        let (one, other) = (self.sorted.as_slice(), other.sorted.as_slice());
+        let padding = &*self.padding;
+        if padding.is_empty() {
+            return one.cmp(other);
+        }
+        let shared = one.len().min(other.len());
+        let (head, rest) = one.split_at(shared);
+        let (other_head, other_rest) = other.split_at(shared);
+        let to_padding = |rest: &[u8]| {
+            let mut units = rest.chunks(padding.len());
+            units.find(|unit| *unit != padding).map_or(Ordering::Equal, |unit| unit.cmp(padding))
+        };
+        // Only one of them has a rest.
+        head.cmp(other_head).then_with(|| to_padding(rest)).then_with(|| to_padding(other_rest).reverse())
+    }
+
+    /// Sets what the part is compared by.
+    fn sort_by(&mut self, mut sorted: Vec<u8>, padding: Cow<'static, [u8]>) {
+        while !padding.is_empty() && sorted.ends_with(&padding) {
+            sorted.truncate(sorted.len().saturating_sub(padding.len()));
+        }
+        (self.sorted, self.padding) = (sorted, padding);
+    }
 }
 
 /// The identity of a row.
@@ -46,7 +77,8 @@ impl PartialOrd for Key {
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0.iter().map(|part| &part.sorted).cmp(other.0.iter().map(|part| &part.sorted))
+        let mut parts = self.0.iter().zip(&other.0).map(|(one, other)| one.compare(other));
+        parts.find(|order| order.is_ne()).unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
     }
 }
 
@@ -72,6 +104,8 @@ pub(crate) struct KeyColumn {
     pub(crate) name: String,
     order: Order,
     unsigned: bool,
+    /// Character set and collation of a text; empty for other types.
+    text: [String; 2],
 }
 
 /// The columns of a table's identity.
@@ -89,7 +123,8 @@ impl KeyColumns {
             let column = table.columns.get(*position)?;
             let order = Order::from_column(column)?;
             let name = quote::identifier(&column.name);
-            Some(KeyColumn { position: *position, name, order, unsigned: is_unsigned(column) })
+            let text = [&column.charset, &column.collation].map(|name| name.clone().unwrap_or_default());
+            Some(KeyColumn { position: *position, name, order, unsigned: is_unsigned(column), text })
         });
         let columns: Option<Vec<_>> = columns.collect();
         let opaque = || Error::OpaqueIdentity { table: shown.to_owned(), index: identity.index.clone() };
@@ -129,6 +164,26 @@ impl KeyColumns {
         self.0.iter().map(part_of).collect::<Option<Vec<_>>>().map(Key)
     }
 
+    /// The texts of a key of which only servers know the order, each with its column.
+    pub(crate) fn texts_to_sort<'k>(&'k self, key: &'k Key) -> impl Iterator<Item = (&'k KeyColumn, &'k [u8])> {
+        let parts = self.0.iter().zip(&key.0).filter(|(column, _)| column.has_sort_keys());
+        parts.map(|(column, part)| (column, part.text.as_slice()))
+    }
+
+    /// Whether keys need sort keys of a server.
+    pub(crate) fn have_sort_keys(&self) -> bool {
+        self.0.iter().any(KeyColumn::has_sort_keys)
+    }
+
+    /// Sets the order of a key, by the sort key and the padding of each of its [texts](Self::texts_to_sort).
+    pub(crate) fn sort(&self, key: &mut Key, sort_key: impl Fn(&KeyColumn, &[u8]) -> (Vec<u8>, Vec<u8>)) {
+        let parts = self.0.iter().zip(&mut key.0).filter(|(column, _)| column.has_sort_keys());
+        for (column, part) in parts {
+            let (sorted, padding) = sort_key(column, &part.text);
+            part.sort_by(sorted, Cow::Owned(padding));
+        }
+    }
+
     /// The condition for rows after `after` and up to `upto`.
     #[must_use]
     pub(crate) fn range(&self, after: Option<&Key>, upto: Option<&Key>) -> String {
@@ -146,10 +201,10 @@ impl KeyColumns {
         equals.collect::<Vec<_>>().join(" AND ")
     }
 
-    /// The key as a list of literals.
+    /// The key as a list of literals, for messages.
     #[must_use]
     pub(crate) fn literals(&self, key: &Key) -> String {
-        self.0.iter().zip(&key.0).map(|(column, part)| column.literal(part)).collect::<Vec<_>>().join(", ")
+        self.0.iter().zip(&key.0).map(|(column, part)| column.shown(part)).collect::<Vec<_>>().join(", ")
     }
 
     /// `(a > 1) OR (a = 1 AND b > 2)`: servers use an index for this form, but not for `(a, b) > (1, 2)`.
@@ -171,6 +226,37 @@ impl KeyColumns {
 }
 
 impl KeyColumn {
+    /// Whether only servers know the order of its values.
+    const fn has_sort_keys(&self) -> bool {
+        matches!(self.order, Order::SortKey { .. })
+    }
+
+    /// Whether trailing spaces of its texts do not count.
+    pub(crate) const fn pads(&self) -> bool {
+        matches!(self.order, Order::Text { pads: true } | Order::SortKey { pads: true })
+    }
+
+    /// Collation of its texts.
+    pub(crate) fn collation(&self) -> &str {
+        let [_, collation] = &self.text;
+        collation
+    }
+
+    /// A text in its character set.
+    pub(crate) fn text_literal(&self, text: &[u8]) -> String {
+        let [charset, _] = &self.text;
+        format!("_{charset} {}", literal::hexadecimal(text))
+    }
+
+    /// Like [`Self::literal`], but a text that can be printed is shown as it is.
+    fn shown(&self, part: &Part) -> String {
+        let [charset, _] = &self.text;
+        let is_printed =
+            |text: &&str| (charset.starts_with("utf8") || text.is_ascii()) && !text.contains(char::is_control);
+        let text = str::from_utf8(&part.text).ok().filter(|_| !charset.is_empty()).filter(is_printed);
+        text.map_or_else(|| self.literal(part), quote::text)
+    }
+
     fn literal(&self, part: &Part) -> String {
         let text = String::from_utf8_lossy(&part.text);
         match self.order {
@@ -178,6 +264,8 @@ impl KeyColumn {
             Order::Time | Order::Moment => format!("'{text}'"),
             Order::Bytes { .. } => literal::hexadecimal(&part.text),
             Order::Bits => format!("{}+0", literal::hexadecimal(&part.text)),
+            // A literal of another character set would be compared without the index.
+            Order::Text { .. } | Order::SortKey { .. } => self.text_literal(&part.text),
         }
     }
 }
@@ -195,8 +283,12 @@ fn part(order: Order, text: &[u8]) -> Option<Part> {
             text.resize(text.len().max(length), 0);
             text.clone()
         }
+        Order::Text { .. } | Order::SortKey { .. } => text.clone(),
     };
-    Some(Part { sorted, text })
+    let padding: &'static [u8] = if order == (Order::Text { pads: true }) { b" " } else { b"" };
+    let mut part = Part { sorted: Vec::new(), padding: Cow::default(), text };
+    part.sort_by(sorted, Cow::Borrowed(padding));
+    Some(part)
 }
 
 fn is_of_moment(byte: &u8) -> bool {
@@ -247,8 +339,8 @@ mod tests {
     use super::*;
 
     fn sorted(order: Order, texts: &[&str]) {
-        let parts: Vec<_> = texts.iter().map(|text| part(order, text.as_bytes()).unwrap().sorted).collect();
-        assert!(parts.windows(2).all(|pair| pair[0] < pair[1]), "{texts:?}: {parts:?}");
+        let parts: Vec<_> = texts.iter().map(|text| part(order, text.as_bytes()).unwrap()).collect();
+        assert!(parts.windows(2).all(|pair| pair[0].compare(&pair[1]).is_lt()), "{texts:?}: {parts:?}");
     }
 
     #[test]
@@ -259,6 +351,48 @@ mod tests {
         sorted(Order::Moment, &["0000-00-00", "0999-01-01", "2024-02-29", "2024-12-01"]);
         sorted(Order::Bits, &["\0\x01", "\0\x7f", "\x01\0"]);
         sorted(Order::Bytes { length: 0 }, &["", "\0", "\0\0", "a", "aa", "b"]);
+        sorted(Order::Text { pads: false }, &["", "\t", " ", "a", "a\t", "a ", "a a", "b"]);
+        // As if spaces followed.
+        sorted(Order::Text { pads: true }, &["\t", "", "a\t", "a \t", "a", "a  a", "a a", "aa", "b"]);
+    }
+
+    #[test]
+    fn trailing_spaces_count_only_without_padding() {
+        let of = |pads, text: &[u8]| Key(vec![part(Order::Text { pads }, text).unwrap()]);
+        assert_eq!(of(true, b"a"), of(true, b"a  "));
+        assert_ne!(of(false, b"a"), of(false, b"a  "));
+        let hashes: std::collections::HashSet<Key> = [of(true, b"a"), of(true, b"a ")].into();
+        assert_eq!(hashes.len(), 1);
+        assert_eq!(of(true, b"a ").texts().collect::<Vec<_>>(), [b"a "], "the value is kept as it is");
+    }
+
+    fn text_column(order: Order) -> KeyColumns {
+        let text = ["utf8mb4", "utf8mb4_general_ci"].map(str::to_owned);
+        KeyColumns(vec![KeyColumn { position: 0, name: "`w`".to_owned(), order, unsigned: false, text }])
+    }
+
+    #[test]
+    fn a_text_is_compared_in_its_own_character_set() {
+        let columns = text_column(Order::Text { pads: true });
+        let key = columns.parse([&b"a'"[..]]).unwrap();
+        assert_eq!(columns.equals(&key), "`w` = _utf8mb4 x'6127'");
+        let shown = |text: &str| columns.literals(&columns.parse([text.as_bytes()]).unwrap());
+        assert_eq!([shown("é"), shown("a\t")], ["'é'", "_utf8mb4 x'6109'"]);
+    }
+
+    #[test]
+    fn sort_keys_decide_the_order_and_keep_the_text() {
+        let columns = text_column(Order::SortKey { pads: true });
+        let key = |text: &str| {
+            let mut key = columns.parse([text.as_bytes()]).unwrap();
+            // Two bytes a character, as in utf8mb4_general_ci.
+            let sort_key = |text: &[u8]| text.iter().flat_map(|byte| [0, byte.to_ascii_uppercase()]).collect();
+            columns.sort(&mut key, |_, text| (sort_key(text), sort_key(b" ")));
+            key
+        };
+        assert!(key("a ") == key("A") && key("a") < key("B") && key("b") > key("A"));
+        assert!(key("a\t") < key("A") && key("a b") > key("A  "));
+        assert_eq!(key("a ").texts().collect::<Vec<_>>(), [b"a "]);
     }
 
     #[test]

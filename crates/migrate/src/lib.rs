@@ -8,6 +8,7 @@
 //! - [`chunk_map`]: what happens to a change while its table is copied;
 //! - [`run()`], [`verify()`], [`status()`]: copy, follow and compare, and resume after an interruption;
 //! - [`cut_over`], [`finish()`], [`abort`]: end a migration;
+//! - [`watch_source`]: see that nobody writes to the source after the cut-over;
 //! - [`follow_back`], [`fall_back`]: keep the source ready after the cut-over, and return to it.
 
 #![forbid(unsafe_code)]
@@ -35,6 +36,7 @@ mod fencing;
 mod finish;
 mod journal;
 mod key;
+mod late_writes;
 mod lexer;
 mod link;
 mod literal;
@@ -43,6 +45,7 @@ mod log_file;
 mod logged_type;
 mod moved_table;
 mod not_writable;
+mod open_transactions;
 mod pause;
 pub mod plan;
 mod position;
@@ -61,12 +64,14 @@ mod state;
 mod statement;
 mod status;
 mod stream;
+mod table_changes;
 mod target_log;
 mod user_sides;
 mod value;
 mod verify;
 mod visibility;
 mod way_back;
+mod weights;
 mod xa;
 
 use catalog::{Column, Table};
@@ -78,6 +83,7 @@ pub use event::Event;
 pub use fallback::{FallbackEnd, fall_back, follow_back};
 pub use fencing::{Fencing, LastingFence};
 pub use finish::finish;
+pub use late_writes::{WatchEnd, watch_source};
 pub use link::{Accept, Server};
 pub use not_writable::NotWritable;
 pub use pause::{pause, resume};
@@ -88,7 +94,7 @@ pub use run::{Verified, create_tables, run, verify};
 pub use settings::{BatchLimits, MAX_BLOCKED, Settings, Until};
 pub use side::Side;
 pub use state::Phase;
-pub use status::{Status, TableStatus, status};
+pub use status::{FallbackStatus, Status, TableStatus, status};
 
 /// The schema at the target in which a migration keeps its state.
 pub const STATE_SCHEMA: &str = "_sealant";

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use server::{Connection, Rows};
+use server::{Connection, Rows, dialect::variable::READ_ONLY};
 
 use crate::{Error, Phase, Server, Side, link, server_lock::LOCK, state, way_back::now};
 
@@ -21,12 +21,23 @@ pub struct Status {
     pub running: bool,
     /// Time since a process last stored a heartbeat.
     pub seen: Duration,
-    /// For how long a fallback is possible; `None` if none is.
-    pub fallback_left: Option<Duration>,
+    /// Whether clients can return to the source after the cut-over.
+    pub fallback: FallbackStatus,
     /// Transactions that were applied: their GTIDs, or the file and position after the last one.
     pub position: String,
     /// Tables, by name.
     pub tables: Vec<TableStatus>,
+}
+
+/// Whether clients can return to the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FallbackStatus {
+    /// The cut-over was not done, or was done without a fallback, or the time is over.
+    Impossible,
+    /// A fallback is possible for this long.
+    Possible(Duration),
+    /// The target is read-only: a fallback is being done or was done, of which only the source has the state.
+    TargetReadOnly,
 }
 
 /// State of a table.
@@ -67,9 +78,18 @@ pub(crate) fn of_connection(target: &mut Connection, run: &state::Run) -> Result
     });
     let tables = named.collect();
     let fenced = !run.fence.is_empty() && run.phase != Phase::Switched;
-    let fallback_left = (run.fallback > 0).then(|| Duration::from_secs(run.fallback.saturating_sub(now())));
+    let fallback = fallback(target, run)?;
     let (phase, step, paused) = (run.phase, run.step.clone(), run.paused);
-    Ok(Status { phase, step, fenced, paused, running, seen, fallback_left, position, tables })
+    Ok(Status { phase, step, fenced, paused, running, seen, fallback, position, tables })
+}
+
+fn fallback(target: &mut Connection, run: &state::Run) -> Result<FallbackStatus, Error> {
+    if run.fallback == 0 {
+        return Ok(FallbackStatus::Impossible);
+    }
+    let read_only = link::variable(target, Side::Target, READ_ONLY)? == "1";
+    let left = Duration::from_secs(run.fallback.saturating_sub(now()));
+    Ok(if read_only { FallbackStatus::TargetReadOnly } else { FallbackStatus::Possible(left) })
 }
 
 fn sign_of_life(target: &mut Connection) -> Result<(bool, Duration), Error> {

@@ -24,6 +24,7 @@ use crate::{
     settings::{BatchLimits, Settings},
     shared::{RunState, Shared},
     statement::{self, Kind},
+    weights::Weights,
     xa::Prepared,
 };
 
@@ -54,6 +55,7 @@ pub(crate) struct Follower<'m> {
     server_uuid: String,
     /// How the source prints numbers of JSON.
     doubles: WholeDoubles,
+    weights: Weights<'m>,
     /// Commit time of the newest transaction.
     time: u32,
     /// Whether the next rows belong to an XA transaction.
@@ -87,6 +89,7 @@ impl<'m> Follower<'m> {
             idle: LogPosition::default(),
             server_uuid: String::new(),
             doubles,
+            weights: Weights::new(&settings.target),
             time: 0,
             xa: false,
             prepared: Prepared::default(),
@@ -273,6 +276,13 @@ impl<'m> Follower<'m> {
         }
         self.has_rows = true;
         let damaged = || gap("damaged rows", at);
+        if table.key.have_sort_keys() {
+            // Asked for together, and known when the changes are passed on.
+            let images =
+                rows.changes().into_iter().flatten().flatten().flat_map(|change| [change.before, change.after]);
+            let mut keys: Vec<Key> = images.flatten().filter_map(|row| table.key.of_image(&row)).collect();
+            self.weights.set(&table.key, &mut keys)?;
+        }
         for change in rows.changes().map_err(|_| damaged())? {
             self.change(table, &change.map_err(|_| damaged())?, at)?;
             // A transaction can be larger than a batch. Part of its rows is applied then, but the stored position stays
@@ -326,7 +336,8 @@ impl<'m> Follower<'m> {
             None => Ok(None),
             Some(row) => table.key.of_image(row).map(Some).ok_or_else(incomplete),
         };
-        let (before, after) = (key(&change.before)?, key(&change.after)?);
+        let (mut before, mut after) = (key(&change.before)?, key(&change.after)?);
+        self.weights.set(&table.key, before.iter_mut().chain(&mut after))?;
         if let Some(before) = before.filter(|before| Some(before) != after.as_ref())
             && self.admit(table, &before)?
         {
@@ -442,7 +453,7 @@ fn gap(what: &'static str, at: &str) -> Error {
 }
 
 /// The error for a stream that ended because the server stopped.
-const fn lost() -> binlog::Error {
+pub(crate) const fn lost() -> binlog::Error {
     binlog::Error::Server(server::Error::Lost { phase: server::Phase::BinaryLog })
 }
 

@@ -4,28 +4,25 @@
 //! not one of a migration. The account needs REPLICATION SLAVE and REPLICATION CLIENT at the target. Without them, or
 //! without a log, foreign writes are found only where rows differ.
 
-use std::{collections::BTreeSet, time::Instant};
+use std::time::Instant;
 
 use binlog::{
-    Body, Decoder, Error as StreamError, Event, Fault,
-    event::{Payload, Query, Rows},
+    Body, Error as StreamError,
     replica::{Replica, Start},
 };
 use innodb::binlog::LogPosition;
 use server::Connection;
 
 use crate::{
-    Error, STATE_SCHEMA, Server, Side, journal,
-    lexer::{Syntax, Word, words},
-    link,
+    Error, Server, Side, journal, link,
     log_access::is_whole,
     log_file::{LogFile, oldest, start_of},
     moved_table::MovedTable,
     position::log_end_at,
     shared::{RunState, Shared},
     state,
-    statement::{self, Kind},
-    stream::{LIMITS, STORE_POSITION, obstacle, replica_settings},
+    stream::{STORE_POSITION, replica_settings},
+    table_changes::TableChanges,
     xa::Prepared,
 };
 
@@ -50,22 +47,6 @@ pub(crate) fn is_kept(
     known.is_kept(target, stream, &replica_settings(server_id)).map_err(Error::at_target)
 }
 
-/// What one transaction of the target's log has changed.
-#[derive(Debug, Default)]
-struct Transaction {
-    /// Numbers of the moved tables.
-    tables: BTreeSet<usize>,
-    /// Whether it may have changed others, too.
-    any: bool,
-    /// Whether it has changed the state, too.
-    ours: bool,
-    /// The first moved table that the current statement has changed.
-    changed: Option<usize>,
-    /// Whether a statement has changed several moved tables. No statement of a migration does, but triggers at the target
-    /// do when a migration writes to their table.
-    is_triggered: bool,
-}
-
 /// Reads the target's log, in a thread of its own.
 pub(crate) struct TargetLog<'m> {
     replica: Replica,
@@ -73,7 +54,7 @@ pub(crate) struct TargetLog<'m> {
     tables: &'m [MovedTable],
     /// Stores what is found.
     target: Connection,
-    transaction: Transaction,
+    changes: TableChanges,
     /// Prepared XA transactions that changed only other tables.
     prepared: Prepared,
     stored: Instant,
@@ -120,8 +101,8 @@ impl<'m> TargetLog<'m> {
         }
         let replica = connect(&from)?;
         shared.update(|state| state.target_log = Some(from));
-        let (transaction, prepared) = (Transaction::default(), Prepared::default());
-        Ok(Some(Self { replica, shared, tables, target, transaction, prepared, stored: Instant::now() }))
+        let (changes, prepared) = (TableChanges::default(), Prepared::default());
+        Ok(Some(Self { replica, shared, tables, target, changes, prepared, stored: Instant::now() }))
     }
 
     /// Reads until the run ends, or others may write to the target.
@@ -130,7 +111,7 @@ impl<'m> TargetLog<'m> {
     /// [`Error::TargetWritten`] and others.
     pub(crate) fn follow(&mut self) -> Result<(), Error> {
         while self.shared.lock().reads_target_log() {
-            let Self { replica, transaction, prepared, tables, .. } = self;
+            let Self { replica, changes, prepared, tables, .. } = self;
             let event = match replica.next_event() {
                 Ok(Some(event)) => event,
                 Ok(None) => {
@@ -146,7 +127,7 @@ impl<'m> TargetLog<'m> {
                 _ => None,
             };
             let created = matches!(event.body, Body::FormatDescription(_)).then_some(event.header.timestamp);
-            let noted = transaction.note(&event, tables, prepared);
+            let noted = changes.note(&event, tables, prepared);
             let progress = replica.progress();
             noted.map_err(|fault| {
                 let LogPosition { file, offset } = progress.position.clone();
@@ -175,7 +156,7 @@ impl<'m> TargetLog<'m> {
 
     /// Judges a whole transaction. Unless it is ours, every row has to be compared again.
     fn judge(&mut self, end: LogPosition) -> Result<(), Error> {
-        let found = std::mem::take(&mut self.transaction);
+        let found = std::mem::take(&mut self.changes);
         // Not known yet at the start of a file.
         let created = self.shared.lock().target_file.as_ref().filter(|it| it.file == end.file).map(|it| it.created);
         if !found.is_foreign() {
@@ -194,89 +175,10 @@ impl<'m> TargetLog<'m> {
             return Ok(());
         }
         state::foreign_write(&mut self.target, &end, created.unwrap_or(0))?;
-        let names: Vec<_> = found.tables.iter().filter_map(|number| self.tables.get(*number)).collect();
-        let mut names: Vec<_> = names.iter().map(|moved| moved.shown.as_str()).collect();
-        if found.any {
-            names.push("a table that its log does not name");
-        }
-        let table = names.join(", ");
+        let table = found.names(self.tables);
         let position = end.to_string();
         journal::note(&mut self.target, "foreign-write", &format!("{table} at {position} of the target's log"))?;
         Err(Error::TargetWritten { table, position })
-    }
-}
-
-impl Transaction {
-    fn is_foreign(&self) -> bool {
-        self.concerns_us() && (self.is_triggered || !self.ours)
-    }
-
-    fn concerns_us(&self) -> bool {
-        self.any || !self.tables.is_empty()
-    }
-
-    fn note(&mut self, event: &Event<'_>, tables: &[MovedTable], prepared: &mut Prepared) -> Result<(), Fault> {
-        self.any |= obstacle(event).is_some();
-        match &event.body {
-            Body::Rows(rows) => self.rows(rows, tables),
-            Body::Query(query) => self.statement(query, tables, prepared),
-            Body::Payload(payload) => self.compressed(payload, tables, prepared)?,
-            // Its rows become visible only with `XA COMMIT`, which does not name them.
-            Body::XaPrepare(prepare) if !self.concerns_us() => prepared.note(prepare),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn rows(&mut self, rows: &Rows<'_>, tables: &[MovedTable]) {
-        if let Some(map) = &rows.table {
-            self.ours |= map.database == STATE_SCHEMA;
-            let is_it = |moved: &&MovedTable| moved.table.schema == map.database && moved.table.name == map.name;
-            if let Some(moved) = tables.iter().find(is_it) {
-                self.tables.insert(moved.number);
-                self.is_triggered |= *self.changed.get_or_insert(moved.number) != moved.number;
-            }
-        }
-        if rows.ends_statement() {
-            self.changed = None;
-        }
-    }
-
-    fn statement(&mut self, query: &Query<'_>, tables: &[MovedTable], prepared: &mut Prepared) {
-        let Some(words) = words(&query.statement, Syntax::from_variables(&query.variables())) else {
-            self.any = true;
-            return;
-        };
-        match statement::kind(&words) {
-            Kind::XaCommit => self.any |= !prepared.take(&query.statement),
-            Kind::Rows | Kind::Definition if !statement::keeps_rows(&words) => self.changes(&words, query, tables),
-            _ => {}
-        }
-    }
-
-    /// Notes the table that a statement changes.
-    fn changes(&mut self, words: &[Word], query: &Query<'_>, tables: &[MovedTable]) {
-        let Some(moved) = statement::concerned(words, query.database, tables) else { return };
-        // The cut-over sets the counters.
-        let is_counter = query.statement.starts_with(moved.set_counter("").as_bytes());
-        if !is_counter {
-            self.tables.insert(moved.number);
-        }
-    }
-
-    fn compressed(
-        &mut self,
-        payload: &Payload<'_>,
-        tables: &[MovedTable],
-        prepared: &mut Prepared,
-    ) -> Result<(), Fault> {
-        let mut decoder = Decoder::new(LIMITS);
-        let mut events = payload.events(&LIMITS)?;
-        while let Some(bytes) = events.next_event()? {
-            let event = decoder.decode_inside(bytes)?;
-            self.note(&event, tables, prepared)?;
-        }
-        Ok(())
     }
 }
 

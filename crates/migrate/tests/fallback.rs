@@ -11,7 +11,7 @@ use std::{
 };
 
 use harness::{Kind, Server};
-use migrate::{Error, FallbackEnd, Phase, ProofVerdict, Settings, Until};
+use migrate::{Error, FallbackEnd, FallbackStatus, Phase, ProofVerdict, Settings, Until};
 use support::{Addresses, Kinds, Pair, writer, writers::Writers};
 
 const ROWS: u32 = 1500;
@@ -80,16 +80,17 @@ fn returns(kinds: Kinds) {
     let Some((pair, settings)) = copied(kinds) else { return };
     let before = writers(&pair.source, 0);
     wait_for("writes", || writes(&before) > 40);
-    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    let switched = migrate::cut_over(&settings, &mut |_| {}).unwrap();
     nothing_is_lost(before, &pair.target);
     pair.assert_equal();
     is_writable(&pair.source, false);
+    assert!(matches!(migrate::status(&settings.target).unwrap().fallback, FallbackStatus::Possible(_)));
 
     let after = writers(&pair.target, 8);
     let mut applied = 0;
     let follower = thread::spawn({
-        let settings = pair.addresses().settings();
-        move || migrate::follow_back(&settings, &mut |_| {})
+        let (settings, switched) = (pair.addresses().settings(), switched.clone());
+        move || migrate::follow_back(&settings, &switched, &mut |_| {})
     });
     wait_for("changes at the source", || {
         applied = pair.source.value("SELECT COUNT(*) FROM shop.ack WHERE marker >= 8 << 32").unwrap().parse().unwrap();
@@ -105,7 +106,10 @@ fn returns(kinds: Kinds) {
     is_writable(&pair.target, false);
     is_writable(&pair.source, true);
     assert_eq!(migrate::fall_back(&settings, &mut |_| {}).unwrap().blocked, None);
-    assert!(matches!(migrate::follow_back(&settings, &mut |_| {}), Err(Error::FellBack)));
+    assert_eq!(migrate::status(&settings.target).unwrap().fallback, FallbackStatus::TargetReadOnly);
+    assert_eq!(migrate::follow_back(&settings, &switched, &mut |_| {}).unwrap(), FallbackEnd::TakenOver);
+    let again = migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    assert!(matches!(migrate::follow_back(&settings, &again, &mut |_| {}), Err(Error::FellBack)));
 
     let unsaved = |_: &migrate::Proof| Ok(());
     assert!(matches!(migrate::finish(&settings.target, None, Some(unsaved)), Err(Error::FallbackOpen)));
@@ -206,8 +210,9 @@ fn a_definition_that_changes_at_the_target_closes_the_way_back() {
 fn a_fallback_has_its_time() {
     let Some((pair, settings)) = copied(Kinds::MYSQL_97) else { return };
     let settings = Settings { fallback: Some(Duration::from_secs(4)), ..settings };
-    migrate::cut_over(&settings, &mut |_| {}).unwrap();
-    assert_eq!(migrate::follow_back(&settings, &mut |_| {}).unwrap(), FallbackEnd::Expired);
+    let done = migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    assert_eq!(migrate::follow_back(&settings, &done, &mut |_| {}).unwrap(), FallbackEnd::Expired);
+    assert_eq!(migrate::status(&settings.target).unwrap().fallback, FallbackStatus::Impossible);
     assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "1");
     assert_eq!(pair.source.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
     assert!(matches!(migrate::fall_back(&settings, &mut |_| {}), Err(Error::NoFallback)));
@@ -220,8 +225,8 @@ fn a_fallback_has_its_time() {
 fn cut_over_in_a_child() {
     let Some(addresses) = Addresses::from_environment() else { return };
     let settings = Settings { fallback: Some(HOUR), ..addresses.settings() };
-    migrate::cut_over(&settings, &mut |_| {}).unwrap();
-    migrate::follow_back(&settings, &mut |_| {}).unwrap();
+    let done = migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    migrate::follow_back(&settings, &done, &mut |_| {}).unwrap();
 }
 
 #[test]

@@ -9,12 +9,13 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use harness::{Kind, Server};
-use migrate::{Error, Event, Fencing, LastingFence, Settings, Until};
+use migrate::{Error, Event, Fencing, LastingFence, Settings, Until, WatchEnd, watch_source};
 use server::{Account, Connection, Endpoint, Password, Target};
 use support::{Kinds, Pair, writer, writers::Writers};
 
@@ -132,6 +133,44 @@ fn only_accounts_that_can_be_locked_are_a_fence() {
     pair.source.sql("REVOKE CONNECTION_ADMIN ON *.* FROM mig@'%'").unwrap();
     refused(accounts(false), None, "it lacks CONNECTION_ADMIN");
     assert!(may_write(&pair.source));
+}
+
+/// What is written to the source after the switch is named, and nothing else is.
+fn late_writes_are_named(kinds: Kinds) {
+    let Some((mut pair, settings)) = copied(kinds, Fencing { lock_tables: true, lasting: None }) else { return };
+    let done = migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.source.sql("CREATE DATABASE other; CREATE TABLE other.t (a INT); INSERT INTO other.t VALUES (1)").unwrap();
+    let watch = |settings: &Settings, seconds| watch_source(settings, &done, Duration::from_secs(seconds));
+    assert_eq!(watch(&settings, 2).unwrap(), WatchEnd::Quiet);
+    let stopped = Settings { stop: Arc::new(true.into()), ..settings.clone() };
+    assert_eq!(watch(&stopped, 60).unwrap(), WatchEnd::Stopped);
+
+    let watching = thread::spawn({
+        let (settings, done) = (settings.clone(), done.clone());
+        move || watch_source(&settings, &done, Duration::from_secs(60))
+    });
+    thread::sleep(Duration::from_millis(500));
+    pair.source.sql("BEGIN; INSERT INTO other.t VALUES (2); INSERT INTO shop.ack VALUES (12345); COMMIT").unwrap();
+    let is_named = |error: &Error| matches!(error, Error::LateWrite { table, .. } if table == "shop.ack");
+    let error = watching.join().unwrap().unwrap_err();
+    assert!(is_named(&error) && error.is_refusal(), "{error}");
+    let noted = pair.target.value("SELECT COUNT(*) FROM _sealant.journal WHERE event = 'late-write'").unwrap();
+    assert_eq!(noted, "1");
+    // Also if it was written before.
+    let error = watch(&settings, 60).unwrap_err();
+    assert!(is_named(&error), "{error}");
+    pair.source.kill();
+    assert!(matches!(watch(&settings, 2).unwrap(), WatchEnd::Unreachable(_)));
+}
+
+#[test]
+fn late_writes_to_mysql_are_named() {
+    late_writes_are_named(Kinds::MYSQL_97);
+}
+
+#[test]
+fn late_writes_to_mariadb_are_named() {
+    late_writes_are_named(MARIADB);
 }
 
 /// Writers go on when the command ends, and what they write then is at the source alone.

@@ -233,7 +233,7 @@ fn the_state_is_encrypted_like_the_tables() {
         migrate::run(&settings, &mut |_| {}).unwrap();
         assert_eq!(pair.target.value(&encrypted).unwrap(), all_are);
         pair.target
-            .sql("DROP DATABASE _sealant; DELETE FROM shop.item; DELETE FROM shop.pair; DELETE FROM shop.wide")
+            .sql("DROP DATABASE _sealant; DELETE FROM shop.item; DELETE FROM shop.pair; DELETE FROM shop.wide; DELETE FROM shop.word; DELETE FROM shop.label")
             .unwrap();
     }
 }

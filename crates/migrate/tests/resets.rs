@@ -196,7 +196,7 @@ fn a_state_that_is_removed_ends_a_run() {
                 _ => "DROP DATABASE IF EXISTS _sealant",
             })
             .unwrap();
-        for table in ["item", "pair", "wide", "ack"] {
+        for table in ["item", "pair", "wide", "word", "label", "ack"] {
             pair.target.sql(&format!("TRUNCATE TABLE shop.{table}")).unwrap();
         }
     }

@@ -64,9 +64,9 @@ use findings::Severity;
 pub use self::migrate::{
     MigrateLine, migrate_abort_change, migrate_aborted, migrate_copied, migrate_cut_over, migrate_event,
     migrate_fell_back, migrate_finished, migrate_more_differ, migrate_paused, migrate_proof_saved, migrate_ready,
-    migrate_resumed, migrate_status_line, migrate_unproven, migrate_verified, migrate_way_back, migrate_way_back_ended,
-    write_migrate_html, write_migrate_json, write_migrate_line, write_migrate_plan, write_migrate_proof,
-    write_migrate_proof_lines, write_migrate_status,
+    migrate_resumed, migrate_status_line, migrate_unproven, migrate_verified, migrate_watched, migrate_watching,
+    migrate_way_back, migrate_way_back_ended, write_migrate_html, write_migrate_json, write_migrate_line,
+    write_migrate_plan, write_migrate_proof, write_migrate_proof_lines, write_migrate_status,
 };
 pub use self::monitor::{write_monitor_check, write_monitor_html, write_monitor_metrics, write_monitor_openmetrics};
 pub use self::sniff::{sniff_begun_message, sniff_messages, write_sniff_json, write_sniff_table};

@@ -21,7 +21,11 @@ pub use self::{
     read::read,
     structure::Structure,
 };
-pub(crate) use {create::less_encrypted, order::Order, structure::EMPTY_DEFAULT};
+pub(crate) use {
+    create::less_encrypted,
+    order::{Order, is_ordered_by_servers},
+    structure::EMPTY_DEFAULT,
+};
 
 /// Schema and name of a table.
 pub type TableName = (String, String);

@@ -11,6 +11,7 @@ use crate::{
     key::Key,
     moved_table::MovedTable,
     shared::Shared,
+    weights::Weights,
 };
 
 /// Rows of the first chunk of a table.
@@ -60,7 +61,7 @@ impl<'m> Jobs<'m> {
     }
 
     /// Takes the next chunk and marks it as in flight. `None` when every row is at the target.
-    pub(crate) fn next(&self, source: &mut Connection) -> Result<Option<Job<'m>>, Error> {
+    pub(crate) fn next(&self, source: &mut Connection, weights: &mut Weights<'_>) -> Result<Option<Job<'m>>, Error> {
         loop {
             if let Some(job) = self.begin_waiting() {
                 return Ok(Some(job));
@@ -76,7 +77,7 @@ impl<'m> Jobs<'m> {
                 }
                 continue;
             };
-            let upto = boundary(source, Side::Source, table, after.as_ref(), rows);
+            let upto = boundary((source, Side::Source), weights, table, after.as_ref(), rows);
             self.release(table, upto)?;
         }
     }
@@ -147,8 +148,8 @@ impl<'m> Jobs<'m> {
 
 /// The identity at which the next chunk ends; `None` at the end of the table.
 pub(crate) fn boundary(
-    connection: &mut Connection,
-    side: Side,
+    (connection, side): (&mut Connection, Side),
+    weights: &mut Weights<'_>,
     table: &MovedTable,
     after: Option<&Key>,
     rows: u64,
@@ -163,7 +164,10 @@ pub(crate) fn boundary(
         .map_err(Error::at(side))?;
     match found {
         None => Ok(None),
-        Some(Some(key)) => Ok(Some(key)),
+        Some(Some(mut key)) => {
+            weights.set(&table.key, [&mut key])?;
+            Ok(Some(key))
+        }
         Some(None) => Err(Error::Fields { table: table.shown.clone() }),
     }
 }

@@ -65,7 +65,7 @@ fn read_all<'m>(
     jobs: &'m Jobs<'m>,
     sender: SyncSender<ChunkRows<'m>>,
 ) -> Result<(), Error> {
-    let mut reader = Reader::open(&settings.source, shared, jobs, settings.chunk_bytes)?;
+    let mut reader = Reader::open(settings, shared, jobs)?;
     while let Some(mut content) = reader.next()? {
         // Does not block: if all loaders have failed, nobody would take the chunk.
         while let Err(full) = sender.try_send(content) {

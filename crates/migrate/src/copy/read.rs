@@ -14,8 +14,10 @@ use crate::{
     chunk_map::Chunk,
     key::Key,
     moved_table::MovedTable,
+    settings::Settings,
     shared::Shared,
     visibility::{end_read, wait_until_visible},
+    weights::Weights,
 };
 
 /// A chunk in memory.
@@ -34,22 +36,20 @@ pub(crate) struct Reader<'m> {
     source: Connection,
     shared: &'m Shared,
     jobs: &'m Jobs<'m>,
+    weights: Weights<'m>,
     chunk_bytes: usize,
 }
 
 impl<'m> Reader<'m> {
-    pub(crate) fn open(
-        server: &'m Server,
-        shared: &'m Shared,
-        jobs: &'m Jobs<'m>,
-        chunk_bytes: usize,
-    ) -> Result<Self, Error> {
-        Ok(Self { server, source: shared.source(server)?, shared, jobs, chunk_bytes })
+    pub(crate) fn open(settings: &'m Settings, shared: &'m Shared, jobs: &'m Jobs<'m>) -> Result<Self, Error> {
+        let (server, chunk_bytes) = (&settings.source, settings.chunk_bytes);
+        let weights = Weights::new(&settings.target);
+        Ok(Self { server, source: shared.source(server)?, shared, jobs, weights, chunk_bytes })
     }
 
     /// Reads the next chunk; `None` when every row is at the target.
     pub(crate) fn next(&mut self) -> Result<Option<ChunkRows<'m>>, Error> {
-        let Some(job) = self.jobs.next(&mut self.source)? else { return Ok(None) };
+        let Some(job) = self.jobs.next(&mut self.source, &mut self.weights)? else { return Ok(None) };
         wait_until_visible(&mut self.source, self.shared, self.jobs.tables(), &job.barrier)?;
         self.read(job).map(Some)
     }
@@ -77,7 +77,8 @@ impl<'m> Reader<'m> {
         } else {
             // The server is still sending rows on this connection, so it is replaced.
             self.source = self.shared.source(self.server)?;
-            let last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
+            let mut last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
+            self.weights.set(&table.key, [&mut last])?;
             if chunk.upto.as_ref() != Some(&last) {
                 self.shared.update(|state| {
                     if let Some(map) = state.chunk_maps.get_mut(table.number) {

@@ -30,7 +30,9 @@ impl Error {
             Self::Structure { .. } => "the target must create tables as the source has them".into(),
             Self::Stream(error) => of_side(Side::Source, &error.hint()?).into(),
             Self::SourceSetting { .. } => "set it on the source, then run again".into(),
-            Self::NoIdentity { .. } | Self::OpaqueIdentity { .. } => "leave the table out with --exclude".into(),
+            Self::NoIdentity { .. } | Self::OpaqueIdentity { .. } | Self::SortKey { .. } => {
+                "leave the table out with --exclude".into()
+            }
             Self::DefinitionChanged { .. } | Self::Columns { .. } | Self::ColumnType { .. } => {
                 "abort, make the same change at the target or let it be created again, then restart the migration"
                     .into()
@@ -53,6 +55,9 @@ impl Error {
                 .into(),
             Self::TargetWritten { .. } => "find out what writes there, and stop it; the same command then compares every row \
                                            again"
+                .into(),
+            Self::LateWrite { .. } => "find out what writes to the source, and lead it to the target; look into the source's \
+                                       log (mysqlbinlog --verbose) for what has to be repeated at the target"
                 .into(),
             Self::TargetLog(_) | Self::TargetLogReset { .. } => "the same command compares every row again".into(),
             Self::PauseRequested => "it ends after its current step; sealant migrate status shows whether it runs, and \
@@ -141,6 +146,7 @@ impl Error {
             | Self::Structure { .. }
             | Self::Divergence(_)
             | Self::TargetWritten { .. }
+            | Self::LateWrite { .. }
             | Self::ReadBack { .. } => true,
             Self::Server { error, .. } => matches!(
                 error,

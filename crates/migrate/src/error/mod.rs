@@ -70,6 +70,12 @@ pub enum Error {
         /// Name of the index.
         index: String,
     },
+    /// The target does not say how a text is ordered.
+    #[error("target: no sort key for a text of the collation {collation}")]
+    SortKey {
+        /// Name of the collation.
+        collation: String,
+    },
     /// No table is selected.
     #[error("no tables to move")]
     NoTables,
@@ -325,6 +331,17 @@ pub enum Error {
         "target: something else than this migration has changed {table}, in the transaction that ends at {position} of its log"
     )]
     TargetWritten {
+        /// `schema.table`, several with commas; or that the log does not name it.
+        table: String,
+        /// File and position.
+        position: String,
+    },
+    /// Somebody has changed a table of the migration at the source after the switch.
+    #[error(
+        "source: {table} was changed after the switch, in the transaction that ends at {position} of its log; the target \
+         does not have that change"
+    )]
+    LateWrite {
         /// `schema.table`, several with commas; or that the log does not name it.
         table: String,
         /// File and position.

@@ -15,6 +15,7 @@ use crate::{
     Error, Side,
     fencing::{Fencing, LastingFence},
     link::flavor,
+    open_transactions,
     shared::Shared,
 };
 
@@ -48,8 +49,12 @@ fn has_prepared(source: &mut Connection, fencing: &Fencing) -> Result<bool, Erro
     let is_mariadb = flavor(source) == Flavor::MariaDb;
     // For other fences the account does not have XA_RECOVER_ADMIN.
     let lists = is_mariadb || fencing.is_read_only();
-    let rows = source.query(if lists { XA_RECOVER } else { PREPARED_TRANSACTIONS }).map_err(Error::at(Side::Source))?;
-    Ok(if lists { !rows.rows.is_empty() } else { rows.scalar() != Some("0") })
+    let prepared = if lists {
+        source.query(XA_RECOVER).map(|rows| !rows.rows.is_empty())
+    } else {
+        open_transactions::count(source, PREPARED_TRANSACTIONS).map(|prepared| prepared > 0)
+    };
+    prepared.map_err(Error::at(Side::Source))
 }
 
 /// Checks that nothing is there that can write in spite of the fence: for `accounts` and `external`, and on MariaDB,
@@ -83,8 +88,8 @@ fn no_events(source: &mut Connection) -> Result<(), Error> {
 /// [`Error::NotReady`].
 pub(super) fn no_open_transaction(source: &mut Connection, shared: &Shared) -> Result<(), Error> {
     wait_until(shared, "transactions with changes are open at the source", || {
-        let open = source.query(OPEN_WRITERS).map_err(Error::at(Side::Source))?;
-        Ok(open.scalar() == Some("0"))
+        let open = open_transactions::count(source, OPEN_WRITERS).map_err(Error::at(Side::Source))?;
+        Ok(open == 0)
     })
 }
 

@@ -22,6 +22,7 @@ use crate::{
     catalog::{self, Catalog, Encrypt, Filter},
     link,
     log_access::{self, log_filters},
+    open_transactions,
     server_lock::is_one_server,
 };
 
@@ -300,7 +301,7 @@ fn prepared(connection: &mut Connection) -> Result<u64, ServerError> {
         let rows = connection.query(XA_RECOVER)?;
         return Ok(u64::try_from(rows.rows.len()).unwrap_or(u64::MAX));
     }
-    count(connection, PREPARED_TRANSACTIONS)
+    open_transactions::count(connection, PREPARED_TRANSACTIONS)
 }
 
 fn replicates(connection: &mut Connection) -> Result<bool, ServerError> {

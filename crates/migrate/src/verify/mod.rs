@@ -29,6 +29,7 @@ use crate::{
     shared::Shared,
     state,
     visibility::{end_read, wait_until_visible},
+    weights::Weights,
 };
 
 /// Attempts to compare a range before it is divided.
@@ -61,7 +62,7 @@ impl PartialEq for Checksum {
     }
 }
 
-/// The hash of each row; `None` if it could not be hashed.
+/// The hash of each row; `None` if it could not be hashed. Keys are equal if their bytes are.
 type Hashes = HashMap<Key, Option<Vec<u8>>>;
 
 /// The rows after the first key, up to and including the second.
@@ -146,19 +147,21 @@ struct Verifier<'m> {
     tables: &'m [MovedTable],
     source: Connection,
     target: Connection,
+    weights: Weights<'m>,
     on_change: OnChange,
     outcome: Outcome,
 }
 
 impl<'m> Verifier<'m> {
     fn open(
-        settings: &Settings,
+        settings: &'m Settings,
         shared: &'m Shared,
         tables: &'m [MovedTable],
         on_change: OnChange,
     ) -> Result<Self, Error> {
         let (source, target) = (shared.source(&settings.source)?, link::target(&settings.target)?);
-        Ok(Self { shared, tables, source, target, on_change, outcome: Outcome::default() })
+        let weights = Weights::new(&settings.target);
+        Ok(Self { shared, tables, source, target, weights, on_change, outcome: Outcome::default() })
     }
 
     /// Compares a chunk. If it did not change meanwhile, it is watched from then on.
@@ -318,7 +321,7 @@ impl<'m> Verifier<'m> {
     /// The key in the middle of a range, from the first server that has such a row.
     fn middle(&mut self, range: &Range<'m>, rows: u64) -> Result<Option<Key>, Error> {
         for (connection, side) in [(&mut self.source, Side::Source), (&mut self.target, Side::Target)] {
-            let found = boundary(connection, side, range.table, range.after.as_ref(), rows)?;
+            let found = boundary((connection, side), &mut self.weights, range.table, range.after.as_ref(), rows)?;
             let within = found.filter(|key| range.upto.as_ref().is_none_or(|upto| key < upto));
             if within.is_some() {
                 return Ok(within);

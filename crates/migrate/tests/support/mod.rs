@@ -25,7 +25,25 @@ CREATE TABLE item (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(1
   doubled DOUBLE AS (d * 2) STORED, KEY (name), KEY (at)) ENCRYPTION='Y';
 CREATE TABLE pair (a INT NOT NULL, k VARBINARY(16) NOT NULL, v VARCHAR(20), u INT, PRIMARY KEY (a, k), UNIQUE (u)) ENCRYPTION='Y';
 CREATE TABLE wide (day DATE NOT NULL, n DECIMAL(6,2) NOT NULL, body LONGBLOB, UNIQUE KEY byday (day, n)) ENCRYPTION='Y';
+CREATE TABLE word (w VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  l CHAR(4) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL, n BIGINT, PRIMARY KEY (w, l)) ENCRYPTION='Y';
+CREATE TABLE label (l VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci NOT NULL,
+  c CHAR(9) CHARACTER SET latin1 COLLATE latin1_swedish_ci NOT NULL, w VARCHAR(20) COLLATE utf8mb4_general_ci NOT NULL, n BIGINT,
+  PRIMARY KEY (c, l, w)) DEFAULT CHARSET=utf8mb4 ENCRYPTION='Y';
 CREATE TABLE ack (marker BIGINT PRIMARY KEY) ENCRYPTION='Y';";
+
+/// The tables of a pair of servers.
+fn schema(kinds: Kinds) -> String {
+    let is_mysql_8 = |kind: Kind| !kind.is_mariadb() && kind != Kind::MySql57;
+    if kinds.source.is_mariadb() != kinds.target.is_mariadb() {
+        // Another fork may order texts otherwise.
+        SCHEMA.replace("_unicode_ci", "_bin").replace("_swedish_ci", "_bin").replace("_general_ci", "_bin")
+    } else if is_mysql_8(kinds.source) && is_mysql_8(kinds.target) {
+        SCHEMA.replace("_unicode_ci", "_0900_ai_ci")
+    } else {
+        SCHEMA.to_owned()
+    }
+}
 
 /// The privileges that a migration needs on MariaDB. Its administrator can write in spite of `read_only`, so the writers
 /// have an account of their own.
@@ -49,11 +67,13 @@ GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
 GRANT REPLICATION CLIENT, PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
 
 /// Statements that print the rows of each table as text, without any conversion that could hide a difference.
-const DUMPS: [&str; 4] = [
+const DUMPS: [&str; 6] = [
     "SELECT id, HEX(name), price, f*1E0, d, HEX(note), at, flags+0, kind+0, HEX(data), HEX(doc), seen, b+0, y, t, day, HEX(c), \
      HEX(ST_AsWKB(p)), doubled FROM shop.item ORDER BY id",
     "SELECT a, HEX(k), HEX(v), u FROM shop.pair ORDER BY a, k",
     "SELECT day, n, SHA2(body, 512), LENGTH(body) FROM shop.wide ORDER BY day, n",
+    "SELECT HEX(w), HEX(l), n FROM shop.word ORDER BY w, l",
+    "SELECT HEX(l), HEX(c), HEX(w), n FROM shop.label ORDER BY c, l, w",
     "SELECT marker FROM shop.ack ORDER BY marker",
 ];
 
@@ -121,7 +141,7 @@ impl Pair {
     /// Two servers of MySQL 9.7 with the same empty tables; those of the source have rows.
     pub(crate) fn start(rows: u32) -> Option<Self> {
         let pair = Self::of_kinds(Kinds::MYSQL_97, rows)?;
-        pair.target.sql(SCHEMA).unwrap();
+        pair.target.sql(&schema(Kinds::MYSQL_97)).unwrap();
         Some(pair)
     }
 
@@ -135,14 +155,14 @@ impl Pair {
         let target = start("target", kinds.target, true, &authority);
         let filled = fill(rows, kinds);
         if kinds.source.is_mariadb() {
-            let schema = SCHEMA.replace("ENCRYPTION='Y'", "ENCRYPTED=YES");
+            let schema = schema(kinds).replace("ENCRYPTION='Y'", "ENCRYPTED=YES");
             // The other fork may compute another value.
             let generated = "DOUBLE AS (d * 2) STORED";
             let schema = if kinds.target.is_mariadb() { schema } else { schema.replace(generated, "DOUBLE") };
             source.sql(&format!("{MARIADB_SOURCE_GRANTS}{schema}{filled}")).unwrap();
         } else {
             let fence = if kinds.source == Kind::MySql57 { FENCE_GRANTS_57 } else { FENCE_GRANTS };
-            source.sql(&format!("{SOURCE_GRANTS}{fence}{SCHEMA}{filled}")).unwrap();
+            source.sql(&format!("{SOURCE_GRANTS}{fence}{}{filled}", schema(kinds))).unwrap();
         }
         if kinds.source.is_mariadb() && !kinds.target.is_mariadb() {
             target.sql("SET GLOBAL innodb_redo_log_encrypt = ON").unwrap();
@@ -218,11 +238,22 @@ fn fill(rows: u32, kinds: Kinds) -> String {
            JSON_OBJECT('k', i, 'l', JSON_ARRAY({number}, NULL, 'é\"\\\\')), FROM_UNIXTIME(1600000000 + i / 1000), i % 4096,
            1901 + i % 200, SEC_TO_TIME(-i % 100000), '2000-02-28' + INTERVAL i % 9000 DAY, CONCAT(' c', i), POINT(i / 3, -i) FROM n;
          INSERT INTO pair SELECT i % 97 - 48, UNHEX(LEFT(SHA2(i, 256), 32)), IF(i % 3 = 0, NULL, CONCAT('v', i)), i FROM n;
+         INSERT IGNORE INTO word SELECT {word}, LEFT(SHA2(i, 256), 1), i FROM n;
+         INSERT IGNORE INTO label SELECT {word}, SUBSTR('aAbBäÄ\t  ', 1 + i % 9, 1), REVERSE({word}), i FROM n;
          INSERT INTO wide SELECT '2020-01-01' + INTERVAL i % 13 DAY, (i - 20) / 4, REPEAT(UNHEX(SHA2(i, 512)), 1 + i * 37 % 1500)
            FROM n WHERE i <= {few};
          INSERT INTO wide VALUES ('1999-01-01', 0, 'planted');",
-        numbers.join(",")
+        numbers.join(","),
+        word = word("i")
     )
+}
+
+/// A text of a number, as an expression: of letters that some collations do not tell apart, and of tabs and spaces, which may
+/// not count at the end.
+pub(crate) fn word(number: impl std::fmt::Display) -> String {
+    let replaced = [("0", " "), ("1", "\\t"), ("2", "é"), ("3", "e"), ("4", "E"), ("5", "b"), ("6", "B")];
+    let digits = format!("CONV({number}, 10, 7)");
+    replaced.iter().fold(digits, |text, (digit, by)| format!("REPLACE({text}, '{digit}', '{by}')"))
 }
 
 /// Tells a child where the servers are: `source:target:CA`.

@@ -10,7 +10,7 @@ use std::{
 
 use server::Connection;
 
-use super::Pair;
+use super::{Pair, word};
 
 /// Running writers.
 pub(crate) struct Writers {
@@ -74,8 +74,8 @@ impl Writers {
 fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u64) -> bool {
     let (id, other) = (1 + chance.below(rows), rows + 1 + chance.below(rows * 3));
     let (a, k) = (chance.below(97) as i64 - 48, 1 + chance.below(rows));
-    let (sql, inserts) = match chance.below(14) {
-        12 | 13 => (format!("INSERT INTO shop.ack VALUES ({marker})"), true),
+    let (sql, inserts) = match chance.below(25) {
+        12 | 13 | 20 | 21 => (format!("INSERT INTO shop.ack VALUES ({marker})"), true),
         0 | 1 => (format!("INSERT INTO shop.item (name, doc) VALUES ('m{marker}', '[{marker}]')"), false),
         2 => (format!("UPDATE shop.item SET id = {other} WHERE id = {id}"), false),
         3 => (format!("UPDATE shop.item SET id = {id}, c = NULL WHERE id = {other}"), false),
@@ -96,6 +96,16 @@ fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u6
             ),
             false,
         ),
+        14 => (format!("UPDATE shop.word SET w = {}, n = {marker} WHERE w = {}", word(other), word(k)), false),
+        15 => (format!("DELETE FROM shop.word WHERE w = {}", word(k)), false),
+        16 => (format!("REPLACE INTO shop.word VALUES ({}, ' é', {marker})", word(k)), false),
+        17 => (format!("UPDATE shop.label SET l = UPPER(l), n = {marker} WHERE l = {} AND c = 'a'", word(k)), false),
+        18 => (
+            format!("UPDATE shop.label SET w = {}, n = {marker} WHERE c = 'B' AND l = {}", word(other), word(k)),
+            false,
+        ),
+        19 => (format!("DELETE FROM shop.label WHERE c = 'ä' AND l = {}", word(k)), false),
+        22 => (format!("REPLACE INTO shop.label VALUES ({}, 'A', {}, {marker})", word(k), word(other % 9)), false),
         _ => (format!("UPDATE shop.pair SET u = NULL WHERE u = {k}"), false),
     };
     let done = connection.execute(sql.as_bytes());

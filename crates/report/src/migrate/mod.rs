@@ -14,7 +14,8 @@ pub use self::{
     run::{
         migrate_abort_change, migrate_aborted, migrate_copied, migrate_cut_over, migrate_event, migrate_fell_back,
         migrate_finished, migrate_more_differ, migrate_paused, migrate_proof_saved, migrate_ready, migrate_resumed,
-        migrate_verified, migrate_way_back, migrate_way_back_ended, write_migrate_status,
+        migrate_verified, migrate_watched, migrate_watching, migrate_way_back, migrate_way_back_ended,
+        write_migrate_status,
     },
 };
 

@@ -223,7 +223,7 @@ fn row(table: &TableProof, chunks: u64) -> Row {
 mod tests {
     use std::time::Duration;
 
-    use migrate::{Status, TableStatus};
+    use migrate::{FallbackStatus, Status, TableStatus};
 
     use super::*;
     use crate::{testing::assert_well_formed, text::collect};
@@ -260,7 +260,7 @@ mod tests {
             paused: false,
             running: false,
             seen: Duration::ZERO,
-            fallback_left: None,
+            fallback: FallbackStatus::Impossible,
             position: "binlog.000002:900".to_owned(),
             tables: vec![table],
         };

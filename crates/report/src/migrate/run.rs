@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path, time::Duration};
 
-use ::migrate::{CutOver, DivergenceKind, Event, FallbackEnd, Phase, Status, Verified};
+use ::migrate::{CutOver, DivergenceKind, Event, FallbackEnd, FallbackStatus, Phase, Status, Verified, WatchEnd};
 
 use super::plan::paragraph;
 use crate::{
@@ -145,6 +145,27 @@ pub fn migrate_cut_over(done: &CutOver) -> Vec<Message> {
     vec![Message::info(text), Message::hint(next)]
 }
 
+/// Message that the source is watched after the cut-over.
+#[must_use]
+pub fn migrate_watching(time: Duration) -> Message {
+    Message::info(format!("the source's log is watched for changes of the moved tables, for {}", ago(time)))
+}
+
+/// Message at the end of this.
+#[must_use]
+pub fn migrate_watched(end: &WatchEnd) -> Message {
+    Message::info(match end {
+        WatchEnd::Quiet => "no moved table was changed at the source since the switch".to_owned(),
+        WatchEnd::Stopped => "stopped: no moved table was changed at the source so far".to_owned(),
+        WatchEnd::Unreachable(why) => {
+            format!(
+                "no moved table was changed at the source, until it could not be reached any more: {}",
+                visible(why)
+            )
+        }
+    })
+}
+
 /// Messages after a cut-over whose source is kept ready for a fallback.
 #[must_use]
 pub fn migrate_way_back() -> [Message; 2] {
@@ -199,8 +220,7 @@ pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), 
     if status.fenced {
         paragraph(out, "source", "fenced: clients cannot write")?;
     }
-    if let Some(left) = status.fallback_left {
-        let text = format!("possible for {}, by sealant migrate fallback", ago(left));
+    if let Some(text) = fallback(status.fallback) {
         paragraph(out, "fallback", &text)?;
     }
     let process = match (status.running, status.paused) {
@@ -213,6 +233,14 @@ pub fn write_migrate_status(status: &Status, out: &mut dyn Write) -> Result<(), 
     tables(status, out)?;
     let next = next(status);
     if next.is_empty() { Ok(()) } else { paragraph(out, "next", next) }
+}
+
+fn fallback(status: FallbackStatus) -> Option<String> {
+    match status {
+        FallbackStatus::Impossible => None,
+        FallbackStatus::Possible(left) => Some(format!("possible for {}, by sealant migrate fallback", ago(left))),
+        FallbackStatus::TargetReadOnly => Some("the target is read-only: it is being done, or was done".to_owned()),
+    }
 }
 
 fn tables(status: &Status, out: &mut dyn Write) -> Result<(), Error> {
@@ -292,8 +320,8 @@ mod tests {
         let tables = vec![table(&long, true, 8), table("shop.b", false, 2)];
         let position = "f275dc0a-ea58-11f1-8af4-02fc00000001:1-7,".repeat(4);
         let seen = Duration::from_secs(4000);
-        let (step, fallback_left) = (String::new(), None);
-        let status = Status { phase, step, fenced, paused: false, running, seen, fallback_left, position, tables };
+        let (step, fallback) = (String::new(), FallbackStatus::Impossible);
+        let status = Status { phase, step, fenced, paused: false, running, seen, fallback, position, tables };
         let mut out = Vec::new();
         write_migrate_status(&status, &mut out).unwrap();
         String::from_utf8(out).unwrap()

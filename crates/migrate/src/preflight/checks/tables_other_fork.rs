@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use server::sql::{Syntax, Token, TokenKind, tokens};
 
 use super::prelude::*;
-use crate::catalog::{Column, EMPTY_DEFAULT};
+use crate::catalog::{Column, EMPTY_DEFAULT, is_ordered_by_servers};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.other-fork",
@@ -44,10 +44,16 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
 fn of_table(tables: &Tables, table: &Table) -> Vec<Finding> {
     let Ok(tokens) = tokens(&table.create, Syntax::default()).collect::<Result<Vec<_>, _>>() else { return Vec::new() };
     let columns = table.columns.iter().filter_map(|column| of_column(tables, table, column));
-    let rest = [check(&tokens), option(&tokens), ignored_index(&tokens)];
+    let rest = [key_order(table), check(&tokens), option(&tokens), ignored_index(&tokens)];
     let finding =
         |what: String| Finding::block(table.label(), format!("{what}: not yet supported")).option("--exclude");
     columns.chain(rest.into_iter().flatten()).map(finding).collect()
+}
+
+/// Changes are followed by comparing keys, and a collation of the same name may have another order in the other fork.
+fn key_order(table: &Table) -> Option<String> {
+    let name = || table.identity.as_ref().map_or("", |identity| identity.index.as_str());
+    is_ordered_by_servers(table).then(|| format!("the texts of {} may be ordered otherwise at the target", name()))
 }
 
 fn of_column(tables: &Tables, table: &Table, column: &Column) -> Option<String> {

@@ -4,9 +4,11 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::migrate::{Error, FallbackEnd, LastingFence, cut_over, follow_back};
+use ::migrate::{LastingFence, cut_over, follow_back, watch_source};
 use clap::{Args, ValueEnum};
-use report::{MigrateLine, migrate_cut_over, migrate_way_back, migrate_way_back_ended};
+use report::{
+    MigrateLine, migrate_cut_over, migrate_watched, migrate_watching, migrate_way_back, migrate_way_back_ended,
+};
 use server::Account;
 
 use super::reporting::{Reporter, Reporting};
@@ -40,6 +42,9 @@ pub(crate) struct Cutover {
     /// can return to it; the command runs until then
     #[arg(long, value_name = "TIME", value_parser = value::seconds(1, 2_592_000))]
     fallback: Option<Duration>,
+    /// After the cut-over, watch the source's log for this long, and end with 3 if anything changes a moved table there
+    #[arg(long, value_name = "TIME", value_parser = value::seconds(1, 2_592_000), conflicts_with = "fallback")]
+    watch: Option<Duration>,
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
@@ -122,11 +127,12 @@ pub(super) const EXITS: exit::Codes = &[
     (Exit::Clean, "the target has every row, and was compared"),
     (
         Exit::Failed,
-        "not done; the source is writable as before. With --fallback after the switch: the target is in use",
+        "not done; the source is writable as before. After the switch, with --fallback or --watch: the target is in use",
     ),
     (
         Exit::Findings,
-        "rows differ; the source is writable as before. With --fallback after the switch: the way back is closed",
+        "rows differ; the source is writable as before. After the switch, with --fallback: the way back is closed; with \
+         --watch: the source was written to",
     ),
     (Exit::Incomplete, "the account lacks a privilege, which is named; the source is writable as before"),
 ];
@@ -148,6 +154,13 @@ impl Cutover {
         settings.fallback = self.fallback;
         settings.stop = ended_by_signals()?;
         let done = cut_over(&settings, &mut |event| reporter.event(&event))?;
+        if let Some(time) = self.watch {
+            reporter.say(&migrate_cut_over(&done));
+            reporter.say(&[migrate_watching(time)]);
+            let end = watch_source(&settings, &done, time)?;
+            reporter.end(&MigrateLine::CutOver(&done), &[migrate_watched(&end)]);
+            return Ok(Exit::Clean);
+        }
         if self.fallback.is_none() {
             reporter.end(&MigrateLine::CutOver(&done), &migrate_cut_over(&done));
             return Ok(Exit::Clean);
@@ -155,11 +168,7 @@ impl Cutover {
         if done.blocked.is_some() {
             reporter.say(&migrate_way_back());
         }
-        let end = match follow_back(&settings, &mut |event| reporter.event(&event)) {
-            // Another command has returned to the source before this one began to follow.
-            Err(Error::FellBack) if done.blocked.is_some() => FallbackEnd::TakenOver,
-            end => end?,
-        };
+        let end = follow_back(&settings, &done, &mut |event| reporter.event(&event))?;
         reporter.end(&MigrateLine::CutOver(&done), &migrate_way_back_ended(end));
         Ok(Exit::Clean)
     }
