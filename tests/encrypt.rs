@@ -245,7 +245,8 @@ fn privileges_that_are_missing_are_listed_and_enough() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = clear_mysql().start().expect("MySQL starts");
     let tables =
-        "CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(99)); INSERT INTO shop.t VALUES (1, 'CLEARTEXT-MARKER')";
+        "CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(99)); INSERT INTO shop.t VALUES (1, 'CLEARTEXT-MARKER');
+         FLUSH TABLES shop.t FOR EXPORT; UNLOCK TABLES";
     server
         .sql(&format!("CREATE DATABASE shop; {tables}; CREATE TABLESPACE general ADD DATAFILE 'g.ibd'"))
         .expect("made");

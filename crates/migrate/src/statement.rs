@@ -82,6 +82,10 @@ pub(crate) fn keeps_rows(words: &[Word]) -> bool {
     const CODE: [&str; 5] = ["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
     const OTHERS: [&str; 6] = ["TABLE", "TABLES", "DATABASE", "SCHEMA", "INDEX", "TABLESPACE"];
     let mut keywords = without_settings(words).iter().map(Word::keyword);
+    // There is a table of each moved name, so that a new table has another one.
+    if keywords.clone().take(2).eq(["CREATE", "TABLE"]) {
+        return true;
+    }
     match keywords.next().as_deref() {
         Some("OPTIMIZE" | "CHECK" | "ANALYZE") => true,
         // Other words can precede, such as the definer; the first of these tells the kind of object.
@@ -194,6 +198,7 @@ mod tests {
             "ALTER EVENT e RENAME TO users",
             "CREATE FUNCTION f() RETURNS INT RETURN (SELECT 1 FROM users)",
             "OPTIMIZE TABLE users",
+            "CREATE TABLE old LIKE users",
         ] {
             assert!(keeps(statement), "{statement}");
         }
@@ -204,6 +209,7 @@ mod tests {
             "DROP INDEX `a` ON users",
             "DROP SCHEMA event",
             "TRUNCATE TABLE users",
+            "CREATE OR REPLACE TABLE users (a INT)",
             "RENAME TABLE view TO users",
             "REPAIR TABLE users",
         ] {

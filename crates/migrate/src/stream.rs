@@ -278,6 +278,7 @@ impl<'m> Follower<'m> {
         let damaged = || gap("damaged rows", at);
         if table.key.have_sort_keys() {
             // Asked for together, and known when the changes are passed on.
+            self.weights.limit();
             let images =
                 rows.changes().into_iter().flatten().flatten().flat_map(|change| [change.before, change.after]);
             let mut keys: Vec<Key> = images.flatten().filter_map(|row| table.key.of_image(&row)).collect();

@@ -17,7 +17,7 @@ use crate::{
 
 /// Sort keys in a statement.
 const AT_ONCE: usize = 200;
-/// Sort keys that are kept.
+/// Sort keys that are kept from one event to the next.
 const KEPT: usize = 20_000;
 const SPACE: &[u8] = b" ";
 
@@ -51,9 +51,6 @@ impl<'m> Weights<'m> {
             return Ok(());
         }
         let keys: Vec<&mut Key> = keys.into_iter().collect();
-        if self.known.len() > KEPT {
-            self.known.clear();
-        }
         self.learn(columns, &keys)?;
         let known = |column: &KeyColumn, text: &[u8]| self.known.get(&collated(column, text)).cloned();
         for key in keys {
@@ -63,6 +60,13 @@ impl<'m> Weights<'m> {
             });
         }
         Ok(())
+    }
+
+    /// Forgets sort keys if there are many. Called before keys that belong together are learnt.
+    pub(crate) fn limit(&mut self) {
+        if self.known.len() > KEPT {
+            self.known.clear();
+        }
     }
 
     /// Asks for the sort keys that are not known yet.
@@ -90,11 +94,18 @@ impl<'m> Weights<'m> {
         Ok(())
     }
 
+    /// Asks the target. A connection that was not used for long may be lost; the next one has no state to restore.
     fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
-        let target = match &mut self.target {
-            Some(target) => target,
-            none => none.insert(link::target(self.server)?),
-        };
+        if let Some(mut target) = self.target.take() {
+            match target.query(sql).map_err(Error::at(Side::Target)) {
+                Err(error) if error.is_transient() => {}
+                asked => {
+                    self.target = Some(target);
+                    return asked;
+                }
+            }
+        }
+        let target = self.target.insert(link::target(self.server)?);
         target.query(sql).map_err(Error::at(Side::Target))
     }
 }

@@ -16,8 +16,8 @@ impl Replication {
     pub(crate) const NAME: &str = "replication, one thread";
 }
 
-/// Time for the target to apply everything.
-const LIMIT: Duration = Duration::from_secs(600);
+/// Time for the target to apply everything; shorter than that for a statement.
+const LIMIT: Duration = Duration::from_secs(240);
 
 /// Statements of a server.
 struct Statements {
@@ -70,9 +70,10 @@ impl ChangeTool for Replication {
         let end = pair.log_end(Side::Source)?;
         pair.ask(Side::Target, statements.start)?;
         let wait = format!("SELECT {}('{}', {}, {})", statements.wait, end.file, end.position, LIMIT.as_secs());
-        let waited = pair.ask(Side::Target, &wait)?;
-        let has_all = waited.scalar().and_then(|events| events.parse::<i64>().ok()).is_some_and(|events| events >= 0);
+        let waited = pair.ask(Side::Target, &wait);
         statements.stop.iter().try_for_each(|sql| pair.ask(Side::Target, sql).map(drop))?;
+        // NULL if the thread has stopped, and -1 after the time.
+        let has_all = waited?.scalar().and_then(|events| events.parse::<i64>().ok()).is_some_and(|events| events >= 0);
         if has_all {
             return Ok(());
         }

@@ -11,6 +11,8 @@ pub(super) struct IndexPart {
     pub(super) column: Option<String>,
     /// Whether the index contains only a prefix of the value.
     pub(super) prefix: bool,
+    /// Whether rows can be read in its order. MariaDB makes hashes of unique values that are too long for an index.
+    pub(super) ordered: bool,
 }
 
 /// The primary key, or else the first unique key, by name, whose columns cannot be NULL. Keys over an expression or a
@@ -29,7 +31,7 @@ fn of_index(columns: &[Column], parts: &[IndexPart]) -> Option<Identity> {
 }
 
 fn position(columns: &[Column], part: &IndexPart) -> Option<usize> {
-    let name = part.column.as_ref().filter(|_| part.unique && !part.prefix)?;
+    let name = part.column.as_ref().filter(|_| part.unique && !part.prefix && part.ordered)?;
     columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && !column.nullable)
 }
 
@@ -52,7 +54,13 @@ mod tests {
     }
 
     fn part(index: &str, column: &str) -> IndexPart {
-        IndexPart { index: index.to_owned(), unique: true, column: Some(column.to_owned()), prefix: false }
+        IndexPart {
+            index: index.to_owned(),
+            unique: true,
+            column: Some(column.to_owned()),
+            prefix: false,
+            ordered: true,
+        }
     }
 
     #[test]
@@ -68,7 +76,10 @@ mod tests {
         let not_unique = IndexPart { unique: false, ..part("k", "b") };
         let prefix = IndexPart { prefix: true, ..part("k", "b") };
         let expression = IndexPart { column: None, ..part("k", "b") };
-        for parts in [vec![part("k", "a")], vec![part("k", "a"), part("k", "b")], vec![not_unique], vec![prefix]] {
+        let hashes = IndexPart { ordered: false, ..part("k", "b") };
+        for parts in
+            [vec![part("k", "a")], vec![part("k", "a"), part("k", "b")], vec![not_unique], vec![prefix], vec![hashes]]
+        {
             assert_eq!(identity(&columns, &parts), None, "{parts:?}");
         }
         assert_eq!(identity(&columns, &[expression]), None);
@@ -92,6 +103,8 @@ mod tests {
             ("varchar", Some("utf8mb4_uca1400_as_ci"), false),
             ("varchar", Some("latin2_czech_cs"), false),
             ("varchar", Some("sjis_japanese_ci"), false),
+            ("varchar", Some("utf8mb4_nopad_bin"), true),
+            ("char", Some("utf8mb4_nopad_bin"), false),
             ("double", None, false),
             ("uuid", None, false),
         ] {

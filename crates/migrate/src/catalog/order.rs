@@ -72,6 +72,10 @@ impl Order {
         if !ORDERED_AS_BYTES.contains(&column.charset.as_deref()?) {
             return None;
         }
+        // MariaDB pads a CHAR in comparisons all the same.
+        if column.data_type == "char" && collation.contains(NO_PAD) {
+            return None;
+        }
         let pads = !collation.contains(UCA_9) && !collation.contains(NO_PAD);
         let (one_level, several) = ONE_LEVEL;
         let is_one_level = collation.ends_with(one_level) && !collation.ends_with(several);

@@ -158,6 +158,7 @@ fn index_part(record: &Record<'_>) -> IndexPart {
         unique: record.text("non_unique") == "0",
         column: record.optional("column"),
         prefix: record.optional("prefix").is_some(),
+        ordered: record.text("type") == "BTREE",
     }
 }
 

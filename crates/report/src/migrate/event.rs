@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::migrate::{CutOver, Event, Progress, Verified, plan::Plan};
+use ::migrate::{CutOver, Event, Progress, Verified, WatchEnd, plan::Plan};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -24,6 +24,8 @@ pub enum MigrateLine<'a> {
     Compared(&'a Verified),
     /// The last line of a cut-over.
     CutOver(&'a CutOver),
+    /// The last line of a cut-over after which the source was watched.
+    Watched(&'a CutOver, &'a WatchEnd),
     /// The last line, if the goal was not reached.
     Failed {
         /// What failed.
@@ -62,12 +64,23 @@ fn fields(line: &MigrateLine<'_>) -> Option<(&'static str, Value)> {
         MigrateLine::Compared(verified) => {
             ("done", json!({ "rows": verified.rows, "chunks": verified.chunks, "open": verified.open }))
         }
-        MigrateLine::CutOver(done) => {
-            let blocked = done.blocked.map(|blocked| blocked.as_secs_f64());
-            ("done", json!({ "blocked_seconds": blocked, "end_position": done.source_end }))
+        MigrateLine::CutOver(done) => ("done", of_cut_over(done)),
+        MigrateLine::Watched(done, end) => {
+            let mut line = of_cut_over(done);
+            let watch = match end {
+                WatchEnd::Quiet => "quiet",
+                WatchEnd::Stopped => "stopped",
+                WatchEnd::Unreachable(_) => "unreachable",
+            };
+            line["watch"] = json!(watch);
+            ("done", line)
         }
         MigrateLine::Failed { error, hint, exit } => ("failed", json!({ "error": error, "hint": hint, "exit": exit })),
     })
+}
+
+fn of_cut_over(done: &CutOver) -> Value {
+    json!({ "blocked_seconds": done.blocked.map(|blocked| blocked.as_secs_f64()), "end_position": done.source_end })
 }
 
 fn of_event(event: &Event) -> Option<(&'static str, Value)> {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::migrate::{LastingFence, cut_over, follow_back, watch_source};
+use ::migrate::{LastingFence, WatchEnd, cut_over, follow_back, watch_source};
 use clap::{Args, ValueEnum};
 use report::{
     MigrateLine, migrate_cut_over, migrate_watched, migrate_watching, migrate_way_back, migrate_way_back_ended,
@@ -134,7 +134,11 @@ pub(super) const EXITS: exit::Codes = &[
         "rows differ; the source is writable as before. After the switch, with --fallback: the way back is closed; with \
          --watch: the source was written to",
     ),
-    (Exit::Incomplete, "the account lacks a privilege, which is named; the source is writable as before"),
+    (
+        Exit::Incomplete,
+        "the account lacks a privilege, which is named; the source is writable as before. With --watch after the switch: \
+         the source could not be reached any more",
+    ),
 ];
 
 impl Cutover {
@@ -158,8 +162,8 @@ impl Cutover {
             reporter.say(&migrate_cut_over(&done));
             reporter.say(&[migrate_watching(time)]);
             let end = watch_source(&settings, &done, time)?;
-            reporter.end(&MigrateLine::CutOver(&done), &[migrate_watched(&end)]);
-            return Ok(Exit::Clean);
+            reporter.end(&MigrateLine::Watched(&done, &end), &[migrate_watched(&end)]);
+            return Ok(if matches!(end, WatchEnd::Unreachable(_)) { Exit::Incomplete } else { Exit::Clean });
         }
         if self.fallback.is_none() {
             reporter.end(&MigrateLine::CutOver(&done), &migrate_cut_over(&done));
