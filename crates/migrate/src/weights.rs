@@ -123,3 +123,90 @@ fn expression(column: &KeyColumn, text: &[u8]) -> String {
     };
     format!("HEX(WEIGHT_STRING({} COLLATE {collation}))", column.text_literal(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use harness::Kind;
+    use server::{Endpoint, Options, Target, tls::TlsVersion};
+
+    use super::*;
+    use crate::{Accept, Column, Table, catalog::Identity, preflight::testing};
+
+    /// Asserts that keys of texts have the order in which the server's own index has them.
+    fn are_in_the_order_of(kind: Kind, collations: &[&str]) {
+        if harness::require(kind).is_none() {
+            return;
+        }
+        let running = harness::Server::builder(kind).start().unwrap();
+        running.sql("CREATE DATABASE d").unwrap();
+        let target = Target { endpoint: Endpoint::Socket(running.socket().to_owned()), user: "root".to_owned() };
+        let accept = Accept { any_name: false, unverified: false, min_tls: TlsVersion::Tls13 };
+        let at = Server::new(Side::Target, target, Options::default(), accept).unwrap();
+        for collation in collations {
+            let charset = collation.split('_').next().unwrap();
+            let made = format!("w VARCHAR(20) CHARACTER SET {charset} COLLATE {collation} NOT NULL, PRIMARY KEY (w)");
+            let letters = [" ", "\\t", "a", "A", "ä", "e", "é", "b", "ss", "ß", "0", "-"];
+            let letter = |digit: u32| format!("ELT(1 + i DIV {} % 12, '{}')", 12_u32.pow(digit), letters.join("','"));
+            let words = format!("CONCAT({}, {}, {})", letter(0), letter(1), letter(2));
+            let numbers: Vec<String> = (0..1728).map(|number| format!("({number})")).collect();
+            let filled = format!(
+                "SET NAMES utf8mb4; USE d; DROP TABLE IF EXISTS t; CREATE TABLE t ({made}); CREATE TEMPORARY TABLE n (i INT); \
+                 INSERT INTO n VALUES {}; INSERT IGNORE INTO t SELECT {words} FROM n; INSERT IGNORE INTO t SELECT LEFT(w, 2) FROM t",
+                numbers.join(",")
+            );
+            running.sql(&filled).unwrap();
+            let hex = running.sql("SELECT HEX(w) FROM d.t ORDER BY w").unwrap();
+            let texts: Vec<Vec<u8>> = hex.lines().map(|line| HEXUPPER.decode(line.as_bytes()).unwrap()).collect();
+            let column = Column {
+                name: "w".to_owned(),
+                column_type: "varchar(20)".to_owned(),
+                data_type: "varchar".to_owned(),
+                charset: Some(charset.to_owned()),
+                collation: Some((*collation).to_owned()),
+                nullable: false,
+                generated: false,
+                invisible: false,
+            };
+            let identity = Some(Identity { index: "PRIMARY".to_owned(), columns: vec![0], comparable: true });
+            let table = Table { columns: vec![column], identity, ..testing::table("t") };
+            let columns = KeyColumns::from_table(&table, "d.t").unwrap();
+            let mut keys: Vec<Key> = texts.iter().map(|text| columns.parse([text.as_slice()]).unwrap()).collect();
+            assert!(keys.len() > 200, "{collation}: {}", keys.len());
+            Weights::new(&at).set(&columns, &mut keys).unwrap();
+            let wrong = keys.windows(2).zip(texts.windows(2)).find(|(keys, _)| keys[0] >= keys[1]);
+            assert_eq!(wrong.map(|(_, texts)| texts), None, "{collation}");
+        }
+    }
+
+    #[test]
+    fn texts_have_the_order_of_mysql() {
+        are_in_the_order_of(
+            Kind::MySql97,
+            &[
+                "utf8mb4_0900_ai_ci",
+                "utf8mb4_0900_as_cs",
+                "utf8mb4_unicode_ci",
+                "utf8mb4_general_ci",
+                "latin1_swedish_ci",
+                "latin1_german2_ci",
+                "utf8mb4_bin",
+                "utf8mb4_0900_bin",
+            ],
+        );
+    }
+
+    #[test]
+    fn texts_have_the_order_of_mariadb() {
+        are_in_the_order_of(
+            Kind::MariaDb1011,
+            &[
+                "utf8mb4_general_ci",
+                "utf8mb4_unicode_ci",
+                "utf8mb4_unicode_nopad_ci",
+                "utf8mb4_uca1400_ai_ci",
+                "latin1_swedish_ci",
+                "utf8mb4_bin",
+            ],
+        );
+    }
+}

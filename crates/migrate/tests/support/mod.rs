@@ -239,7 +239,7 @@ fn fill(rows: u32, kinds: Kinds) -> String {
            1901 + i % 200, SEC_TO_TIME(-i % 100000), '2000-02-28' + INTERVAL i % 9000 DAY, CONCAT(' c', i), POINT(i / 3, -i) FROM n;
          INSERT INTO pair SELECT i % 97 - 48, UNHEX(LEFT(SHA2(i, 256), 32)), IF(i % 3 = 0, NULL, CONCAT('v', i)), i FROM n;
          INSERT IGNORE INTO word SELECT {word}, LEFT(SHA2(i, 256), 1), i FROM n;
-         INSERT IGNORE INTO label SELECT {word}, SUBSTR('aAbBäÄ\t  ', 1 + i % 9, 1), REVERSE({word}), i FROM n;
+         INSERT IGNORE INTO label SELECT {word}, SUBSTR('aAbBäÄ\t  ', 1 + i % 9, 1), CONCAT(REVERSE({word}), i), i FROM n;
          INSERT INTO wide SELECT '2020-01-01' + INTERVAL i % 13 DAY, (i - 20) / 4, REPEAT(UNHEX(SHA2(i, 512)), 1 + i * 37 % 1500)
            FROM n WHERE i <= {few};
          INSERT INTO wide VALUES ('1999-01-01', 0, 'planted');",
