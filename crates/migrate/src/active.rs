@@ -246,13 +246,7 @@ fn read_state(
     let mut loaded: Vec<Vec<Chunk<Key>>> = tables.iter().map(|_| Vec::new()).collect();
     let mut watched = HashSet::new();
     let mut copied = vec![Copied::default(); tables.len()];
-    let mut stored_chunks = state::chunks(target, tables)?;
-    let mut weights = Weights::new(&settings.target);
-    for (number, table) in tables.iter().enumerate() {
-        let chunks = stored_chunks.iter_mut().filter(|stored| stored.table == number).map(|stored| &mut stored.chunk);
-        weights.set(&table.key, chunks.flat_map(|chunk| chunk.after.iter_mut().chain(&mut chunk.upto)))?;
-    }
-    for stored in stored_chunks {
+    for stored in state::chunks(target, tables)? {
         if let Some(copied) = copied.get_mut(stored.table) {
             copied.add(stored.copied);
         }
@@ -262,6 +256,10 @@ fn read_state(
         if let Some(chunks) = loaded.get_mut(stored.table) {
             chunks.push(stored.chunk);
         }
+    }
+    let mut weights = Weights::new(&settings.target);
+    for (table, chunks) in tables.iter().zip(&mut loaded) {
+        weights.set(&table.key, chunks.iter_mut().flat_map(|chunk| chunk.after.iter_mut().chain(&mut chunk.upto)))?;
     }
     let chunk_maps = loaded.into_iter().map(ChunkMap::resumed).collect();
     let start = state::position(target, tables)?;

@@ -21,7 +21,7 @@ use crate::{
     moved_table::MovedTable,
     position::log_end,
     state,
-    stream::{lost, replica_settings},
+    stream::{damaged, idle_position, lost, replica_settings},
     table_changes::TableChanges,
     xa::Prepared,
 };
@@ -134,18 +134,9 @@ impl Watch<'_> {
         let Some(event) = replica.next_event().map_err(Error::Stream)? else { return Err(Error::Stream(lost())) };
         let noted = changes.note(&event, self.tables, &mut self.prepared);
         let created = matches!(event.body, Body::FormatDescription(_)).then_some(event.header.timestamp);
-        let idle = match &event.body {
-            Body::Heartbeat(heartbeat) => {
-                let file = String::from_utf8_lossy(heartbeat.file).into_owned();
-                Some(LogPosition { file, offset: heartbeat.position })
-            }
-            _ => None,
-        };
+        let idle = idle_position(&event);
         let progress = replica.progress();
-        noted.map_err(|fault| {
-            let LogPosition { file, offset } = progress.position.clone();
-            Error::Stream(binlog::Error::Stream { file, position: offset, fault })
-        })?;
+        noted.map_err(|fault| Error::Stream(damaged(progress, fault)))?;
         if let Some(created) = created {
             let (server_uuid, file) = (self.source_uuid.clone(), progress.position.file.clone());
             self.file = Some(LogFile { server_uuid, file, created });

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use binlog::{
-    Body, Decoder, Event, EventHeader, Limits,
+    Body, Decoder, Event, EventHeader, Fault, Limits,
     event::{MariaDbGtid, Payload, Query, RowChange, Rows, TableMap},
     replica::{Progress, Replica, Start},
     value::{Value, WholeDoubles},
@@ -185,14 +185,13 @@ impl<'m> Follower<'m> {
                 self.xa = false;
                 self.prepared.note(prepare);
             }
-            Body::Heartbeat(heartbeat) => {
-                let file = String::from_utf8_lossy(heartbeat.file).into_owned();
-                self.idle = LogPosition { file, offset: heartbeat.position };
-                return Ok(Some(self.idle.clone()));
-            }
             _ => {}
         }
-        Ok(None)
+        let idle = idle_position(event);
+        if let Some(idle) = &idle {
+            self.idle.clone_from(idle);
+        }
+        Ok(idle)
     }
 
     /// Notes that a transaction begins, before any of its rows is dropped: chunks that begin from now on must see it.
@@ -436,6 +435,18 @@ impl<'m> Follower<'m> {
 /// Settings of a replica's connection to the source.
 pub(crate) const fn replica_settings(server_id: u32) -> binlog::replica::Settings {
     binlog::replica::Settings { server_id, heartbeat: HEARTBEAT, limits: LIMITS }
+}
+
+/// The end of the log, if the event is a heartbeat, which a server sends when it has nothing else.
+pub(crate) fn idle_position(event: &Event<'_>) -> Option<LogPosition> {
+    let Body::Heartbeat(heartbeat) = &event.body else { return None };
+    Some(LogPosition { file: String::from_utf8_lossy(heartbeat.file).into_owned(), offset: heartbeat.position })
+}
+
+/// The error for an event that a fault ends.
+pub(crate) fn damaged(progress: &Progress, fault: Fault) -> binlog::Error {
+    let LogPosition { file, offset } = progress.position.clone();
+    binlog::Error::Stream { file, position: offset, fault }
 }
 
 /// Why an event cannot be followed, no matter which table it concerns.

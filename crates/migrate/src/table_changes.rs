@@ -39,7 +39,7 @@ impl TableChanges {
     }
 
     /// Whether it changes a moved table.
-    pub(crate) fn concerns_us(&self) -> bool {
+    fn concerns_us(&self) -> bool {
         self.any || !self.tables.is_empty()
     }
 

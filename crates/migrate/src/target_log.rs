@@ -21,7 +21,7 @@ use crate::{
     position::log_end_at,
     shared::{RunState, Shared},
     state,
-    stream::{STORE_POSITION, replica_settings},
+    stream::{STORE_POSITION, damaged, idle_position, replica_settings},
     table_changes::TableChanges,
     xa::Prepared,
 };
@@ -119,20 +119,11 @@ impl<'m> TargetLog<'m> {
                 }
                 Err(error) => return Err(Error::at_target(error)),
             };
-            let idle = match &event.body {
-                Body::Heartbeat(heartbeat) => {
-                    let file = String::from_utf8_lossy(heartbeat.file).into_owned();
-                    Some(LogPosition { file, offset: heartbeat.position })
-                }
-                _ => None,
-            };
+            let idle = idle_position(&event);
             let created = matches!(event.body, Body::FormatDescription(_)).then_some(event.header.timestamp);
             let noted = changes.note(&event, tables, prepared);
             let progress = replica.progress();
-            noted.map_err(|fault| {
-                let LogPosition { file, offset } = progress.position.clone();
-                Error::TargetLog(StreamError::Stream { file, position: offset, fault })
-            })?;
+            noted.map_err(|fault| Error::TargetLog(damaged(progress, fault)))?;
             if let Some(created) = created {
                 let file = progress.position.file.clone();
                 self.begin_file(file, created)?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use files::{WriteOptions, write_atomic};
-use server::{Flavor, Rows, quote};
+use server::{Flavor, Rows, ServerVersion, dialect::statement::binary_log_status, quote};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -22,8 +22,7 @@ pub(super) const ACCOUNT: &str = "migration";
 /// Name of a server's directory below that of its setup; short, because the length of a socket path is limited.
 const SERVER_DIRECTORY: &str = "s";
 /// Rows that a transaction changes.
-const CHANGED_ROWS: u32 = 100;
-const CHANGED_AT_ONCE: usize = CHANGED_ROWS as usize;
+const TRANSACTION_ROWS: u16 = 100;
 /// Option file for Sealant, with a group for each server.
 const BOTH_FILE: &str = "servers.cnf";
 
@@ -123,11 +122,11 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Changes the first rows of each table at the source, in transactions of [`CHANGED_ROWS`] rows.
+    /// Changes the first rows of each table at the source, in transactions of [`TRANSACTION_ROWS`] rows.
     pub(crate) fn change_rows(&self, rows: u32) -> Result<(), Error> {
         for table in 1..=self.tables {
-            for first in (1..=rows).step_by(CHANGED_AT_ONCE) {
-                let last = first.saturating_add(CHANGED_ROWS - 1).min(rows);
+            for first in (1..=rows).step_by(TRANSACTION_ROWS.into()) {
+                let last = first.saturating_add(u32::from(TRANSACTION_ROWS) - 1).min(rows);
                 self.source.ask(&format!(
                     "UPDATE {OLTP_DATABASE}.sbtest{table} SET k = k + 1, c = REVERSE(c) WHERE id BETWEEN {first} AND {last}"
                 ))?;
@@ -138,7 +137,7 @@ impl<'a> Pair<'a> {
 
     /// The end of a server's binary log.
     pub(crate) fn log_end(&self, side: Side) -> Result<LogEnd, Error> {
-        let rows = self.ask(side, self.server(side).log_status())?;
+        let rows = self.ask(side, binary_log_status(self.version()))?;
         let found = |name| rows.value(0, name).map(str::to_owned);
         match (found("File"), found("Position")) {
             (Some(file), Some(position)) => Ok(LogEnd { file, position }),
@@ -154,6 +153,11 @@ impl<'a> Pair<'a> {
     /// Like [`Self::ask`], for a statement that is not part of errors.
     pub(crate) fn ask_secretly(&self, side: Side, sql: &str, what: &str) -> Result<(), Error> {
         self.server(side).ask_secretly(sql, what)
+    }
+
+    /// Version of both.
+    pub(crate) const fn version(&self) -> &ServerVersion {
+        self.source.version()
     }
 
     /// Whether both are MariaDB.

@@ -15,7 +15,7 @@ use std::{
 };
 
 use server::{
-    Connection, Endpoint, Flavor, Identity, Options, Rows, Target, describe,
+    Connection, Endpoint, Flavor, Identity, Options, Rows, ServerVersion, Target, describe,
     dialect::{self, activity, statement, variable},
 };
 use zeroize::Zeroizing;
@@ -179,9 +179,9 @@ impl<'a> BenchServer<'a> {
         Ok(Usage::read(self.daemon.process())?.cpu_seconds)
     }
 
-    /// The statement that shows the end of its binary log.
-    pub(crate) fn log_status(&self) -> &'static str {
-        statement::binary_log_status(&self.identity.version)
+    /// Version of the server.
+    pub(crate) const fn version(&self) -> &ServerVersion {
+        &self.identity.version
     }
 
     /// Its address on the loopback interface.

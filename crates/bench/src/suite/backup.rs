@@ -13,7 +13,7 @@ use files::quantity::size;
 use snapshot::DataDir;
 use verify::KeyStores;
 
-use super::{Collected, Outcome, Watch, served::Served};
+use super::{Collected, Outcome, Watch, first_with_others, served::Served};
 use crate::{
     Arm, Environment, Error, Experiment, Settings, Subject, TemporaryDirectory, Tree, Work,
     backup::{
@@ -106,12 +106,13 @@ impl BackupSuite<'_> {
         let contenders = self.contenders(&scratch, &key, served, &mut collected);
         let stored = StoredBytes::default();
         let bench = Bench { tree, scratch: &scratch, stored: &stored };
-        collected.run(bench.full(&contenders), &self.settings, &pairs(&contenders), watch)?;
-        collected.run(bench.restore(&contenders), &self.settings, &pairs(&contenders), watch)?;
+        let pairs = first_with_others(contenders.iter().map(|contender| contender.name));
+        collected.run(bench.full(&contenders), &self.settings, &pairs, watch)?;
+        collected.run(bench.restore(&contenders), &self.settings, &pairs, watch)?;
         if let Some(before) = self.before {
             let some: Vec<&Contender<'_>> = contenders.iter().filter(|contender| contender.incremental).collect();
             let before = Tree::scan(before)?;
-            let pairs = pairs(some.iter().copied());
+            let pairs = first_with_others(some.iter().map(|contender| contender.name));
             collected.run(bench.incremental(&before, &some), &self.settings, &pairs, watch)?;
         }
         watch("memory of a full backup");
@@ -169,12 +170,6 @@ impl BackupSuite<'_> {
         collected.programs = programs(used);
         all
     }
-}
-
-/// Pairs of the first contender with each of the others.
-fn pairs<'c>(contenders: impl IntoIterator<Item = &'c Contender<'c>>) -> Vec<(String, String)> {
-    let names: Vec<&str> = contenders.into_iter().map(|contender| contender.name).collect();
-    names.iter().skip(1).map(|other| (SEALANT.to_owned(), (*other).to_owned())).collect()
 }
 
 /// The parameters of all experiments.

@@ -11,7 +11,7 @@ use std::{
 
 use pki::KeyType;
 
-use super::{Collected, Outcome, Watch, transfer::TransferSuite};
+use super::{Collected, Outcome, Watch, require_room, transfer::TransferSuite};
 use crate::{
     Arm, CopyPeer, Environment, Error, Experiment, ServerArm, Settings, Subject, TableSet, TemporaryDirectory, Tree,
     Work,
@@ -74,11 +74,7 @@ pub(crate) fn run_time(tables: &TableSet) -> Duration {
 /// Two data directories, a backup of each and a copy have to fit; or one directory, a donor's and a joiner's.
 pub(crate) fn check_room(directory: &Path, scratch: &TemporaryDirectory, tables: &TableSet) -> Result<(), Error> {
     let needed = tables.bytes().saturating_mul(5).div_euclid(4).saturating_add(EMPTY_BYTES).saturating_mul(5);
-    let room = scratch.free_bytes()?;
-    if room >= needed {
-        return Ok(());
-    }
-    Err(Error::NoServerRoom { path: directory.to_owned(), needed, room })
+    require_room(directory, scratch, needed)
 }
 
 impl CopiesSuite<'_> {

@@ -10,9 +10,9 @@ use files::quantity::size;
 use pki::KeyType;
 
 use super::{
-    Collected, Outcome, Watch,
+    Collected, Outcome, Watch, first_with_others,
     oltp::{check_directory, check_program},
-    server_program,
+    require_room, server_program,
 };
 use crate::{
     Arm, Environment, Error, Experiment, Settings, Subject, TableSet, TemporaryDirectory, Unit, Work,
@@ -132,15 +132,16 @@ impl MigrateSuite<'_> {
         let contenders = self.contenders(server, collected);
         let cpu_times = Mutex::default();
         let arms = contenders.iter().map(|contender| contender.arm(&pair, self.tables.bytes(), &cpu_times));
-        let experiment = Experiment::new(EXPERIMENT).arms(arms);
-        collected.run(experiment, &self.settings, &pairs(&contenders), watch)?;
+        let compared = first_with_others(contenders.iter().map(|contender| contender.name));
+        collected.run(Experiment::new(EXPERIMENT).arms(arms), &self.settings, &compared, watch)?;
         collected.notes.extend(cpu_notes(&contenders, &cpu_times.lock().unwrap_or_else(PoisonError::into_inner)));
-        let appliers: [(&str, Box<dyn ChangeTool>); 2] =
-            [(COPIED, Box::new(self.sealant(Goal::Copied))), (Replication::NAME, Box::new(Replication))];
-        let appliers = appliers.get(..if self.no_peers { 1 } else { 2 }).unwrap_or_default();
-        let arms = appliers.iter().map(|(name, tool)| self.changes(name, &**tool, &pair));
-        let compared: Vec<_> =
-            appliers.iter().skip(1).map(|(name, _)| (COPIED.to_owned(), (*name).to_owned())).collect();
+        let sealant = self.sealant(Goal::Copied);
+        let mut appliers: Vec<(&str, &dyn ChangeTool)> = vec![(COPIED, &sealant)];
+        if !self.no_peers {
+            appliers.push((Replication::NAME, &Replication));
+        }
+        let arms = appliers.iter().map(|(name, tool)| self.changes(name, *tool, &pair));
+        let compared = first_with_others(appliers.iter().map(|(name, _)| *name));
         collected.run(Experiment::new(CHANGES).unit(Unit::Rows).arms(arms), &self.settings, &compared, watch)?;
         watch("memory of a migration");
         pair.reset()?;
@@ -170,11 +171,7 @@ impl MigrateSuite<'_> {
     /// Two servers with the tables, and the tables as files of SQL.
     fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
         let needed = disk_bytes(&self.tables).saturating_mul(2).saturating_add(self.tables.bytes());
-        let room = scratch.free_bytes()?;
-        if room < needed {
-            return Err(Error::NoServerRoom { path: self.directory.to_owned(), needed, room });
-        }
-        Ok(())
+        require_room(self.directory, scratch, needed)
     }
 
     fn sealant(&self, goal: Goal) -> Sealant {
@@ -206,11 +203,6 @@ impl MigrateSuite<'_> {
         }
         all
     }
-}
-
-/// Pairs of the first contender with each of the others.
-fn pairs(contenders: &[Contender]) -> Vec<(String, String)> {
-    contenders.iter().skip(1).map(|other| (COPIED.to_owned(), other.name.to_owned())).collect()
 }
 
 impl Contender {

@@ -21,7 +21,7 @@ use std::{
 
 use crate::{
     Difference, Environment, Error, Experiment, ExperimentRecord, PeerVerdicts, Program, Progress, Record, SCHEMA,
-    Sample, Samples, Settings, Stop, Subject,
+    Sample, Samples, Settings, Stop, Subject, TemporaryDirectory,
 };
 
 /// Receives the progress of a suite, for the status line.
@@ -104,6 +104,22 @@ impl Collected {
             Record { schema: SCHEMA.into(), environment, subject, programs, missing, experiments, opinions, notes };
         Outcome { record, samples, interrupted }
     }
+}
+
+/// Pairs of the first of these arms with each of the others.
+fn first_with_others<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<(String, String)> {
+    let mut names = names.into_iter();
+    let Some(first) = names.next() else { return Vec::new() };
+    names.map(|other| (first.to_owned(), other.to_owned())).collect()
+}
+
+/// Refuses a file system without room for servers and their data; `directory` is the one that the user has named.
+fn require_room(directory: &Path, scratch: &TemporaryDirectory, needed: u64) -> Result<(), Error> {
+    let room = scratch.free_bytes()?;
+    if room < needed {
+        return Err(Error::NoServerRoom { path: directory.to_owned(), needed, room });
+    }
+    Ok(())
 }
 
 fn run(experiment: Experiment<'_>, settings: &Settings<'_>, watch: &Watch<'_>) -> Result<Samples, Error> {

@@ -7,6 +7,7 @@ mod migrate;
 mod oltp;
 mod output;
 mod server;
+mod server_program;
 mod sst;
 mod tls;
 mod transfer;

@@ -11,7 +11,12 @@ use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
 use server::option_name;
 
 use super::OltpSuite;
-use crate::{Error, TemporaryDirectory, oltp::disk_bytes, suite::server_program, tls::version_of};
+use crate::{
+    Error, TemporaryDirectory,
+    oltp::disk_bytes,
+    suite::{require_room, server_program},
+    tls::version_of,
+};
 
 /// Files that every InnoDB data directory has exactly once.
 const SERVER_FILES: [&str; 2] = [FIRST_SYSTEM, DICTIONARY];
@@ -60,11 +65,7 @@ impl OltpSuite<'_> {
     /// Refuses a file system without room for the servers and their data.
     pub(crate) fn check_room(&self, scratch: &TemporaryDirectory) -> Result<(), Error> {
         let needed = disk_bytes(&self.scale.tables).saturating_mul(self.servers());
-        let room = scratch.free_bytes()?;
-        if room < needed {
-            return Err(Error::NoServerRoom { path: self.directory.to_owned(), needed, room });
-        }
-        Ok(())
+        require_room(self.directory, scratch, needed)
     }
 }
 

@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use ::bench::suite::migrate::MigrateSuite;
 use ::bench::{Settings, TableSet};
 use clap::Args;
-use server::PROGRAMS;
 
 use super::effort::Effort;
-use super::oltp::{FAMILIES, Programs};
 use super::output::Output;
-use crate::cli::value;
+use super::server_program::ServerProgram;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::process::{current_program, ended_by_signals};
@@ -34,12 +32,8 @@ pub(crate) struct BenchMigrate {
     /// Directory below which servers and their data are made and removed
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Which installed server to start [default: mariadb, or mysql if there is none]
-    #[arg(long, value_name = "NAME", conflicts_with = "mysqld", value_parser = value::word(FAMILIES))]
-    server: Option<Programs>,
-    /// Server program to start [default: from PATH or /usr/sbin]
-    #[arg(long, value_name = "PROGRAM")]
-    mysqld: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerProgram,
     /// Number of tables
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     tables: u32,
@@ -72,8 +66,8 @@ impl BenchMigrate {
         let stopped = ended_by_signals()?;
         let suite = MigrateSuite {
             program: current_program()?,
-            server: self.mysqld.as_deref(),
-            families: self.server.unwrap_or(&PROGRAMS),
+            server: self.server.named(),
+            families: self.server.families(),
             directory: &self.dir,
             tables: TableSet { tables: self.tables, rows: self.rows, ..TableSet::default() },
             no_peers: self.no_peers,

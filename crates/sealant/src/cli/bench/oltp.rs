@@ -9,10 +9,10 @@ use ::bench::{Arms, Changes, Driver, Pace, Preset, Settings, Workload};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use report::{write_bench_sysbench_table, write_bench_table};
-use server::{MARIADB_PROGRAM, MYSQL_PROGRAM, PROGRAMS};
 
 use super::effort::Effort;
 use super::output::Output;
+use super::server_program::ServerProgram;
 use crate::cli::value::{self, Word};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, warning};
@@ -49,12 +49,8 @@ pub(crate) struct BenchOltp {
     /// Directory below which servers and their data are made and removed
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// Which installed server to start [default: mariadb, or mysql if there is none]
-    #[arg(long, value_name = "NAME", conflicts_with = "mysqld", value_parser = value::word(FAMILIES))]
-    server: Option<Programs>,
-    /// Server program to start [default: from PATH or /usr/sbin]
-    #[arg(long, value_name = "PROGRAM")]
-    mysqld: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerProgram,
     /// Option for all servers, such as --innodb-doublewrite=OFF (repeatable)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     server_option: Vec<String>,
@@ -97,12 +93,6 @@ pub(crate) struct BenchOltp {
     #[command(flatten)]
     output: Output,
 }
-
-/// Programs that may serve, the preferred one first.
-pub(super) type Programs = &'static [&'static str];
-
-pub(super) const FAMILIES: &[Word<Programs>] =
-    &[("mysql", &[MYSQL_PROGRAM], "`mysqld`"), ("mariadb", &[MARIADB_PROGRAM], "`mariadbd`")];
 
 const PRESETS: &[Word<Preset>] = &[
     ("quick", Preset::Quick, "The tables of `webinar`, 2 s a run"),
@@ -162,8 +152,8 @@ impl BenchOltp {
         let program = current_program()?;
         let mut suite = OltpSuite {
             program: &program,
-            server: self.mysqld.as_deref(),
-            families: self.server.unwrap_or(&PROGRAMS),
+            server: self.server.named(),
+            families: self.server.families(),
             directory: &self.dir,
             arms: Arms::named(&self.arms),
             scale: self.preset.scale().with(&self.changes()),
