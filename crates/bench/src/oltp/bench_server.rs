@@ -48,6 +48,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const FEW_PAGES: u64 = 64;
 /// Maximum history list length of a server at rest.
 const SHORT_HISTORY: u64 = 256;
+/// How long a server at rest has not shortened a longer list.
+const PURGE_PAUSE: Duration = Duration::from_secs(3);
 /// Default of `innodb_max_dirty_pages_pct` in both families.
 const DIRTY_PERCENT: u32 = 90;
 
@@ -429,9 +431,15 @@ impl<'a> BenchServer<'a> {
     pub(crate) fn settle(&self) -> Result<(), Error> {
         self.ask("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
         let begin = Instant::now();
+        // An idle server of MySQL purges its last undo logs, but frees them only with later ones: the list stays longer.
+        let (mut shortest, mut shortened) = (u64::MAX, begin);
         loop {
-            let dirty = self.status("Innodb_buffer_pool_pages_dirty")?;
-            if dirty <= FEW_PAGES && self.history()? <= SHORT_HISTORY {
+            let (dirty, history) = (self.status("Innodb_buffer_pool_pages_dirty")?, self.history()?);
+            if history < shortest {
+                (shortest, shortened) = (history, Instant::now());
+            }
+            let is_purged = history <= SHORT_HISTORY || shortened.elapsed() > PURGE_PAUSE;
+            if dirty <= FEW_PAGES && is_purged {
                 break;
             }
             if begin.elapsed() > SETTLE_LIMIT {
