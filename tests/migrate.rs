@@ -209,7 +209,7 @@ fn what_stands_in_the_way_is_named_and_the_remedy_removes_it() {
 }
 
 #[test]
-fn tables_and_transactions_that_cannot_be_migrated_are_named() {
+fn what_is_special_or_in_the_way_is_named() {
     let Some(pair) = Pair::mysql(&[]) else { return };
     pair.source
         .sql(

@@ -10,14 +10,14 @@ use binlog::value::WholeDoubles;
 use server::{Connection, dialect::statement::replication_threads};
 
 use crate::{
-    Error, Event, Phase, Progress, Side, Table, Work,
+    Error, Event, Phase, Progress, Side, Work,
     chunk_map::{Chunk, ChunkMap, Copied},
     definitions, journal,
     key::Key,
     link::{self, identity, variable},
-    moved_table::MovedTable,
+    moved_table::{MovedTable, moved_tables},
     position::{self, Position, Tracking},
-    preflight::{LOGS_REPLICATED, Link, ROW_SETTINGS, Transport},
+    preflight::{self, LOGS_REPLICATED, Link, NATIVE_FOREIGN_KEYS, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
     random::random,
     server_lock::{self, LOCK, is_one_server, one_server_lock, source_lock},
@@ -61,8 +61,8 @@ pub(crate) fn with_stream<T>(
     may_begin: bool,
     body: impl FnOnce(&mut Active<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let tables = moved_tables(&settings.catalog.tables)?;
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
+    let tables = moved_tables(&settings.catalog, logs_cascades(&mut source)?)?;
     lock_target(&mut target)?;
     if is_one_server(&mut source, &mut target)? {
         return Err(Error::OneServer);
@@ -126,16 +126,6 @@ pub(crate) fn with_stream<T>(
         _ => {}
     }
     ended
-}
-
-/// The tables in the order of their names. The state numbers them in this order.
-pub(crate) fn moved_tables(tables: &[Table]) -> Result<Vec<MovedTable>, Error> {
-    let mut tables: Vec<_> = tables.iter().collect();
-    tables.sort_by_key(|table| (&table.schema, &table.name));
-    if tables.is_empty() {
-        return Err(Error::NoTables);
-    }
-    tables.into_iter().enumerate().map(|(number, table)| MovedTable::new(number, table)).collect()
 }
 
 /// Locks out other migrations to the target for as long as the connection lasts.
@@ -216,6 +206,14 @@ fn resumed(
     Ok(run)
 }
 
+/// Whether the source logs the rows that foreign keys change.
+fn logs_cascades(source: &mut Connection) -> Result<bool, Error> {
+    let sql = format!("SHOW GLOBAL VARIABLES LIKE '{NATIVE_FOREIGN_KEYS}'");
+    let rows = source.query(&sql).map_err(Error::at(Side::Source))?;
+    let native = rows.of_name(NATIVE_FOREIGN_KEYS) == Some("ON");
+    Ok(source.greeting().server_version().is_some_and(|version| preflight::logs_cascades(&version, native)))
+}
+
 /// Whether the source's log lacks what the source applies of other servers.
 fn omits_replicated(source: &mut Connection) -> Result<bool, Error> {
     for name in LOGS_REPLICATED {
@@ -263,7 +261,7 @@ fn read_state(
     }
     let chunk_maps = loaded.into_iter().map(ChunkMap::resumed).collect();
     let start = state::position(target, tables)?;
-    let shared = Shared::new(epoch, run, chunk_maps, watched, copied, start);
+    let shared = Shared::new(epoch, run, chunk_maps, state::snapshots(target)?, watched, copied, start);
     shared.lock().log_file = state::log_file(target)?;
     // The position was stored once its transactions were delivered. They may not be visible yet.
     let barrier = shared.lock().begun.barrier();
@@ -342,6 +340,17 @@ impl Active<'_> {
                 events(Event::Table { name: moved.shown.clone(), rows: copied.rows, bytes: copied.bytes });
             }
         }
+    }
+
+    /// Bytes of chunks, each with the number of its table: about those for which chunks are made, or of the whole table.
+    pub(crate) fn bytes_of(&self, chunks: &[(usize, Chunk<Key>)]) -> u64 {
+        let state = self.shared.lock();
+        let chunk_bytes = u64::try_from(self.settings.chunk_bytes).unwrap_or(u64::MAX);
+        let bytes = chunks.iter().map(|(number, _)| match self.tables.get(*number) {
+            Some(table) if table.is_copied_whole() => state.copied.get(*number).map_or(0, |copied| copied.bytes),
+            _ => chunk_bytes,
+        });
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// Age, by the source's clock, of the newest change that was applied; zero if the target has every change.

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_row_is_of_the_newest_transaction() {
-        let columns = KeyColumns::from_table(&table("t"), "shop.t").unwrap();
+        let columns = KeyColumns::from_table(&table("t"));
         let key = |text: &str| columns.parse([text.as_bytes()]).unwrap();
         let mut begun = Begun::new(Tracking::Positions, &Position::default());
         for (position, text) in [(4, "1"), (900, "2")] {
@@ -135,7 +135,7 @@ mod tests {
         };
         assert_eq!(wanted(&begun), at(700), "what was stored may not be visible yet");
         begun.begin(&at(900));
-        begun.note(0, &KeyColumns::from_table(&table("t"), "shop.t").unwrap().parse([&b"1"[..]]).unwrap());
+        begun.note(0, &KeyColumns::from_table(&table("t")).parse([&b"1"[..]]).unwrap());
         assert!(wanted(&begun) > at(900) && begun.row().is_none());
     }
 }

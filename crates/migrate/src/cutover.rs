@@ -13,11 +13,12 @@ use server::{Connection, dialect::catalog::FRESH_STATISTICS, error_code};
 use crate::{
     Error, Event, Phase, Side,
     accounts::{self, Accounts, Moved},
-    active::{Active, lock_target, moved_tables, with_stream},
+    active::{Active, lock_target, with_stream},
     catalog::{Filter, read},
     definitions,
     fence::{Fence, Former, TableLocks, lift_external, may_fence, no_other_writers, no_replication, nothing_prepared},
     link::{self, Server, identity, same_server},
+    moved_table::moved_tables,
     position::{self, Position},
     program,
     run::verify_changed,
@@ -141,18 +142,19 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
     // The log can be long, and is read while clients can still write.
     active.only_we_write(events)?;
     definitions::check(active.settings)?;
-    let left = active.unverified().len();
-    if left > comparable(active.settings) {
+    let chunks = active.unverified();
+    let left = chunks.len();
+    if active.bytes_of(&chunks) > comparable(active.settings) {
         let what = format!("{left} chunks have changed since they were compared: too many for --max-blocked");
         return Err(Error::NotReady { what });
     }
     Ok(())
 }
 
-/// Number of chunks that can be compared while writes are blocked.
-fn comparable(settings: &Settings) -> usize {
+/// Bytes that can be compared while writes are blocked: those of one chunk at least.
+fn comparable(settings: &Settings) -> u64 {
     let bytes = settings.max_blocked.as_secs().max(1).saturating_mul(COMPARED_BYTES);
-    usize::try_from(bytes).unwrap_or(usize::MAX).checked_div(settings.chunk_bytes).unwrap_or(usize::MAX).max(1)
+    bytes.max(u64::try_from(settings.chunk_bytes).unwrap_or(u64::MAX))
 }
 
 fn fenced(
@@ -356,8 +358,8 @@ pub fn abort(source: &Server, server: &Server, drop_tables: Option<&Filter>) -> 
 
 /// Drops the selected tables at the target, if they are the tables of the migration.
 fn drop_copies(source: &Server, target: &mut Connection, filter: &Filter) -> Result<(), Error> {
-    let selected = read(&mut link::definitions(Side::Source, source)?, filter).map_err(Error::at(Side::Source))?.tables;
-    let tables = moved_tables(&selected)?;
+    let selected = read(&mut link::definitions(Side::Source, source)?, filter).map_err(Error::at(Side::Source))?;
+    let tables = moved_tables(&selected, true)?;
     state::compare_tables(target, &tables)?;
     for table in &tables {
         target.query(&format!("DROP TABLE IF EXISTS {}", table.quoted)).map_err(Error::at(Side::Target))?;

@@ -18,13 +18,14 @@ use server::{
 
 use crate::{
     CutOver, Error, Event, Phase, Proof, Server, Settings, Side,
-    active::{lock_target, moved_tables, tracking, with_stream},
+    active::{lock_target, tracking, with_stream},
     cutover::{cut_over, lift_earlier},
     definitions,
     fence::{Former, block, set_lock_wait},
     journal,
     link::{self, identity, variable},
     log_access,
+    moved_table::moved_tables,
     pause::pause,
     position::{Position, Start, Tracking},
     proof,
@@ -296,7 +297,7 @@ impl WayBack {
         let mut more = state::copies_of_chunks(&mut new, &self.forward.target_end, log_file.is_some())?;
         // A log that was reset since the switch is another file.
         more.extend(log_file.filter(|file| file.created != 0).map(|file| state::store_log_file(&file)));
-        let tables = moved_tables(&self.back.catalog.tables)?;
+        let tables = moved_tables(&self.back.catalog, true)?;
         let beginning = Beginning { token, tracking, source_uuid, start, encrypted, target_log, phase, more };
         state::store_beginning(&mut old, &tables, beginning)?;
         journal::note(&mut old, "way-back", &format!("from {} of the target's log", self.forward.target_end))?;
@@ -413,6 +414,7 @@ fn on_way_back(error: Error) -> Error {
         | Error::Structure { .. }
         | Error::OtherMigration { .. }
         | Error::Stream(binlog::Error::Unavailable { .. })
+        | Error::RowNotFound { .. }
         | Error::ApplyWarnings { .. } => Error::WayBackClosed(Box::new(error)),
         Error::Server { side: Side::Target, error: server::Error::Server { code, .. } }
             if VALUE_REFUSED.contains(code) =>

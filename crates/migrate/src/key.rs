@@ -10,7 +10,7 @@ use binlog::Value;
 use server::quote;
 
 use crate::{
-    Error, Table,
+    Table,
     catalog::Order,
     literal,
     value::{self, is_unsigned},
@@ -108,27 +108,28 @@ pub(crate) struct KeyColumn {
     text: [String; 2],
 }
 
-/// The columns of a table's identity.
+/// The columns of a table's identity; none if this program cannot compare it. All rows of such a table have one key.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyColumns(Vec<KeyColumn>);
 
 impl KeyColumns {
-    /// The columns of a table's identity; `shown` is the table's name in errors.
-    ///
-    /// # Errors
-    /// [`Error::NoIdentity`], [`Error::OpaqueIdentity`].
-    pub(crate) fn from_table(table: &Table, shown: &str) -> Result<Self, Error> {
-        let identity = table.identity.as_ref().ok_or_else(|| Error::NoIdentity { table: shown.to_owned() })?;
-        let columns = identity.columns.iter().map(|position| {
+    /// The columns of a table's identity; none if it has no identity, or one that only servers can compare.
+    pub(crate) fn from_table(table: &Table) -> Self {
+        let column = |position: &usize| {
             let column = table.columns.get(*position)?;
             let order = Order::from_column(column)?;
             let name = quote::identifier(&column.name);
             let text = [&column.charset, &column.collation].map(|name| name.clone().unwrap_or_default());
             Some(KeyColumn { position: *position, name, order, unsigned: is_unsigned(column), text })
-        });
-        let columns: Option<Vec<_>> = columns.collect();
-        let opaque = || Error::OpaqueIdentity { table: shown.to_owned(), index: identity.index.clone() };
-        columns.filter(|_| identity.comparable).map(Self).ok_or_else(opaque)
+        };
+        let identity = table.identity.as_ref().filter(|identity| identity.comparable);
+        let columns = identity.and_then(|identity| identity.columns.iter().map(column).collect());
+        Self(columns.unwrap_or_default())
+    }
+
+    /// Whether the table has no key that this program can compare.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The columns in the order of the index.

@@ -13,12 +13,12 @@ use innodb::binlog::LogPosition;
 
 use crate::{
     CutOver, Error, Settings,
-    active::{moved_tables, server_id},
+    active::server_id,
     fence::Former,
     journal,
     link::{self, same_server},
     log_file::LogFile,
-    moved_table::MovedTable,
+    moved_table::{MovedTable, moved_tables},
     position::log_end,
     state,
     stream::{damaged, idle_position, lost, replica_settings},
@@ -59,7 +59,7 @@ struct Watch<'s> {
 /// [`Error::LateWrite`] at the first change of a moved table, also one that was made before this call;
 /// [`Error::NotReady`] if the source is kept ready for a fallback; and others.
 pub fn watch_source(settings: &Settings, done: &CutOver, time: Duration) -> Result<WatchEnd, Error> {
-    let tables = moved_tables(&settings.catalog.tables)?;
+    let tables = moved_tables(&settings.catalog, true)?;
     let mut target = link::target(&settings.target)?;
     let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
     state::compare_tables(&mut target, &tables)?;

@@ -1,9 +1,13 @@
 //! A table that is moved, and the statements for it.
 
+use std::collections::{BTreeSet, HashMap};
+
+use binlog::event::RowChange;
 use server::{LOCAL_NAME, quote};
 
 use crate::{
     Column, Error, Table,
+    catalog::{Cascade, Catalog, TableName, cascades, groups},
     key::{Key, KeyColumns},
 };
 
@@ -16,39 +20,128 @@ pub(crate) struct MovedTable {
     pub(crate) shown: String,
     /// The same name, quoted for statements.
     pub(crate) quoted: String,
-    /// [`Self::quoted`], with a hint to read it by the index of the identity.
+    /// [`Self::quoted`], with a hint to read it by the index of [`Self::key`].
     pub(crate) by_key: String,
     /// Its definition.
     pub(crate) table: Table,
-    /// Columns of its identity.
+    /// Columns of its identity; none if this program cannot compare it.
     pub(crate) key: KeyColumns,
     /// Where the columns of the identity are in the fields of [`Self::select`].
     pub(crate) key_fields: Vec<usize>,
+    /// Numbers of the tables that are copied from one snapshot, itself among them, in order; empty if it is copied in
+    /// chunks.
+    pub(crate) group: Vec<usize>,
+    /// What its changes change in other tables without being logged there.
+    pub(crate) cascade: Option<RowCascade>,
+}
+
+/// What changes of a table change in other tables of its group.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RowCascade {
+    /// Positions of the columns that foreign keys reference.
+    pub(crate) columns: Vec<usize>,
+    /// Numbers of the tables whose rows can change.
+    pub(crate) changed: Vec<usize>,
+}
+
+impl RowCascade {
+    /// Whether a change of a row changes other tables: a deletion, or an update of a column that is referenced.
+    pub(crate) fn is_caused_by(&self, change: &RowChange<'_>) -> bool {
+        match (&change.before, &change.after) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(before), Some(after)) => self.columns.iter().any(|at| before.get(*at) != after.get(*at)),
+        }
+    }
+}
+
+/// The tables in the order of their names. The state numbers them in this order. `logs_cascades` says whether the source
+/// logs the rows that foreign keys change.
+///
+/// # Errors
+/// [`Error::NoTables`].
+pub(crate) fn moved_tables(catalog: &Catalog, logs_cascades: bool) -> Result<Vec<MovedTable>, Error> {
+    let mut sorted: Vec<_> = catalog.tables.iter().collect();
+    sorted.sort_by_key(|table| (&table.schema, &table.name));
+    if sorted.is_empty() {
+        return Err(Error::NoTables);
+    }
+    let mut tables: Vec<_> =
+        sorted.into_iter().enumerate().map(|(number, table)| MovedTable::new(number, table)).collect();
+    if !logs_cascades {
+        connect(&mut tables, catalog);
+    }
+    for table in &mut tables {
+        if table.group.is_empty() && !table.has_key() {
+            table.group = vec![table.number];
+        }
+    }
+    Ok(tables)
+}
+
+/// Sets which tables foreign keys connect.
+fn connect(tables: &mut [MovedTable], catalog: &Catalog) {
+    let numbers: HashMap<TableName, usize> =
+        tables.iter().map(|moved| (moved.table.full_name(), moved.number)).collect();
+    let numbers_of = |names: &BTreeSet<TableName>| names.iter().filter_map(|name| numbers.get(name).copied()).collect();
+    for group in groups(catalog) {
+        let mut members: Vec<usize> = numbers_of(&group);
+        members.sort_unstable();
+        for number in &members {
+            if let Some(table) = tables.get_mut(*number) {
+                table.group.clone_from(&members);
+            }
+        }
+    }
+    for (name, Cascade { columns, changed }) in cascades(catalog) {
+        let Some(table) = numbers.get(&name).and_then(|number| tables.get_mut(*number)) else { continue };
+        let is_one = |column: &Column| columns.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
+        let positions = table.table.columns.iter().enumerate().filter(|(_, column)| is_one(column));
+        let columns = positions.map(|(position, _)| position).collect();
+        table.cascade = Some(RowCascade { columns, changed: numbers_of(&changed) });
+    }
 }
 
 impl MovedTable {
-    /// # Errors
-    /// [`Error::NoIdentity`], [`Error::OpaqueIdentity`].
-    pub(crate) fn new(number: usize, table: &Table) -> Result<Self, Error> {
-        let shown = format!("{}.{}", table.schema, table.name);
-        let key = KeyColumns::from_table(table, &shown)?;
+    pub(crate) fn new(number: usize, table: &Table) -> Self {
+        let key = KeyColumns::from_table(table);
         let stored: Vec<_> = (0..table.columns.len())
             .filter(|at| table.columns.get(*at).is_some_and(|column| !column.generated))
             .collect();
         let field_of = |position| stored.iter().position(|at| *at == position);
-        let key_fields = key.iter().map(|column| field_of(column.position)).collect::<Option<_>>();
-        let index = || table.identity.as_ref().map_or_else(String::new, |identity| identity.index.clone());
-        let opaque = || Error::OpaqueIdentity { table: shown.clone(), index: index() };
         let quoted = quote::table(&table.schema, &table.name);
-        Ok(Self {
+        let by_key = match &table.identity {
+            Some(identity) if !key.is_empty() => {
+                format!("{quoted} FORCE INDEX ({})", quote::identifier(&identity.index))
+            }
+            _ => quoted.clone(),
+        };
+        Self {
             number,
-            by_key: format!("{quoted} FORCE INDEX ({})", quote::identifier(&index())),
+            by_key,
             quoted,
-            key_fields: key_fields.ok_or_else(opaque)?,
+            key_fields: key.iter().filter_map(|column| field_of(column.position)).collect(),
             key,
             table: table.clone(),
-            shown,
-        })
+            shown: format!("{}.{}", table.schema, table.name),
+            group: Vec::new(),
+            cascade: None,
+        }
+    }
+
+    /// Whether it is copied whole, from one snapshot, and each of its changes is applied exactly once.
+    pub(crate) const fn is_copied_whole(&self) -> bool {
+        !self.group.is_empty()
+    }
+
+    /// Whether readers get chunks of it. The first table of a group stands for all.
+    pub(crate) fn is_offered(&self) -> bool {
+        self.group.first().is_none_or(|first| *first == self.number)
+    }
+
+    /// Whether it has a key by which this program tells its rows apart.
+    pub(crate) const fn has_key(&self) -> bool {
+        !self.key.is_empty()
     }
 
     /// The columns that are stored, in order.
@@ -59,8 +152,9 @@ impl MovedTable {
     /// The statement that reads the rows of a range in the order of their identities.
     pub(crate) fn select(&self, after: Option<&Key>, upto: Option<&Key>) -> String {
         let columns: Vec<_> = self.stored().map(read_expression).collect();
-        let (range, key) = (self.key.range(after, upto), self.key.list());
-        format!("SELECT {} FROM {} WHERE {range} ORDER BY {key}", columns.join(", "), self.by_key)
+        let range = self.key.range(after, upto);
+        let order = if self.has_key() { format!(" ORDER BY {}", self.key.list()) } else { String::new() };
+        format!("SELECT {} FROM {} WHERE {range}{order}", columns.join(", "), self.by_key)
     }
 
     /// The statement that waits until no open transaction has changed the row with this identity. If the identity is

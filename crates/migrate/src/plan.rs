@@ -9,8 +9,7 @@ use crate::{
     encryption::{self, TableEncryption},
     fencing::described,
     preflight::{
-        self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, copy_method,
-        quoted_account,
+        self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, quoted_account,
     },
 };
 
@@ -314,13 +313,13 @@ fn fences(facts: &Facts) -> Vec<FencePlan> {
 }
 
 fn table_plans(facts: &Facts, source: &crate::catalog::Catalog) -> Vec<TablePlan> {
-    let logged = preflight::logs_cascades(&facts.source.identity.version);
+    let groups = preflight::cascade_groups(source, &facts.source);
     let mut plans: Vec<TablePlan> = source
         .tables
         .iter()
         .map(|table| TablePlan {
             name: table.label(),
-            method: copy_method(source, table, logged),
+            method: CopyMethod::of(table, &groups),
             rows: table.rows,
             bytes: table.bytes,
             chunks: None,

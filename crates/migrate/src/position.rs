@@ -67,6 +67,14 @@ impl Position {
             Tracking::Positions | Tracking::Snapshots => self.log >= other.log,
         }
     }
+
+    /// Whether a snapshot at this position has a transaction. Of that, its GTID is known, or a position within it.
+    pub(crate) fn has(&self, transaction: &Self, tracking: Tracking) -> bool {
+        match tracking {
+            Tracking::Gtids => transaction.gtids.is_subset_of(&self.gtids),
+            Tracking::Positions | Tracking::Snapshots => transaction.log < self.log,
+        }
+    }
 }
 
 /// Where a migration begins to follow the log.

@@ -1,7 +1,7 @@
 //! What the threads of a run share: the chunk maps of the tables, and how far the stream is.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -20,6 +20,7 @@ use crate::{
     key::Key,
     link::{self, same_server},
     log_file::LogFile,
+    moved_table::MovedTable,
     position::{self, Position, Tracking},
     server_lock::{self, one_server_lock, source_lock},
     state::Run,
@@ -53,6 +54,8 @@ impl Probe {
 pub(crate) struct RunState {
     /// The chunks of each table, by its number.
     pub(crate) chunk_maps: Vec<ChunkMap<Key>>,
+    /// The snapshots from which tables without a key were copied. A table without one was not copied from this source.
+    pub(crate) snapshots: HashMap<usize, Position>,
     /// Chunks that were equal and have not changed since then, by table and number.
     pub(crate) watched: HashSet<(usize, u64)>,
     /// Transactions that the stream has begun to deliver.
@@ -102,6 +105,25 @@ impl RunState {
             map.set(chunk, State::Loaded);
             if map.is_complete() {
                 self.completed.push(table);
+            }
+        }
+    }
+
+    /// Whether a change of one of these rows waits for a chunk in flight.
+    pub(crate) fn holds(&self, table: usize, keys: &[Key]) -> bool {
+        let map = self.chunk_maps.get(table);
+        map.is_some_and(|map| keys.iter().any(|key| map.verdict(key) == ChangeDecision::Hold))
+    }
+
+    /// Marks all tables of a group as in flight, each of them as one chunk.
+    pub(crate) fn begin_whole(&mut self, group: &[usize]) {
+        for number in group {
+            let Some(map) = self.chunk_maps.get_mut(*number) else { continue };
+            if map.chunks().is_empty() {
+                map.extend(None);
+            }
+            if let Some(chunk) = map.waiting().map(|chunk| chunk.number) {
+                map.set(chunk, State::InFlight);
             }
         }
     }
@@ -157,6 +179,12 @@ impl RunState {
         if is_there { Some(()) } else { None }
     }
 
+    /// Notes that rows of a table may have changed.
+    fn touch_all(&mut self, table: usize, touched: &mut Vec<(usize, u64)>) {
+        self.probes.iter_mut().filter(|probe| probe.table == table).for_each(|probe| probe.touched = true);
+        touched.extend(self.watched.extract_if(|(number, _)| *number == table));
+    }
+
     /// Notes a change of a row that is at the target.
     fn touch(&mut self, table: usize, key: &Key, chunk: u64, touched: &mut Vec<(usize, u64)>) {
         self.probes.iter_mut().filter(|probe| probe.has(table, key)).for_each(|probe| probe.touched = true);
@@ -187,6 +215,7 @@ impl Shared {
         epoch: u64,
         run: &Run,
         chunk_maps: Vec<ChunkMap<Key>>,
+        snapshots: HashMap<usize, Position>,
         watched: HashSet<(usize, u64)>,
         copied: Vec<Copied>,
         start: Position,
@@ -196,6 +225,7 @@ impl Shared {
         let log = if tracking == Tracking::Gtids { LogPosition::default() } else { start.log.clone() };
         let state = RunState {
             chunk_maps,
+            snapshots,
             watched,
             begun: Begun::new(tracking, &start),
             snapshot_file: None,
@@ -322,6 +352,37 @@ impl Shared {
                     Some(true)
                 }
             }
+        })
+    }
+
+    /// As [`Self::admit`], for a table that is copied whole: a change of the rows with these keys is applied unless the
+    /// snapshot from which the table was copied has it.
+    pub(crate) fn admit_once(
+        &self,
+        table: &MovedTable,
+        keys: &[Key],
+        transaction: &Position,
+        cascade: &[usize],
+        touched: &mut Vec<(usize, u64)>,
+    ) -> Result<bool, Error> {
+        let number = table.number;
+        self.wait(|state| {
+            let map = state.chunk_maps.get(number)?;
+            let decisions: Vec<_> = keys.iter().map(|key| map.verdict(key)).collect();
+            let chunks: Vec<_> = keys.iter().filter_map(|key| Some((key, map.chunk_of(key)?.number))).collect();
+            if decisions.contains(&ChangeDecision::Hold) {
+                return None;
+            }
+            if let Some(key) = keys.first().filter(|_| table.has_key()) {
+                state.begun.note(number, key);
+            }
+            let copied = state.snapshots.get(&number).is_some_and(|it| it.has(transaction, self.tracking));
+            if copied || decisions.contains(&ChangeDecision::Drop) {
+                return Some(false);
+            }
+            chunks.into_iter().for_each(|(key, chunk)| state.touch(number, key, chunk, touched));
+            cascade.iter().for_each(|changed| state.touch_all(*changed, touched));
+            Some(true)
         })
     }
 

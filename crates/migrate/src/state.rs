@@ -3,7 +3,7 @@
 //! The transaction that loads a chunk also marks it as loaded, and the transaction that applies changes also stores the
 //! position after them. Nothing is stored anywhere else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use data_encoding::HEXLOWER;
 use innodb::binlog::LogPosition;
@@ -12,7 +12,7 @@ use server::{Account, Connection, Rows, dialect::encryption::table_option, error
 use crate::{
     Error, STATE_SCHEMA, Side,
     chunk_map::{Chunk, Copied, State},
-    journal,
+    collision, journal,
     key::{Key, KeyColumns},
     link::{flavor, identity_expression},
     log_access,
@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// Version of the layout of the tables below.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 9] = [
     // The token is part of the key, so that the log has it with each update, even with `binlog_row_image=MINIMAL`.
     "`_sealant`.`run` (id INT NOT NULL, token CHAR(32) NOT NULL, back_token CHAR(32) NOT NULL, format INT NOT NULL, source_uuid VARCHAR(64) NOT NULL, \
      tracking VARCHAR(32) NOT NULL, old_until VARCHAR(600) NOT NULL, phase VARCHAR(32) NOT NULL, \
@@ -37,6 +37,9 @@ const TABLES: [&str; 8] = [
     "`_sealant`.`chunk` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, after_key LONGTEXT, upto_key LONGTEXT, \
      row_count BIGINT UNSIGNED NOT NULL, bytes BIGINT UNSIGNED NOT NULL, verified TINYINT NOT NULL, \
      touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
+    // The position in the source's log of the snapshot from which a table without a key was copied.
+    "`_sealant`.`snapshot` (tbl INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
+     position BIGINT UNSIGNED NOT NULL)",
     "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
      position BIGINT UNSIGNED NOT NULL, row_tbl INT, row_key LONGTEXT, batches BIGINT UNSIGNED NOT NULL)",
     "`_sealant`.`log_file` (id INT PRIMARY KEY, server_uuid VARCHAR(64) NOT NULL, file VARCHAR(512) NOT NULL, \
@@ -374,7 +377,12 @@ fn stored_chunk(rows: &Rows, row: usize, tables: &[MovedTable]) -> Result<Stored
 /// committed before this returns, or fail.
 pub(crate) fn begin_epoch(target: &mut Connection) -> Result<u64, Error> {
     // Waits for transactions that have read and locked the old epoch.
-    target.query("UPDATE `_sealant`.`epoch` SET epoch = epoch + 1 WHERE id = 1").map_err(failed)?;
+    // One that was loading a whole table may take long to be rolled back.
+    collision::repeat(
+        target,
+        |target| target,
+        |target| target.query("UPDATE `_sealant`.`epoch` SET epoch = epoch + 1 WHERE id = 1").map(drop).map_err(failed),
+    )?;
     // Keeps an earlier process from marking a chunk as compared.
     target.query("UPDATE `_sealant`.`chunk` SET touches = touches + 1 WHERE verified = 0").map_err(failed)?;
     epoch(target, "")
@@ -395,7 +403,7 @@ fn epoch(target: &mut Connection, lock: &str) -> Result<u64, Error> {
 }
 
 /// The statement that marks a chunk as loaded.
-pub(crate) fn mark_loaded(table: usize, chunk: &Chunk<Key>, rows: u64, bytes: usize) -> String {
+pub(crate) fn mark_loaded(table: usize, chunk: &Chunk<Key>, rows: u64, bytes: u64) -> String {
     let key = |key: &Option<Key>| key.as_ref().map_or_else(|| "NULL".to_owned(), |key| format!("'{}'", key_text(key)));
     let (after, upto, number) = (key(&chunk.after), key(&chunk.upto), chunk.number);
     format!("INSERT INTO `_sealant`.`chunk` VALUES ({table}, {number}, {after}, {upto}, {rows}, {bytes}, 0, 0)")
@@ -443,6 +451,26 @@ pub(crate) fn position(target: &mut Connection, tables: &[MovedTable]) -> Result
         _ => None,
     };
     Ok(Position { gtids, log: LogPosition { file, offset }, row })
+}
+
+/// The statement that stores the snapshot from which a table was copied.
+pub(crate) fn store_snapshot(table: usize, position: &Position) -> String {
+    let (gtids, file) = (quote::text(&position.gtids.to_string()), quote::text(&position.log.file));
+    format!("INSERT INTO `_sealant`.`snapshot` VALUES ({table}, {gtids}, {file}, {})", position.log.offset)
+}
+
+/// The snapshots from which tables without a key were copied, by the numbers of the tables.
+pub(crate) fn snapshots(target: &mut Connection) -> Result<HashMap<usize, Position>, Error> {
+    let rows = target.query("SELECT tbl, gtids, file, position FROM `_sealant`.`snapshot`").map_err(failed)?;
+    let snapshot = |row| {
+        let log = LogPosition {
+            file: rows.value(row, "file")?.to_owned(),
+            offset: rows.value(row, "position")?.parse().ok()?,
+        };
+        let gtids = rows.value(row, "gtids")?.parse().ok()?;
+        Some((rows.value(row, "tbl")?.parse().ok()?, Position { gtids, log, row: None }))
+    };
+    (0..rows.rows.len()).map(|row| snapshot(row).ok_or(Error::State { what: "snapshot" })).collect()
 }
 
 /// The statement that stores where the target's log is read first.

@@ -159,7 +159,7 @@ mod tests {
             bytes: 0,
             create: String::new(),
         };
-        MovedTable::new(number, &table).unwrap()
+        MovedTable::new(number, &table)
     }
 
     fn named(statement: &str, database: &str) -> Option<String> {

@@ -12,8 +12,12 @@ use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
 
 use crate::{
-    Error, STATE_SCHEMA, Side,
-    apply::{batch, batch::ChangeBatch, write::Writer},
+    Error, NotWritable, STATE_SCHEMA, Side,
+    apply::{
+        batch::{self, ChangeBatch, ExactChange, Operation},
+        row_condition::row_condition,
+        write::Writer,
+    },
     key::Key,
     lexer::{Syntax, words},
     link,
@@ -58,10 +62,14 @@ pub(crate) struct Follower<'m> {
     weights: Weights<'m>,
     /// Commit time of the newest transaction.
     time: u32,
+    /// The newest transaction: its GTID, or a position within it.
+    current: Position,
     /// Whether the next rows belong to an XA transaction.
     xa: bool,
     /// Prepared XA transactions that changed only other tables.
     prepared: Prepared,
+    /// Whether the stream is within a transaction.
+    is_within: bool,
     /// Whether the current transaction has changed rows of a moved table.
     has_rows: bool,
     stored: std::time::Instant,
@@ -91,8 +99,10 @@ impl<'m> Follower<'m> {
             doubles,
             weights: Weights::new(&settings.target),
             time: 0,
+            current: Position::default(),
             xa: false,
             prepared: Prepared::default(),
+            is_within: false,
             has_rows: false,
             stored: std::time::Instant::now(),
         })
@@ -108,7 +118,10 @@ impl<'m> Follower<'m> {
             let before = self.shared.lock().applied.clone();
             let ended = self.connect().and_then(|mut replica| self.stream(&mut replica));
             match ended {
-                Err(error) if error.is_transient() && matches!(error, Error::Stream(_)) => {
+                Err(error)
+                    if (error.is_transient() && matches!(error, Error::Stream(_)))
+                        || (error.is_collision() && self.writer.is_open()) =>
+                {
                     let progressed = self.shared.lock().applied != before;
                     attempts = if progressed { RECONNECTS } else { attempts.saturating_sub(1) };
                     if attempts == 0 {
@@ -116,6 +129,7 @@ impl<'m> Follower<'m> {
                     }
                     // The source sends unapplied changes again.
                     self.batch.forget_changes();
+                    self.writer.roll_back()?;
                     self.shared.sleep(RECONNECT_PAUSE)?;
                 }
                 Err(Error::Stream(error @ binlog::Error::Unavailable { .. })) => {
@@ -138,7 +152,7 @@ impl<'m> Follower<'m> {
         let mut connection = link::stream(&self.settings.source).map_err(Error::Stream)?;
         self.shared.require_source(&mut connection)?;
         self.server_uuid = link::identity(&mut connection, Side::Source)?;
-        self.idle = LogPosition::default();
+        (self.idle, self.is_within) = (LogPosition::default(), false);
         Replica::start(connection, &start, &settings).map_err(Error::Stream)
     }
 
@@ -160,6 +174,9 @@ impl<'m> Follower<'m> {
         if let Some(what) = obstacle(event) {
             return Err(gap(what, at));
         }
+        if matches!(event.body, Body::Rotate(_) | Body::FormatDescription(_)) && self.is_within && self.has_rows {
+            return Err(gap("a transaction without its end", at));
+        }
         match &event.body {
             Body::FormatDescription(_) => self.log_file(event.header.timestamp)?,
             Body::Gtid(transaction) => {
@@ -168,6 +185,7 @@ impl<'m> Follower<'m> {
                 }
                 self.transaction(event.header.timestamp, false);
                 if let Some(gtid) = &transaction.gtid {
+                    self.current.gtids.insert(&gtid.uuid.to_string(), &gtid.tag, gtid.number);
                     let insert = |state: &mut RunState| {
                         state.begun.gtids.insert(&gtid.uuid.to_string(), &gtid.tag, gtid.number);
                     };
@@ -197,7 +215,7 @@ impl<'m> Follower<'m> {
     /// Notes that a transaction begins, before any of its rows is dropped: chunks that begin from now on must see it.
     fn transaction(&mut self, time: u32, xa: bool) {
         self.time = time;
-        (self.xa, self.has_rows) = (xa, false);
+        (self.xa, self.has_rows, self.current) = (xa, false, Position::default());
         self.shared.update(|state| state.begun.begin(&self.at));
     }
 
@@ -274,6 +292,7 @@ impl<'m> Follower<'m> {
             return Err(gap("an XA transaction, which is not supported,", at));
         }
         self.has_rows = true;
+        self.current.log.clone_from(&self.at);
         let damaged = || gap("damaged rows", at);
         if table.key.have_sort_keys() {
             // Asked for together, and known when the changes are passed on.
@@ -284,7 +303,7 @@ impl<'m> Follower<'m> {
             self.weights.set(&table.key, &mut keys)?;
         }
         for change in rows.changes().map_err(|_| damaged())? {
-            self.change(table, &change.map_err(|_| damaged())?, at)?;
+            self.change(table, &change.map_err(|_| damaged())?, rows.checks_foreign_keys(), at)?;
             // A transaction can be larger than a batch. Part of its rows is applied then, but the stored position stays
             // before it.
             if self.batch.is_full(&BatchLimits { age: Duration::MAX, ..self.settings.batch }) {
@@ -330,7 +349,13 @@ impl<'m> Follower<'m> {
     }
 
     /// Handles a change of a row. If the identity changes, the old row is deleted and a new row is stored.
-    fn change(&mut self, table: &MovedTable, change: &RowChange<'_>, at: &str) -> Result<(), Error> {
+    fn change(
+        &mut self,
+        table: &MovedTable,
+        change: &RowChange<'_>,
+        checks_foreign_keys: bool,
+        at: &str,
+    ) -> Result<(), Error> {
         let incomplete = || gap("a row without its key (binlog_row_image)", at);
         let key = |row: &Option<binlog::event::Row<'_>>| match row {
             None => Ok(None),
@@ -338,6 +363,14 @@ impl<'m> Follower<'m> {
         };
         let (mut before, mut after) = (key(&change.before)?, key(&change.after)?);
         self.weights.set(&table.key, before.iter_mut().chain(&mut after))?;
+        if self.writer.is_open() {
+            let keys: Vec<Key> = before.iter().chain(&after).cloned().collect();
+            self.release_before_hold(table.number, &keys)?;
+        }
+        if table.is_copied_whole() {
+            let keys: Vec<Key> = before.into_iter().chain(after).collect();
+            return self.exact_change(table, &keys, change, checks_foreign_keys, at);
+        }
         if let Some(before) = before.filter(|before| Some(before) != after.as_ref())
             && self.admit(table, &before)?
         {
@@ -346,15 +379,45 @@ impl<'m> Follower<'m> {
         if let (Some(after), Some(row)) = (after, &change.after)
             && self.admit(table, &after)?
         {
-            let image = batch::image(table, row, self.doubles).map_err(|(column, why)| Error::Change {
-                table: table.shown.clone(),
-                column,
-                position: at.to_owned(),
-                why,
-            })?;
+            let image = batch::image(table, row, self.doubles).map_err(not_writable(table, at))?;
             self.batch.store(table.number, after, image);
         }
         Ok(())
+    }
+
+    /// Handles a change of a table that is copied whole: it is applied exactly once, to a row with all the values of the
+    /// log. Foreign keys of the target change what those of the source have changed.
+    fn exact_change(
+        &mut self,
+        table: &MovedTable,
+        keys: &[Key],
+        change: &RowChange<'_>,
+        checks_foreign_keys: bool,
+        at: &str,
+    ) -> Result<(), Error> {
+        let cascade = table.cascade.as_ref().filter(|cascade| checks_foreign_keys && cascade.is_caused_by(change));
+        let changed = cascade.map_or(&[][..], |cascade| &cascade.changed);
+        if !self.shared.admit_once(table, keys, &self.current, changed, &mut self.batch.touched)? {
+            return Ok(());
+        }
+        let cascades = cascade.is_some();
+        let operations = operations(table, change, cascades, self.doubles).map_err(not_writable(table, at))?;
+        for operation in operations {
+            self.batch.push(ExactChange { table: table.number, operation, cascades });
+        }
+        Ok(())
+    }
+
+    /// If a chunk that is in flight holds this change back, first takes back what is applied of its transaction: the
+    /// chunk could wait for a row of it.
+    fn release_before_hold(&mut self, table: usize, keys: &[Key]) -> Result<(), Error> {
+        if !self.writer.is_open() || !self.shared.lock().holds(table, keys) {
+            return Ok(());
+        }
+        self.writer.roll_back()?;
+        self.shared.wait(|state| (!state.holds(table, keys)).then_some(()))?;
+        // The source sends the transaction again.
+        Err(Error::Stream(lost()))
     }
 
     fn admit(&mut self, table: &MovedTable, key: &Key) -> Result<bool, Error> {
@@ -364,7 +427,8 @@ impl<'m> Follower<'m> {
     /// After an event: publishes how far the stream is, and applies the batch if it is due.
     fn advance(&mut self, replica: &Replica, idle: Option<LogPosition>) -> Result<(), Error> {
         let progress = replica.progress();
-        if !progress.is_between_transactions() {
+        self.is_within = !progress.is_between_transactions();
+        if self.is_within {
             return Ok(());
         }
         let log = idle.unwrap_or_else(|| progress.boundary.clone());
@@ -374,7 +438,8 @@ impl<'m> Follower<'m> {
             }
             std::mem::take(&mut state.flush_wanted)
         });
-        let is_due = !self.batch.is_empty() && (wanted || self.batch.is_full(&self.settings.batch));
+        let is_full = !self.batch.is_empty() && (wanted || self.batch.is_full(&self.settings.batch));
+        let is_due = is_full || self.writer.is_open();
         if is_due {
             let position = self.position(progress, log);
             return self.flush(position);
@@ -415,6 +480,13 @@ impl<'m> Follower<'m> {
     }
 
     fn flush_within(&mut self) -> Result<(), Error> {
+        if !self.batch.in_order.is_empty() || self.writer.is_open() {
+            self.writer.apply_part(&self.batch)?;
+            let changes = self.batch.changes;
+            self.batch.forget_changes();
+            self.shared.update(|state| state.applied_rows = state.applied_rows.saturating_add(changes));
+            return Ok(());
+        }
         let position = self.shared.lock().applied.clone();
         self.flush(position)
     }
@@ -458,6 +530,39 @@ pub(crate) fn obstacle(event: &Event<'_>) -> Option<&'static str> {
         Body::Other(_) if event.header.flags & EventHeader::IGNORABLE == 0 => Some("an event of an unknown type"),
         _ => None,
     }
+}
+
+/// Length in bytes of an update above which it is made of a deletion and an insertion: servers limit the length of a
+/// statement (`max_allowed_packet`).
+const UPDATE_BYTES: usize = 8 << 20;
+
+/// What a change of a table that is copied whole does at the target.
+fn operations(
+    table: &MovedTable,
+    change: &RowChange<'_>,
+    cascades: bool,
+    doubles: WholeDoubles,
+) -> Result<Vec<Operation>, (String, NotWritable)> {
+    Ok(match (&change.before, &change.after) {
+        (None, None) => Vec::new(),
+        (None, Some(after)) => vec![Operation::Insert(batch::image(table, after, doubles)?)],
+        (Some(before), None) => vec![Operation::Delete(row_condition(table, before, doubles)?)],
+        (Some(before), Some(after)) => {
+            let (condition, assignments) =
+                (row_condition(table, before, doubles)?, batch::assignments(table, after, doubles)?);
+            if !cascades && condition.len().saturating_add(assignments.len()) > UPDATE_BYTES {
+                vec![Operation::Delete(condition), Operation::Insert(batch::image(table, after, doubles)?)]
+            } else {
+                vec![Operation::Update { assignments, condition }]
+            }
+        }
+    })
+}
+
+/// The error for a value that cannot be written to the target.
+fn not_writable(table: &MovedTable, at: &str) -> impl FnOnce((String, NotWritable)) -> Error {
+    let (table, position) = (table.shown.clone(), at.to_owned());
+    move |(column, why)| Error::Change { table, column, position, why }
 }
 
 fn gap(what: &'static str, at: &str) -> Error {

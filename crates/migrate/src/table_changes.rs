@@ -77,7 +77,11 @@ impl TableChanges {
             let is_it = |moved: &&MovedTable| moved.table.schema == map.database && moved.table.name == map.name;
             if let Some(moved) = tables.iter().find(is_it) {
                 self.tables.insert(moved.number);
-                self.is_triggered |= *self.changed.get_or_insert(moved.number) != moved.number;
+                let first = *self.changed.get_or_insert(moved.number);
+                // A migration lets the target's foreign keys change the tables of a group; for all other changes it
+                // switches them off.
+                let is_cascade = moved.group.contains(&first) && rows.checks_foreign_keys();
+                self.is_triggered |= first != moved.number && !is_cascade;
             }
         }
         if rows.ends_statement() {

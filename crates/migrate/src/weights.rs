@@ -169,7 +169,7 @@ mod tests {
             };
             let identity = Some(Identity { index: "PRIMARY".to_owned(), columns: vec![0], comparable: true });
             let table = Table { columns: vec![column], identity, ..testing::table("t") };
-            let columns = KeyColumns::from_table(&table, "d.t").unwrap();
+            let columns = KeyColumns::from_table(&table);
             let mut keys: Vec<Key> = texts.iter().map(|text| columns.parse([text.as_slice()]).unwrap()).collect();
             assert!(keys.len() > 200, "{collation}: {}", keys.len());
             Weights::new(&at).set(&columns, &mut keys).unwrap();

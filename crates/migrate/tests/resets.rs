@@ -196,8 +196,8 @@ fn a_state_that_is_removed_ends_a_run() {
                 _ => "DROP DATABASE IF EXISTS _sealant",
             })
             .unwrap();
-        for table in ["item", "pair", "wide", "word", "label", "ack"] {
-            pair.target.sql(&format!("TRUNCATE TABLE shop.{table}")).unwrap();
+        for table in ["item", "pair", "wide", "word", "label", "entry", "grade", "part", "bill_line", "bill", "ack"] {
+            pair.target.sql(&format!("SET foreign_key_checks = 0; TRUNCATE TABLE shop.{table}")).unwrap();
         }
     }
 }

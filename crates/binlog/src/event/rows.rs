@@ -17,6 +17,8 @@ use crate::{
 
 /// Flag: this event ends the statement.
 const STATEMENT_END: u16 = 1;
+/// Flag: the session had foreign_key_checks=0. Source: `NO_FOREIGN_KEY_CHECKS_F` of MySQL and MariaDB.
+const NO_FOREIGN_KEY_CHECKS: u16 = 2;
 
 /// Kinds of changes of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,6 +119,12 @@ impl<'e> Rows<'e> {
     #[must_use]
     pub const fn ends_statement(&self) -> bool {
         self.flags & STATEMENT_END != 0
+    }
+
+    /// Whether the session checked foreign keys, which may then have changed rows of other tables.
+    #[must_use]
+    pub const fn checks_foreign_keys(&self) -> bool {
+        self.flags & NO_FOREIGN_KEY_CHECKS == 0
     }
 
     /// The changes, one for each row, in the order of the log.

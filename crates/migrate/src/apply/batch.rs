@@ -1,7 +1,8 @@
 //! Batches of changes: of each row, only the newest image is applied.
 //!
 //! Images are whole rows in the order of the log. A batch that is applied twice, or that begins earlier, therefore
-//! leaves the same rows.
+//! leaves the same rows. That does not hold for tables that were copied whole: each of their changes is applied once, in
+//! the order of the log.
 
 use std::{
     collections::HashMap,
@@ -9,17 +10,47 @@ use std::{
 };
 
 use binlog::{Value, value::WholeDoubles};
+use server::quote;
 
 use crate::{NotWritable, key::Key, moved_table::MovedTable, settings::BatchLimits, value};
 
 /// The newest image of each changed row of a table; `None` for a row that is gone.
 pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;
 
+/// A change of a row of a table that was copied whole.
+#[derive(Debug)]
+pub(crate) struct ExactChange {
+    /// Number of the table.
+    pub(crate) table: usize,
+    /// What is done.
+    pub(crate) operation: Operation,
+    /// Whether foreign keys change other tables with it.
+    pub(crate) cascades: bool,
+}
+
+/// What is done with one row, as texts for a statement.
+#[derive(Debug)]
+pub(crate) enum Operation {
+    /// Inserts these values.
+    Insert(Vec<u8>),
+    /// Assigns values to a row that fulfils a condition.
+    Update {
+        /// The assignments.
+        assignments: Vec<u8>,
+        /// The condition.
+        condition: Vec<u8>,
+    },
+    /// Deletes a row that fulfils a condition.
+    Delete(Vec<u8>),
+}
+
 /// Changes that are not applied yet.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeBatch {
     /// By the number of the table.
     pub(crate) tables: HashMap<usize, Images>,
+    /// Changes of tables that were copied whole, in the order of the log.
+    pub(crate) in_order: Vec<ExactChange>,
     /// Chunks that were compared, and have changed since then.
     pub(crate) touched: Vec<(usize, u64)>,
     /// Number of changes, superseded ones included.
@@ -38,6 +69,19 @@ impl ChangeBatch {
     /// Notes a row's image, as literals of a statement.
     pub(crate) fn store(&mut self, table: usize, key: Key, image: Vec<u8>) {
         self.put(table, key, Some(image));
+    }
+
+    /// Notes a change of a row of a table that was copied whole.
+    pub(crate) fn push(&mut self, change: ExactChange) {
+        let bytes = match &change.operation {
+            Operation::Insert(text) | Operation::Delete(text) => text.len(),
+            Operation::Update { assignments, condition } => assignments.len().saturating_add(condition.len()),
+        };
+        self.changes = self.changes.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes).saturating_add(OVERHEAD_BYTES);
+        self.rows = self.rows.saturating_add(1);
+        self.oldest.get_or_insert_with(Instant::now);
+        self.in_order.push(change);
     }
 
     fn put(&mut self, table: usize, key: Key, image: Option<Vec<u8>>) {
@@ -97,6 +141,29 @@ pub(crate) fn image(
     }
     image.push(b')');
     Ok(image)
+}
+
+/// A row as assignments to the columns of [`MovedTable::column_list`].
+///
+/// # Errors
+/// The column, and why it cannot be written.
+pub(crate) fn assignments(
+    table: &MovedTable,
+    row: &[Option<Value<'_>>],
+    doubles: WholeDoubles,
+) -> Result<Vec<u8>, (String, NotWritable)> {
+    let mut text = Vec::new();
+    let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
+    for (number, (column, value)) in columns.enumerate() {
+        if number > 0 {
+            text.extend_from_slice(b", ");
+        }
+        text.extend_from_slice(quote::identifier(&column.name).as_bytes());
+        text.extend_from_slice(b" = ");
+        let written = value::write(&mut text, value.as_ref(), column, doubles);
+        written.map_err(|why| (column.name.clone(), why))?;
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Writes a batch to the target, together with the log position after it, in one transaction.
 
+use std::ops::ControlFlow;
+
 use server::Connection;
 
-use super::batch::{ChangeBatch, Images};
+use super::batch::{ChangeBatch, ExactChange, Images, Operation};
 use crate::{
     Error, Server, Side, collision, link, log_file::LogFile, moved_table::MovedTable, position::Position, state,
 };
@@ -18,26 +20,60 @@ pub(crate) struct Writer<'m> {
     target: Connection,
     tables: &'m [MovedTable],
     epoch: u64,
+    /// Whether a part of a transaction is applied, but not committed.
+    is_open: bool,
+    /// Whether the session checks foreign keys.
+    checks_foreign_keys: bool,
 }
 
 impl<'m> Writer<'m> {
     pub(crate) fn open(server: &Server, tables: &'m [MovedTable], epoch: u64) -> Result<Self, Error> {
-        Ok(Self { target: link::target(server)?, tables, epoch })
+        Ok(Self { target: link::target(server)?, tables, epoch, is_open: false, checks_foreign_keys: false })
     }
 
-    /// Applies a batch. The target then has everything before `position`.
+    /// Applies a batch, after the parts of [`Self::apply_part`]. The target then has everything before `position`.
     ///
     /// # Errors
-    /// [`Error::Server`], [`Error::ApplyWarnings`]. Either the whole batch was applied or nothing.
+    /// [`Error::Server`], [`Error::ApplyWarnings`], [`Error::RowNotFound`]. Either the whole batch was applied or
+    /// nothing. After parts, a collision is not repeated: [`Self::roll_back`].
     pub(crate) fn apply(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
+        if self.is_open {
+            self.changes(batch)?;
+            self.commit(batch, position)?;
+            self.is_open = false;
+            return Ok(());
+        }
         collision::repeat(self, |this| &mut this.target, |this| this.transaction(batch, position))
+    }
+
+    /// Applies a part of a transaction, and does not commit it: changes of tables that were copied whole must not be
+    /// applied twice, so they are committed together with the position after them.
+    pub(crate) fn apply_part(&mut self, batch: &ChangeBatch) -> Result<(), Error> {
+        if !self.is_open {
+            self.is_open = true;
+            self.begin()?;
+        }
+        self.changes(batch)
+    }
+
+    /// Whether a part of a transaction is applied, but not committed.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Takes back the parts of [`Self::apply_part`].
+    pub(crate) fn roll_back(&mut self) -> Result<(), Error> {
+        if self.is_open {
+            self.send(b"ROLLBACK")?;
+            self.is_open = false;
+        }
+        Ok(())
     }
 
     /// Stores which file of the source's log is read.
     pub(crate) fn store_log_file(&mut self, file: &LogFile) -> Result<(), Error> {
         let store = |this: &mut Self| {
-            this.send(b"START TRANSACTION")?;
-            state::require_epoch(&mut this.target, this.epoch)?;
+            this.begin()?;
             this.send(state::store_log_file(file).as_bytes())?;
             this.send(b"COMMIT").map(drop)
         };
@@ -45,8 +81,18 @@ impl<'m> Writer<'m> {
     }
 
     fn transaction(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
+        self.begin()?;
+        self.changes(batch)?;
+        self.commit(batch, position)
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        self.check_foreign_keys(false)?;
         self.send(b"START TRANSACTION")?;
-        state::require_epoch(&mut self.target, self.epoch)?;
+        state::require_epoch(&mut self.target, self.epoch)
+    }
+
+    fn changes(&mut self, batch: &ChangeBatch) -> Result<(), Error> {
         // Tables in a fixed order, so that two transactions do not deadlock.
         let mut numbers: Vec<_> = batch.tables.keys().copied().collect();
         numbers.sort_unstable();
@@ -55,6 +101,11 @@ impl<'m> Writer<'m> {
                 self.table(table, images)?;
             }
         }
+        self.in_order(&batch.in_order)
+    }
+
+    /// Stores the position together with the changes before it.
+    fn commit(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
         for (table, chunk) in &batch.touched {
             self.send(state::mark_touched(*table, *chunk).as_bytes())?;
         }
@@ -88,6 +139,81 @@ impl<'m> Writer<'m> {
             }
         }
         if statement.len() > head.len() { self.store(table, &statement) } else { Ok(()) }
+    }
+
+    /// Applies changes of tables that were copied whole, one after the other; insertions that follow each other together.
+    fn in_order(&mut self, changes: &[ExactChange]) -> Result<(), Error> {
+        let mut rest = changes;
+        while let Some(ExactChange { table, operation, cascades }) = rest.first() {
+            let table = self.tables.get(*table).ok_or(Error::State { what: "table" })?;
+            self.check_foreign_keys(*cascades)?;
+            let one = match operation {
+                Operation::Insert(_) => {
+                    let inserted = self.insert(table, rest)?;
+                    rest = rest.get(inserted..).unwrap_or_default();
+                    continue;
+                }
+                Operation::Update { assignments, condition } => {
+                    let head = format!("UPDATE {} SET ", table.quoted);
+                    [head.as_bytes(), assignments, b" WHERE ", condition, b" LIMIT 1"].concat()
+                }
+                Operation::Delete(condition) => {
+                    let head = format!("DELETE FROM {} WHERE ", table.quoted);
+                    [head.as_bytes(), condition, b" LIMIT 1"].concat()
+                }
+            };
+            let executed = self.target.execute(&one).map_err(Error::at(Side::Target))?;
+            if executed.affected_rows == 0 {
+                self.require_row(table, operation)?;
+            }
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        self.check_foreign_keys(false)
+    }
+
+    /// Checks that an update has changed no row because the server has the new values already: the log can have two images
+    /// of the same JSON value.
+    fn require_row(&mut self, table: &MovedTable, operation: &Operation) -> Result<(), Error> {
+        let missing = || Err(Error::RowNotFound { table: table.shown.clone() });
+        let Operation::Update { condition, .. } = operation else { return missing() };
+        let head = format!("SELECT 1 FROM {} WHERE ", table.quoted);
+        let mut found = false;
+        let query = [head.as_bytes(), condition, b" LIMIT 1"].concat();
+        let each = &mut |_: &[Option<&[u8]>]| {
+            found = true;
+            ControlFlow::Continue(())
+        };
+        self.target.query_rows(&query, each).map_err(Error::at(Side::Target))?;
+        if found { Ok(()) } else { missing() }
+    }
+
+    /// Sets whether the target's foreign keys change rows of other tables. They are off for everything whose effects the
+    /// source's log contains.
+    fn check_foreign_keys(&mut self, wanted: bool) -> Result<(), Error> {
+        if self.checks_foreign_keys != wanted {
+            self.send(format!("SET SESSION foreign_key_checks = {}", u8::from(wanted)).as_bytes())?;
+            self.checks_foreign_keys = wanted;
+        }
+        Ok(())
+    }
+
+    /// Inserts the rows at the beginning of `changes` that belong to a table. Returns their number.
+    fn insert(&mut self, table: &MovedTable, changes: &[ExactChange]) -> Result<usize, Error> {
+        let mut statement = format!("INSERT INTO {} ({}) VALUES ", table.quoted, table.column_list()).into_bytes();
+        let mut taken = 0_usize;
+        for change in changes {
+            let Operation::Insert(image) = &change.operation else { break };
+            if change.table != table.number || (taken > 0 && statement.len() >= STATEMENT_BYTES) {
+                break;
+            }
+            if taken > 0 {
+                statement.push(b',');
+            }
+            statement.extend_from_slice(image);
+            taken = taken.saturating_add(1);
+        }
+        self.store(table, &statement)?;
+        Ok(taken)
     }
 
     fn store(&mut self, table: &MovedTable, statement: &[u8]) -> Result<(), Error> {

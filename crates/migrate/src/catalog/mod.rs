@@ -3,6 +3,7 @@
 //! - [`read()`] asks a server for everything;
 //! - [`create()`] creates the same tables on another server, and compares both catalogues.
 
+mod cascades;
 mod compare;
 mod create;
 mod filter;
@@ -22,6 +23,7 @@ pub use self::{
     structure::Structure,
 };
 pub(crate) use {
+    cascades::{Cascade, cascades, groups},
     create::less_encrypted,
     order::{Order, is_ordered_by_servers},
     structure::EMPTY_DEFAULT,
@@ -85,8 +87,18 @@ impl ForeignKey {
     /// Whether a change of the parent changes rows of this table.
     #[must_use]
     pub fn cascades(&self) -> bool {
-        [&self.on_update, &self.on_delete].into_iter().any(|rule| !matches!(rule.as_str(), "NO ACTION" | "RESTRICT"))
+        self.cascades_updates() || is_cascade(&self.on_delete)
     }
+
+    /// Whether an update of the parent changes rows of this table.
+    #[must_use]
+    pub fn cascades_updates(&self) -> bool {
+        is_cascade(&self.on_update)
+    }
+}
+
+fn is_cascade(rule: &str) -> bool {
+    !matches!(rule, "NO ACTION" | "RESTRICT")
 }
 
 /// A view, trigger, procedure, function or event.

@@ -90,7 +90,8 @@ impl Order {
 /// Whether only servers can compare the identity of a table, so that both have to be of the same fork.
 #[must_use]
 pub(crate) fn is_ordered_by_servers(table: &Table) -> bool {
-    let columns = table.identity.iter().flat_map(|identity| &identity.columns);
+    let identity = table.identity.as_ref().filter(|identity| identity.comparable);
+    let columns = identity.into_iter().flat_map(|identity| &identity.columns);
     let mut orders = columns.filter_map(|at| Order::from_column(table.columns.get(*at)?));
     orders.any(|order| matches!(order, Order::SortKey { .. }))
 }

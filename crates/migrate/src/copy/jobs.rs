@@ -77,7 +77,11 @@ impl<'m> Jobs<'m> {
                 }
                 continue;
             };
-            let upto = boundary((source, Side::Source), weights, table, after.as_ref(), rows);
+            let upto = if table.is_copied_whole() {
+                Ok(None)
+            } else {
+                boundary((source, Side::Source), weights, table, after.as_ref(), rows)
+            };
             self.release(table, upto)?;
         }
     }
@@ -90,6 +94,7 @@ impl<'m> Jobs<'m> {
             let map = state.chunk_maps.get_mut(*number)?;
             if let Some(chunk) = map.waiting().cloned() {
                 map.set(chunk.number, State::InFlight);
+                state.begin_whole(&table.group);
                 return Some(Job { table, chunk, barrier: state.begun.barrier() });
             }
         }
@@ -103,6 +108,9 @@ impl<'m> Jobs<'m> {
         for number in &self.order {
             let (table, map) = (self.tables.get(*number)?, state.chunk_maps.get(*number)?);
             let progress = progress.get_mut(*number)?;
+            if !table.is_offered() {
+                continue;
+            }
             if let (Some(after), false) = (map.end(), progress.busy) {
                 progress.busy = true;
                 return Some((table, after, progress.rows));
@@ -113,7 +121,8 @@ impl<'m> Jobs<'m> {
 
     fn has_unclaimed(&self, state: &crate::shared::RunState) -> bool {
         let progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        state.chunk_maps.iter().zip(progress.iter()).any(|(map, progress)| map.end().is_some() && !progress.busy)
+        let mut all = self.tables.iter().zip(&state.chunk_maps).zip(progress.iter());
+        all.any(|((table, map), progress)| table.is_offered() && map.end().is_some() && !progress.busy)
     }
 
     fn release(&self, table: &MovedTable, upto: Result<Option<Key>, Error>) -> Result<(), Error> {

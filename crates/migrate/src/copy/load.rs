@@ -5,17 +5,34 @@ use std::ops::ControlFlow;
 use server::{Connection, Executed, error_code};
 
 use super::{read::ChunkRows, read_back::SentRows};
-use crate::{Error, Server, Side, chunk_map::Copied, collision, link, shared::Shared, state};
+use crate::{
+    Error, Server, Side,
+    chunk_map::{Chunk, Copied},
+    collision,
+    key::Key,
+    link,
+    moved_table::MovedTable,
+    position::Position,
+    shared::Shared,
+    state,
+};
 
 /// Loads chunks over a connection to the target.
 pub(crate) struct Loader<'m> {
     target: Connection,
     shared: &'m Shared,
+    /// What the parts of the table that is being loaded have held.
+    parts: Copied,
 }
 
 impl<'m> Loader<'m> {
     pub(crate) fn open(server: &Server, shared: &'m Shared) -> Result<Self, Error> {
-        Ok(Self { target: link::target(server)?, shared })
+        Ok(Self { target: link::target(server)?, shared, parts: Copied::default() })
+    }
+
+    /// The connection to the target.
+    pub(super) const fn target(&mut self) -> &mut Connection {
+        &mut self.target
     }
 
     /// Loads a chunk. From then on, changes of its rows are applied.
@@ -25,8 +42,7 @@ impl<'m> Loader<'m> {
     /// Nothing was stored then.
     pub(crate) fn load(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         collision::repeat(self, |this| &mut this.target, |this| this.transaction(content))?;
-        let bytes = u64::try_from(content.file.len()).unwrap_or(u64::MAX);
-        let copied = Copied { rows: content.rows, bytes };
+        let copied = Copied { rows: content.rows, bytes: as_u64(content.file.len()) };
         self.shared.update(|state| state.loaded(content.table.number, content.chunk.number, copied));
         Ok(())
     }
@@ -41,16 +57,69 @@ impl<'m> Loader<'m> {
             self.read_back(content)?;
         }
         let ChunkRows { table, chunk, rows, file } = content;
-        self.query(&state::mark_loaded(table.number, chunk, *rows, file.len()))?;
+        self.query(&state::mark_loaded(table.number, chunk, *rows, as_u64(file.len())))?;
+        self.query("COMMIT")
+    }
+
+    /// Begins a transaction.
+    pub(super) fn begin_transaction(&mut self) -> Result<(), Error> {
+        self.query("START TRANSACTION")?;
+        state::require_epoch(&mut self.target, self.shared.epoch)
+    }
+
+    /// Begins to load a table whole: checks that the target has no rows of it.
+    pub(super) fn begin_table(&mut self, table: &MovedTable) -> Result<(), Error> {
+        self.parts = Copied::default();
+        self.require_no_rows(table, None, None)
+    }
+
+    /// Loads a part of a table that is copied whole, and empties the part.
+    ///
+    /// # Errors
+    /// [`Error::Load`] if the target changed a value; [`Error::Stopped`].
+    pub(super) fn load_part(&mut self, part: &mut ChunkRows<'_>) -> Result<(), Error> {
+        if self.shared.has_ended() {
+            return Err(Error::Stopped);
+        }
+        if part.rows > 0 {
+            let loaded = self.send(part, "")?;
+            if loaded.affected_rows != part.rows || loaded.warnings != 0 {
+                let code = self.first_warning()?;
+                return Err(refused(part, loaded, code));
+            }
+            self.parts.add(Copied { rows: part.rows, bytes: as_u64(part.file.len()) });
+            part.rows = 0;
+            part.file.clear();
+        }
+        Ok(())
+    }
+
+    /// Marks a table as loaded from a snapshot at this position. Returns what was loaded.
+    pub(super) fn end_table(
+        &mut self,
+        table: &MovedTable,
+        chunk: &Chunk<Key>,
+        snapshot: &Position,
+    ) -> Result<Copied, Error> {
+        self.query(&state::mark_loaded(table.number, chunk, self.parts.rows, self.parts.bytes))?;
+        self.query(&state::store_snapshot(table.number, snapshot))?;
+        Ok(self.parts)
+    }
+
+    /// Commits the tables that were loaded whole.
+    pub(super) fn commit(&mut self) -> Result<(), Error> {
         self.query("COMMIT")
     }
 
     /// Begins a transaction, and checks that the target has no rows in the range.
     fn begin(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
-        self.query("START TRANSACTION")?;
-        state::require_epoch(&mut self.target, self.shared.epoch)?;
+        self.begin_transaction()?;
         let ChunkRows { table, chunk, .. } = content;
-        let range = table.key.range(chunk.after.as_ref(), chunk.upto.as_ref());
+        self.require_no_rows(table, chunk.after.as_ref(), chunk.upto.as_ref())
+    }
+
+    fn require_no_rows(&mut self, table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> Result<(), Error> {
+        let range = table.key.range(after, upto);
         let sql = format!("SELECT 1 FROM {} WHERE {range} LIMIT 1", table.by_key);
         let found = self.target.query(&sql).map_err(Error::at(Side::Target))?;
         if found.rows.is_empty() { Ok(()) } else { Err(Error::NotEmpty { table: table.shown.clone() }) }
@@ -114,6 +183,10 @@ impl<'m> Loader<'m> {
     fn query(&mut self, sql: &str) -> Result<(), Error> {
         self.target.query(sql).map(drop).map_err(Error::at(Side::Target))
     }
+}
+
+fn as_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn refused(content: &ChunkRows<'_>, loaded: Executed, code: u16) -> Error {

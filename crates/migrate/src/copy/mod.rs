@@ -4,6 +4,7 @@ pub(crate) mod jobs;
 pub(crate) mod load;
 pub(crate) mod read;
 mod read_back;
+mod whole;
 
 use std::{
     sync::{

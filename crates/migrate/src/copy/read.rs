@@ -8,9 +8,12 @@ use std::{ops::ControlFlow, time::Instant};
 use server::Connection;
 use zeroize::Zeroizing;
 
-use super::jobs::{Job, Jobs};
+use super::{
+    jobs::{Job, Jobs},
+    whole::copy_whole,
+};
 use crate::{
-    Error, Server, Side,
+    Error, Side,
     chunk_map::Chunk,
     key::Key,
     moved_table::MovedTable,
@@ -32,34 +35,38 @@ pub(crate) struct ChunkRows<'m> {
 
 /// Reads chunks over a connection to the source.
 pub(crate) struct Reader<'m> {
-    server: &'m Server,
+    settings: &'m Settings,
     source: Connection,
     shared: &'m Shared,
     jobs: &'m Jobs<'m>,
     weights: Weights<'m>,
-    chunk_bytes: usize,
 }
 
 impl<'m> Reader<'m> {
     pub(crate) fn open(settings: &'m Settings, shared: &'m Shared, jobs: &'m Jobs<'m>) -> Result<Self, Error> {
-        let (server, chunk_bytes) = (&settings.source, settings.chunk_bytes);
         let weights = Weights::new(&settings.target);
-        Ok(Self { server, source: shared.source(server)?, shared, jobs, weights, chunk_bytes })
+        Ok(Self { settings, source: shared.source(&settings.source)?, shared, jobs, weights })
     }
 
-    /// Reads the next chunk; `None` when every row is at the target.
+    /// Reads the next chunk; `None` when every row is at the target. Tables that are copied whole are copied meanwhile.
     pub(crate) fn next(&mut self) -> Result<Option<ChunkRows<'m>>, Error> {
-        let Some(job) = self.jobs.next(&mut self.source, &mut self.weights)? else { return Ok(None) };
-        wait_until_visible(&mut self.source, self.shared, self.jobs.tables(), &job.barrier)?;
-        self.read(job).map(Some)
+        loop {
+            let Some(job) = self.jobs.next(&mut self.source, &mut self.weights)? else { return Ok(None) };
+            if job.table.is_copied_whole() {
+                copy_whole(self.settings, self.shared, self.jobs.tables(), &job.table.group)?;
+                continue;
+            }
+            wait_until_visible(&mut self.source, self.shared, self.jobs.tables(), &job.barrier)?;
+            return self.read(job).map(Some);
+        }
     }
 
     fn read(&mut self, job: Job<'m>) -> Result<ChunkRows<'m>, Error> {
         let Job { table, mut chunk, barrier } = job;
         let began = Instant::now();
         // Chunks are sized by the chunks before them, so a chunk may reach twice the size.
-        let limit = self.chunk_bytes.saturating_mul(2);
-        let mut file = Zeroizing::new(Vec::with_capacity(self.chunk_bytes));
+        let limit = self.settings.chunk_bytes.saturating_mul(2);
+        let mut file = Zeroizing::new(Vec::with_capacity(self.settings.chunk_bytes));
         let mut rows = 0_u64;
         let mut last = None;
         let select = table.select(chunk.after.as_ref(), chunk.upto.as_ref());
@@ -76,7 +83,7 @@ impl<'m> Reader<'m> {
             end_read(&mut self.source, &barrier)?;
         } else {
             // The server is still sending rows on this connection, so it is replaced.
-            self.source = self.shared.source(self.server)?;
+            self.source = self.shared.source(&self.settings.source)?;
             let mut last = last.ok_or_else(|| Error::Fields { table: table.shown.clone() })?;
             self.weights.set(&table.key, [&mut last])?;
             if chunk.upto.as_ref() != Some(&last) {
@@ -94,7 +101,7 @@ impl<'m> Reader<'m> {
 }
 
 /// Appends a row by the rules of `LOAD DATA … FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'`.
-fn append_line(file: &mut Vec<u8>, fields: &[Option<&[u8]>]) {
+pub(super) fn append_line(file: &mut Vec<u8>, fields: &[Option<&[u8]>]) {
     for (number, field) in fields.iter().enumerate() {
         if number > 0 {
             file.push(b'\t');

@@ -30,8 +30,12 @@ impl Error {
             Self::Structure { .. } => "the target must create tables as the source has them".into(),
             Self::Stream(error) => of_side(Side::Source, &error.hint()?).into(),
             Self::SourceSetting { .. } => "set it on the source, then run again".into(),
-            Self::NoIdentity { .. } | Self::OpaqueIdentity { .. } | Self::SortKey { .. } => {
-                "leave the table out with --exclude".into()
+            Self::SortKey { .. } => "leave the table out with --exclude".into(),
+            Self::TableInUse { .. } => {
+                "end the transaction that uses them (SHOW PROCESSLIST), or wait for it; the same command goes on".into()
+            }
+            Self::RowNotFound { .. } => {
+                "sealant migrate verify names the rows that differ; begin again after sealant migrate abort --drop-tables".into()
             }
             Self::DefinitionChanged { .. } | Self::Columns { .. } | Self::ColumnType { .. } => {
                 "abort, make the same change at the target or let it be created again, then restart the migration"

@@ -56,20 +56,6 @@ pub enum Error {
         /// The value that a migration needs.
         wanted: &'static str,
     },
-    /// A table has no unique key without NULL.
-    #[error("{table}: no primary key, and no unique key without NULL")]
-    NoIdentity {
-        /// `schema.table`.
-        table: String,
-    },
-    /// Only a server can compare the keys of a table.
-    #[error("{table}: the columns of {index} are ordered by rules that only the server knows")]
-    OpaqueIdentity {
-        /// `schema.table`.
-        table: String,
-        /// Name of the index.
-        index: String,
-    },
     /// The target does not say how a text is ordered.
     #[error("target: no sort key for a text of the collation {collation}")]
     SortKey {
@@ -122,6 +108,22 @@ pub enum Error {
     NotVisible {
         /// How long the program has waited for it.
         seconds: u64,
+    },
+    /// Tables could not be locked for the moment in which their snapshot is taken.
+    #[error(
+        "source: {tables} could not be locked for reading within {seconds} s, because a transaction or a statement uses one of them"
+    )]
+    TableInUse {
+        /// The tables, with commas.
+        tables: String,
+        /// How long the program has tried.
+        seconds: u64,
+    },
+    /// A row of a table that was copied whole is not at the target, although the source has changed it.
+    #[error("target: {table} lacks a row, with these values, that the source has changed or deleted")]
+    RowNotFound {
+        /// `schema.table`.
+        table: String,
     },
     /// The target has rows in a part of a table that was not copied yet.
     #[error("target: {table} has rows that were not copied by this migration")]

@@ -16,17 +16,18 @@ pub(crate) mod testing;
 
 pub use self::{
     checks::CHECKS,
-    copy_method::{CopyMethod, copy_method},
+    copy_method::{CopyMethod, cascade_groups},
     facts::{Facts, Request, ServerFacts, Tables},
     finding::{Effect, Finding, Remedy},
     grants::{Grant, quoted_account, required},
     json::{JsonColumn, JsonScalars},
     link::{Link, Transport, Verification},
-    pairs::{Support, logs_cascades},
+    pairs::Support,
 };
 pub(crate) use self::{
     checks::{LOGS_REPLICATED, ROW_SETTINGS},
     grants::{cut_over, fallback, fence},
+    pairs::{NATIVE_FOREIGN_KEYS, logs_cascades},
 };
 
 /// What a check judges.

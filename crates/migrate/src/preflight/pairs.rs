@@ -55,10 +55,14 @@ impl Support {
     }
 }
 
-/// Whether a server's binary log contains the rows that a foreign key changes, by `CASCADE` or `SET NULL`.
+/// The variable by which MySQL since 9.6 leaves foreign keys to InnoDB, as before.
+pub(crate) const NATIVE_FOREIGN_KEYS: &str = "innodb_native_foreign_keys";
+
+/// Whether a server's binary log contains the rows that a foreign key changes, by `CASCADE` or `SET NULL`. `native` is the
+/// value of [`NATIVE_FOREIGN_KEYS`].
 ///
 /// Source: MySQL 9.6 release notes; seen on 9.7. MariaDB 10.11 and 11.8 do not log these rows.
 #[must_use]
-pub fn logs_cascades(version: &ServerVersion) -> bool {
-    version.flavor == Flavor::MySql && version.at_least(9, 6, 0)
+pub(crate) fn logs_cascades(version: &ServerVersion, native: bool) -> bool {
+    version.flavor == Flavor::MySql && version.at_least(9, 6, 0) && !native
 }

@@ -24,10 +24,11 @@ pub(super) fn is_of_all_rows(sum: &str) -> bool {
     sum.split_once('.').is_none_or(|(_, fraction)| fraction.bytes().all(|digit| digit == b'0'))
 }
 
-/// Lists the keys of a range with the hashes of their rows; NULL for a row without a hash.
+/// Lists the keys of a range, if the table has one, with the hashes of their rows; NULL for a row without a hash.
 pub(super) fn of_rows(table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> String {
-    let (hash, range, key) = (hash(table), table.key.range(after, upto), table.key.list());
-    format!("SELECT {key}, {hash} FROM {} WHERE {range}", table.by_key)
+    let (hash, range) = (hash(table), table.key.range(after, upto));
+    let key = if table.has_key() { format!("{}, ", table.key.list()) } else { String::new() };
+    format!("SELECT {key}{hash} FROM {} WHERE {range}", table.by_key)
 }
 
 /// The hash of a row. The lengths at the end make NULL, empty texts and separators within values unambiguous.

@@ -18,6 +18,7 @@ use server::Connection;
 
 use crate::{
     Divergence, DivergenceKind, Error, Side,
+    barrier::Barrier,
     chunk_map::Chunk,
     copy::jobs::boundary,
     journal::{self, Read},
@@ -28,7 +29,7 @@ use crate::{
     settings::Settings,
     shared::Shared,
     state,
-    visibility::{end_read, wait_until_visible},
+    visibility::{end_read, wait_until_visible, with_table_locks},
     weights::Weights,
 };
 
@@ -38,6 +39,8 @@ const RANGE_TRIES: u32 = 3;
 const ROW_TRIES: u32 = 50;
 /// Largest range, in rows, that is compared row by row after its sums differ.
 const ROWS: u64 = 10_000;
+/// Largest table without a key, in rows, of which the differing rows are named: their hashes are in memory.
+const NAMED_ROWS: u64 = 1_000_000;
 const PAUSE: Duration = Duration::from_millis(20);
 const POLL: Duration = Duration::from_millis(5);
 
@@ -64,6 +67,9 @@ impl PartialEq for Checksum {
 
 /// The hash of each row; `None` if it could not be hashed. Keys are equal if their bytes are.
 type Hashes = HashMap<Key, Option<Vec<u8>>>;
+
+/// How many rows with the same hash there are; `None` for rows that could not be hashed.
+type Counts = HashMap<Option<Vec<u8>>, u64>;
 
 /// The rows after the first key, up to and including the second.
 #[derive(Clone, Debug)]
@@ -143,6 +149,7 @@ pub(crate) fn compare(
 
 /// Compares ranges over a connection to each server.
 struct Verifier<'m> {
+    settings: &'m Settings,
     shared: &'m Shared,
     tables: &'m [MovedTable],
     source: Connection,
@@ -161,11 +168,22 @@ impl<'m> Verifier<'m> {
     ) -> Result<Self, Error> {
         let (source, target) = (shared.source(&settings.source)?, link::target(&settings.target)?);
         let weights = Weights::new(&settings.target);
-        Ok(Self { shared, tables, source, target, weights, on_change, outcome: Outcome::default() })
+        Ok(Self { settings, shared, tables, source, target, weights, on_change, outcome: Outcome::default() })
     }
 
     /// Compares a chunk. If it did not change meanwhile, it is watched from then on.
     fn chunk(&mut self, table: &'m MovedTable, chunk: &Chunk<Key>) -> Result<(), Error> {
+        match self.compare_chunk(table, chunk) {
+            // A later comparison may find the table free.
+            Err(Error::TableInUse { .. }) => {
+                self.outcome.open = self.outcome.open.saturating_add(1);
+                Ok(())
+            }
+            ended => ended,
+        }
+    }
+
+    fn compare_chunk(&mut self, table: &'m MovedTable, chunk: &Chunk<Key>) -> Result<(), Error> {
         self.outcome.chunks = self.outcome.chunks.saturating_add(1);
         let range = Range { table, after: chunk.after.clone(), upto: chunk.upto.clone() };
         for _ in 0..RANGE_TRIES {
@@ -174,14 +192,14 @@ impl<'m> Verifier<'m> {
                 Compared::Different => {
                     let unverified = state::mark_touched(table.number, chunk.number);
                     self.target.query(&unverified).map_err(Error::at(Side::Target))?;
-                    return self.divide(range);
+                    return if table.has_key() { self.divide(range) } else { self.rows_without_key(&range) };
                 }
                 Compared::Touched => self.shared.sleep(PAUSE)?,
             }
         }
         match self.on_change {
-            OnChange::Split => self.divide(range),
-            OnChange::Defer => {
+            OnChange::Split if table.has_key() => self.divide(range),
+            OnChange::Split | OnChange::Defer => {
                 self.outcome.open = self.outcome.open.saturating_add(1);
                 Ok(())
             }
@@ -235,6 +253,26 @@ impl<'m> Verifier<'m> {
             self.shared.sleep(PAUSE)?;
         }
         Ok(false)
+    }
+
+    /// Compares how often each row of a table without a key is at each server.
+    fn rows_without_key(&mut self, range: &Range<'m>) -> Result<(), Error> {
+        if self.count(range)? > NAMED_ROWS {
+            let key = format!("(no key, and more than {NAMED_ROWS} rows)");
+            let found = Divergence { table: range.table.shown.clone(), key, kind: DivergenceKind::Different };
+            self.outcome.divergences.push(found);
+            return Ok(());
+        }
+        let sql = expression::of_rows(range.table, None, None);
+        match self.both(range, None, &sql, counts)? {
+            Some((source, target, _)) => {
+                let differing = differing_counts(range.table, &source, &target);
+                self.outcome.divergences.extend(differing);
+            }
+            // It has changed since its sums differed.
+            None => self.outcome.open = self.outcome.open.saturating_add(1),
+        }
+        Ok(())
     }
 
     fn count_equal(&mut self, rows: u64) {
@@ -300,6 +338,10 @@ impl<'m> Verifier<'m> {
             None => 0,
         };
         wait_until_visible(&mut self.source, self.shared, self.tables, &barrier)?;
+        if matches!(barrier, Barrier::Row(_)) && !range.table.has_key() {
+            // No row of the table can be locked alone.
+            with_table_locks(&self.settings.source, self.shared, &[range.table], |_| Ok(()))?;
+        }
         let source = read(&mut self.source, Side::Source, range.table, sql)?;
         let end = position::log_end(&mut self.source)?;
         end_read(&mut self.source, &barrier)?;
@@ -355,6 +397,42 @@ fn hashes(connection: &mut Connection, side: Side, table: &MovedTable, sql: &str
     });
     read.map_err(Error::at(side))?;
     if readable { Ok(hashes) } else { Err(Error::Fields { table: table.shown.clone() }) }
+}
+
+/// How often each row is in a table, by its hash.
+fn counts(connection: &mut Connection, side: Side, _: &MovedTable, sql: &str) -> Result<Counts, Error> {
+    let mut counts = Counts::new();
+    let read = connection.query_rows(sql.as_bytes(), &mut |fields| {
+        let hash = fields.last().copied().flatten().map(<[u8]>::to_vec);
+        let count = counts.entry(hash).or_default();
+        *count = count.saturating_add(1);
+        ControlFlow::Continue(())
+    });
+    read.map_err(Error::at(side)).map(|_| counts)
+}
+
+/// Names rows of which one server has more than the other: by their hash, and by how many there are.
+fn differing_counts(table: &MovedTable, source: &Counts, target: &Counts) -> Vec<Divergence> {
+    let shown = |hash: &Option<Vec<u8>>, more: u64| match hash {
+        Some(hash) => format!("(no key) {more} with the hash {}", String::from_utf8_lossy(hash)),
+        None => format!("(no key) {more} that could not be hashed"),
+    };
+    let of = |one: &Counts, other: &Counts, kind| {
+        let more = |hash| {
+            let count = |counts: &Counts| counts.get(hash).copied().unwrap_or(0);
+            // Nothing is known of rows without a hash.
+            let other = if hash.is_none() { 0 } else { count(other) };
+            count(one).saturating_sub(other)
+        };
+        let mut found = Vec::new();
+        for hash in one.keys().filter(|hash| more(hash) > 0) {
+            found.push(Divergence { table: table.shown.clone(), key: shown(hash, more(hash)), kind });
+        }
+        found
+    };
+    let mut found = of(source, target, DivergenceKind::Missing);
+    found.extend(of(target, source, DivergenceKind::Extra));
+    found
 }
 
 fn as_u64(count: usize) -> u64 {

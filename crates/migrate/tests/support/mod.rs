@@ -30,6 +30,12 @@ CREATE TABLE word (w VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT N
 CREATE TABLE label (l VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci NOT NULL,
   c CHAR(9) CHARACTER SET latin1 COLLATE latin1_swedish_ci NOT NULL, w VARCHAR(20) COLLATE utf8mb4_general_ci NOT NULL, n BIGINT,
   PRIMARY KEY (c, l, w)) DEFAULT CHARSET=utf8mb4 ENCRYPTION='Y';
+CREATE TABLE entry (n BIGINT, t VARCHAR(30) CHARACTER SET utf8mb4, f FLOAT, doc JSON, b BINARY(6), at DATETIME(3), KEY (n)) ENCRYPTION='Y';
+CREATE TABLE grade (e ENUM('x','y','z') NOT NULL, d DOUBLE NOT NULL, v VARCHAR(20) CHARACTER SET latin1, PRIMARY KEY (e, d)) ENCRYPTION='Y';
+CREATE TABLE bill (id INT NOT NULL PRIMARY KEY, v VARCHAR(20)) ENCRYPTION='Y';
+CREATE TABLE bill_line (id BIGINT AUTO_INCREMENT PRIMARY KEY, bill INT NOT NULL, v BIGINT,
+  FOREIGN KEY (bill) REFERENCES bill (id) ON DELETE CASCADE ON UPDATE CASCADE) ENCRYPTION='Y';
+CREATE TABLE part (n BIGINT, line BIGINT, FOREIGN KEY (line) REFERENCES bill_line (id) ON DELETE SET NULL) ENCRYPTION='Y';
 CREATE TABLE ack (marker BIGINT PRIMARY KEY) ENCRYPTION='Y';";
 
 /// The tables of a pair of servers.
@@ -67,13 +73,18 @@ GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
 GRANT REPLICATION CLIENT, PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
 
 /// Statements that print the rows of each table as text, without any conversion that could hide a difference.
-const DUMPS: [&str; 6] = [
+const DUMPS: [&str; 11] = [
     "SELECT id, HEX(name), price, f*1E0, d, HEX(note), at, flags+0, kind+0, HEX(data), HEX(doc), seen, b+0, y, t, day, HEX(c), \
      HEX(ST_AsWKB(p)), doubled FROM shop.item ORDER BY id",
     "SELECT a, HEX(k), HEX(v), u FROM shop.pair ORDER BY a, k",
     "SELECT day, n, SHA2(body, 512), LENGTH(body) FROM shop.wide ORDER BY day, n",
     "SELECT HEX(w), HEX(l), n FROM shop.word ORDER BY w, l",
     "SELECT HEX(l), HEX(c), HEX(w), n FROM shop.label ORDER BY c, l, w",
+    "SELECT n, HEX(t), f*1E0, HEX(doc), HEX(b), at FROM shop.entry ORDER BY 1, 2, 3, 4, 5, 6",
+    "SELECT e+0, HEX(POINT(d, 0)), HEX(v) FROM shop.grade ORDER BY 1, 2",
+    "SELECT id, v FROM shop.bill ORDER BY id",
+    "SELECT id, bill, v FROM shop.bill_line ORDER BY id",
+    "SELECT n, line FROM shop.part ORDER BY n, line",
     "SELECT marker FROM shop.ack ORDER BY marker",
 ];
 
@@ -242,7 +253,14 @@ fn fill(rows: u32, kinds: Kinds) -> String {
          INSERT IGNORE INTO label SELECT {word}, SUBSTR('aAbBäÄ\t  ', 1 + i % 9, 1), CONCAT(REVERSE({word}), i), i FROM n;
          INSERT INTO wide SELECT '2020-01-01' + INTERVAL i % 13 DAY, (i - 20) / 4, REPEAT(UNHEX(SHA2(i, 512)), 1 + i * 37 % 1500)
            FROM n WHERE i <= {few};
-         INSERT INTO wide VALUES ('1999-01-01', 0, 'planted');",
+         INSERT INTO wide VALUES ('1999-01-01', 0, 'planted');
+         INSERT INTO entry SELECT i % 300, {word}, i % 50 / 3, JSON_OBJECT('i', i % 7, 'l', '\\'\\\\'), LEFT(CONCAT(i % 90, 'x'), 2),
+           '2020-01-01' + INTERVAL i % 11 * 1001000 MICROSECOND FROM n;
+         INSERT INTO entry SELECT NULL, t, NULL, doc, b, NULL FROM entry WHERE n < 9;
+         INSERT INTO bill SELECT i, CONCAT('b', i) FROM n WHERE i <= {few};
+         INSERT INTO bill_line (bill, v) SELECT 1 + i % LEAST({few}, {rows}), i FROM n;
+         INSERT INTO part SELECT v % 90, id FROM bill_line WHERE v % 3 = 0;
+         INSERT INTO grade SELECT 1 + i % 3, i / 7, CONCAT('v', i) FROM n WHERE i <= {few};",
         numbers.join(","),
         word = word("i")
     )

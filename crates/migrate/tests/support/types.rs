@@ -125,15 +125,15 @@ const COLUMNS: [Column; 50] = [
     column("hidden", "INT INVISIBLE", Plain, ["7", "-7", "0"]),
 ];
 
-/// Creates the table.
-pub(crate) fn create() -> String {
+/// Creates a table with this definition of its column `id`.
+pub(crate) fn create(table: &str, id: &str) -> String {
     let columns: Vec<_> = COLUMNS.iter().map(|column| format!("`{}` {}", column.name, column.kind)).collect();
-    format!("CREATE TABLE shop.types (id INT PRIMARY KEY, {}) CHARACTER SET latin1", columns.join(", "))
+    format!("CREATE TABLE shop.{table} ({id}, {}) CHARACTER SET latin1", columns.join(", "))
 }
 
 /// Inserts the rows, with ids from `first` on. The session accepts dates that do not exist. MariaDB's TIME has fractions of
 /// the last second, which MySQL's does not have.
-pub(crate) fn insert(first: usize, last_second: bool) -> String {
+pub(crate) fn insert(table: &str, first: usize, last_second: bool) -> String {
     let names: Vec<_> = COLUMNS.iter().map(|column| format!("`{}`", column.name)).collect();
     let rows = (0..ROWS.len()).map(|row| {
         let value = |column: &Column| column.values.get(row).map_or("NULL", |value| *value);
@@ -142,7 +142,7 @@ pub(crate) fn insert(first: usize, last_second: bool) -> String {
     });
     let statement = format!(
         "SET NAMES utf8mb4; SET time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES,STRICT_ALL_TABLES'; \
-         INSERT INTO shop.types (id, {}) VALUES {}",
+         INSERT INTO shop.{table} (id, {}) VALUES {}",
         names.join(", "),
         rows.collect::<Vec<_>>().join(", ")
     );
@@ -150,7 +150,7 @@ pub(crate) fn insert(first: usize, last_second: bool) -> String {
 }
 
 /// Prints every bit of the rows.
-pub(crate) fn dump() -> String {
+pub(crate) fn dump(table: &str) -> String {
     let prints: Vec<_> = COLUMNS
         .iter()
         .map(|Column { name, print, .. }| match print {
@@ -161,5 +161,5 @@ pub(crate) fn dump() -> String {
             Bits => format!("HEX(POINT(`{name}`, 0))"),
         })
         .collect();
-    format!("SET time_zone = '+00:00'; SELECT id, {} FROM shop.types ORDER BY id", prints.join(", "))
+    format!("SET time_zone = '+00:00'; SELECT id, {} FROM shop.{table} ORDER BY id", prints.join(", "))
 }

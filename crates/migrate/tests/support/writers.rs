@@ -73,8 +73,10 @@ impl Writers {
 /// writers, and a read-only source.
 fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u64) -> bool {
     let (id, other) = (1 + chance.below(rows), rows + 1 + chance.below(rows * 3));
+    // As many bills as the source was filled with.
+    let few = rows / 100 + 8;
     let (a, k) = (chance.below(97) as i64 - 48, 1 + chance.below(rows));
-    let (sql, inserts) = match chance.below(25) {
+    let (sql, inserts) = match chance.below(37) {
         12 | 13 | 20 | 21 => (format!("INSERT INTO shop.ack VALUES ({marker})"), true),
         0 | 1 => (format!("INSERT INTO shop.item (name, doc) VALUES ('m{marker}', '[{marker}]')"), false),
         2 => (format!("UPDATE shop.item SET id = {other} WHERE id = {id}"), false),
@@ -106,6 +108,37 @@ fn write(connection: &mut Connection, chance: &mut Chance, rows: u64, marker: u6
         ),
         19 => (format!("DELETE FROM shop.label WHERE c = 'ä' AND l = {}", word(k)), false),
         22 => (format!("REPLACE INTO shop.label VALUES ({}, 'A', {}, {marker})", word(k), word(other % 9)), false),
+        25 => (
+            format!("INSERT INTO shop.entry SELECT n, t, f, doc, b, at FROM shop.entry WHERE n = {} LIMIT 2", k % 300),
+            false,
+        ),
+        26 => (
+            format!(
+                "UPDATE shop.entry SET f = f * 1.1, doc = '[\"{marker}\"]', b = x'00ff27' WHERE n = {} LIMIT 2",
+                k % 300
+            ),
+            false,
+        ),
+        27 => (format!("UPDATE shop.entry SET t = UPPER(t), at = NULL WHERE n = {} LIMIT 1", k % 300), false),
+        28 => (format!("DELETE FROM shop.entry WHERE n = {} LIMIT 1", k % 300), false),
+        29 => (format!("REPLACE INTO shop.grade VALUES ({}, {k} / 7, 'm{marker}')", 1 + k % 3), false),
+        30 => (format!("UPDATE IGNORE shop.grade SET e = {}, d = d * 1.1 WHERE e = 'y' LIMIT 1", 1 + k % 3), false),
+        31 => (format!("DELETE FROM shop.bill WHERE id BETWEEN {0} AND {0} + 1", other % few), false),
+        32 => (format!("UPDATE shop.bill SET id = {}, v = 'm{marker}' WHERE id = {}", other % few, k % few), false),
+        33 => {
+            (format!("INSERT INTO shop.bill VALUES ({}, 'm{marker}'), ({}, NULL)", k % few, rows + other % few), false)
+        }
+        34 | 35 => (
+            format!(
+                "INSERT INTO shop.bill_line (bill, v) SELECT id, {marker} FROM shop.bill WHERE id >= {} LIMIT 3",
+                k % few
+            ),
+            false,
+        ),
+        36 => (
+            format!("INSERT INTO shop.part SELECT {}, id FROM shop.bill_line WHERE bill = {}", k % 90, other % few),
+            false,
+        ),
         _ => (format!("UPDATE shop.pair SET u = NULL WHERE u = {k}"), false),
     };
     let done = connection.execute(sql.as_bytes());

@@ -60,8 +60,17 @@ pub const fn server_identity(flavor: Flavor) -> &'static str {
     }
 }
 
-/// Opens a snapshot of which [`SNAPSHOT_POSITION`] tells the position in the binary log; MariaDB only. Its level of
-/// isolation is that of one transaction.
+/// Lets the queries of a session take any time, and waits long for a client that is busy with the rows it has received.
+#[must_use]
+pub const fn no_time_limit(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MySql | Flavor::Percona => "SET SESSION max_execution_time = 0, net_write_timeout = 3600",
+        Flavor::MariaDb => "SET SESSION max_statement_time = 0, net_write_timeout = 3600",
+    }
+}
+
+/// Opens a snapshot. Its level of isolation is that of one transaction. On MariaDB, [`SNAPSHOT_POSITION`] tells its
+/// position in the binary log.
 pub const OPEN_SNAPSHOT: [&str; 2] =
     ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", "START TRANSACTION WITH CONSISTENT SNAPSHOT"];
 /// The position in the binary log of the session's snapshot, which has every transaction before it and no other one,

@@ -1,30 +1,34 @@
-//! Each table has a key by which it can be copied while clients change it.
+//! How each table is followed: in chunks by its key, or copied whole.
 
 use super::prelude::*;
-use crate::preflight::{CopyMethod, copy_method, pairs::logs_cascades};
+use crate::preflight::{CopyMethod, cascade_groups};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.lane",
     area: Area::Tables,
-    title: "each table has a key by which changes can be followed",
+    title: "each table can be copied in chunks while it changes",
     judge: Judge::Tables(judge),
 };
 
+/// What it means for the users of the source, and for the migration.
+const HOW: &str = "copied whole from one snapshot (on MySQL locked for reading for a moment); meanwhile no change is applied, and an \
+                   interrupted copy begins again";
+
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
-    let logged = logs_cascades(&facts.source.identity.version);
-    let methods = tables.source.tables.iter().map(|table| (table, copy_method(&tables.source, table, logged)));
-    methods
-        .filter(|(_, method)| !CopyMethod::AVAILABLE.contains(method))
-        .map(|(table, method)| {
-            let why = match (method, &table.identity) {
-                (CopyMethod::RereadChanged, _) => "only the server can compare its key (method touch)",
-                (_, None) => "it has no key that is unique and not NULL (method lock)",
-                (_, Some(_)) => "foreign keys change its rows, and the source does not log that (method lock)",
-            };
-            Finding::block(table.label(), format!("{why}: not yet supported"))
-                .advice("leave it out with --exclude, or give it an integer primary key")
-        })
-        .collect()
+    let groups = cascade_groups(&tables.source, &facts.source);
+    let whole = |table: &&Table| CopyMethod::of(table, &groups) == CopyMethod::SingleSnapshot;
+    let finding = |table: &Table| {
+        let group = groups.iter().find(|group| group.contains(&table.full_name()));
+        let others = group.map_or(0, |group| group.len().saturating_sub(1));
+        let with = if others > 0 { format!(", together with {others} more") } else { String::new() };
+        let why = match &table.identity {
+            None => "it has no key that is unique and not NULL",
+            Some(identity) if !identity.comparable => "only a server can compare its key",
+            Some(_) => "foreign keys change rows, and the source does not log that",
+        };
+        Finding::tell(table.label(), format!("{why}: {HOW}{with}"))
+    };
+    tables.source.tables.iter().filter(whole).map(finding).collect()
 }
 
 #[cfg(test)]
@@ -33,13 +37,13 @@ mod tests {
     use crate::preflight::testing::{cascade, finds, found, table, with_tables};
 
     #[test]
-    fn methods_that_are_missing_are_refused() {
+    fn tables_without_a_comparable_key_are_told() {
         let opaque = with_tables(|tables| {
             tables.source.tables.iter_mut().for_each(|table| table.identity.as_mut().unwrap().comparable = false);
         });
-        finds(&CHECK, &opaque, Effect::Block, "shop.orders: only the server can compare its key (method touch)");
+        finds(&CHECK, &opaque, Effect::Tell, "shop.orders: only a server can compare its key");
         let keyless = with_tables(|tables| tables.source.tables.iter_mut().for_each(|table| table.identity = None));
-        finds(&CHECK, &keyless, Effect::Block, "shop.orders: it has no key");
+        finds(&CHECK, &keyless, Effect::Tell, "shop.orders: it has no key");
     }
 
     #[test]
@@ -50,6 +54,8 @@ mod tests {
         });
         assert_eq!(found(&CHECK, &facts), []);
         facts.source.identity.version.minor = 5;
-        assert_eq!(found(&CHECK, &facts).len(), 2);
+        let told = found(&CHECK, &facts);
+        assert!(told.iter().all(|(_, evidence)| evidence.ends_with(", together with 1 more")), "{told:?}");
+        assert_eq!(told.len(), 2);
     }
 }

@@ -1,0 +1,170 @@
+//! Tables without a key: each change is applied exactly once.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use harness::{Kind, limit, wait_until};
+use migrate::{DivergenceKind, Error, Event, Until};
+use support::{Kinds, Pair};
+
+const ROWS: u32 = 2000;
+const MARIADB: Kinds = Kinds { source: Kind::MariaDb1011, target: Kind::MariaDb118, gtids: true };
+
+/// A pair of servers, with the tables at both.
+fn pair(kinds: Kinds) -> Option<Pair> {
+    let pair = Pair::of_kinds(kinds, ROWS)?;
+    migrate::create_tables(&pair.addresses().settings()).unwrap();
+    Some(pair)
+}
+
+/// Batches are much smaller than transactions, and the source ends the stream again and again.
+fn large_transactions_are_applied_once(kinds: Kinds) {
+    let Some(pair) = pair(kinds) else { return };
+    let mut settings = pair.addresses().settings();
+    (settings.batch.rows, settings.until) = (50, Until::Copied);
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    for statement in [
+        "INSERT INTO shop.entry (n, t) SELECT u, HEX(LEFT(k, 8)) FROM shop.pair",
+        "UPDATE shop.entry SET t = CONCAT(t, 'x'), f = n / 7 WHERE n < 600",
+        "BEGIN; DELETE FROM shop.entry WHERE n > 1500; UPDATE shop.item SET b = b ^ 1; \
+         INSERT INTO shop.entry (n, t) SELECT n, t FROM shop.entry WHERE n < 100; COMMIT",
+    ] {
+        pair.source.sql(statement).unwrap();
+    }
+    let stop = AtomicBool::new(false);
+    let (killed, run) = thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            let mut killed = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let stream = "SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST \
+                    WHERE COMMAND LIKE 'Binlog Dump%' AND USER = 'mig'";
+                let id = pair.source.value(stream).unwrap();
+                if id != "0" && killed < 8 {
+                    killed += u32::from(pair.source.sql(&format!("KILL {id}")).is_ok());
+                }
+                thread::sleep(Duration::from_millis(120));
+            }
+            killed
+        });
+        settings.until = Until::Verified;
+        let run = migrate::run(&settings, &mut |_| {});
+        stop.store(true, Ordering::Relaxed);
+        (killer.join().unwrap(), run)
+    });
+    run.unwrap();
+    assert!(killed > 0, "the stream was never ended");
+    pair.assert_equal();
+}
+
+#[test]
+fn large_transactions_of_mysql_9_7_are_applied_once() {
+    large_transactions_are_applied_once(Kinds::MYSQL_97);
+}
+
+#[test]
+fn large_transactions_without_gtids_are_applied_once() {
+    large_transactions_are_applied_once(Kinds { gtids: false, ..Kinds::MYSQL_97 });
+}
+
+#[test]
+fn large_transactions_of_mariadb_are_applied_once() {
+    large_transactions_are_applied_once(MARIADB);
+}
+
+/// A transaction that has changed the table is open while the copy begins.
+fn a_table_has_what_is_committed_late(kinds: Kinds) {
+    let Some(pair) = pair(kinds) else { return };
+    let mut client = pair.client();
+    client.query("START TRANSACTION").unwrap();
+    client.query("INSERT INTO shop.entry (n, t) VALUES (777777, 'open')").unwrap();
+    let settings = pair.addresses().settings();
+    thread::scope(|scope| {
+        let run = scope.spawn(|| migrate::run(&settings, &mut |_| {}));
+        // MariaDB's snapshot needs no lock.
+        if kinds.source.is_mariadb() {
+            let copied = "SELECT COUNT(*) FROM _sealant.snapshot JOIN _sealant.tbl ON tbl = number WHERE name = HEX('shop.entry')";
+            wait_until("the table is copied", limit(60), || pair.target.value(copied).is_ok_and(|count| count == "1"));
+        } else {
+            let waits = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table metadata lock'";
+            wait_until("the table is waited for", limit(60), || pair.source.value(waits).unwrap() != "0");
+        }
+        client.query("COMMIT").unwrap();
+        run.join().unwrap().unwrap();
+    });
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.entry WHERE n = 777777").unwrap(), "1");
+    pair.assert_equal();
+}
+
+#[test]
+fn a_table_of_mysql_9_7_has_what_is_committed_late() {
+    a_table_has_what_is_committed_late(Kinds::MYSQL_97);
+}
+
+#[test]
+fn a_table_of_mysql_5_7_has_what_is_committed_late() {
+    a_table_has_what_is_committed_late(Kinds { source: Kind::MySql57, target: Kind::MySql97, gtids: false });
+}
+
+#[test]
+fn a_table_of_mariadb_has_what_is_committed_late() {
+    a_table_has_what_is_committed_late(MARIADB);
+}
+
+#[test]
+fn rows_that_differ_are_counted() {
+    let Some(pair) = pair(Kinds::MYSQL_97) else { return };
+    let settings = pair.addresses().settings();
+    let mut copied = Vec::new();
+    migrate::run(&settings, &mut |event| {
+        if let Event::Table { name, rows, .. } = event {
+            copied.push((name, rows));
+        }
+    })
+    .unwrap();
+    let rows: u64 = pair.source.value("SELECT COUNT(*) FROM shop.entry").unwrap().parse().unwrap();
+    assert!(copied.contains(&("shop.entry".to_owned(), rows)), "{copied:?}");
+    // Two of the same rows, one row more, and one that differs only in case.
+    pair.target
+        .sql(
+            "SET sql_log_bin = 0; INSERT INTO shop.entry (n, t) VALUES (-1, 'a'), (-1, 'a'), (-2, 'a');
+             UPDATE shop.grade SET v = UPPER(v) ORDER BY e, d LIMIT 1",
+        )
+        .unwrap();
+    let error = migrate::verify(&settings, &mut |_| {}).unwrap_err();
+    let Error::Divergence(found) = error else { panic!("{error}") };
+    let count = |table: &str, start: &str, kind| {
+        let is_it = |found: &&migrate::Divergence| {
+            found.table == table
+                && found.kind == kind
+                && found.key.starts_with(&format!("(no key) {start} with the hash "))
+        };
+        found.iter().filter(is_it).count()
+    };
+    use DivergenceKind::{Extra, Missing};
+    let counts = [
+        count("shop.entry", "2", Extra),
+        count("shop.entry", "1", Extra),
+        count("shop.grade", "1", Extra),
+        count("shop.grade", "1", Missing),
+    ];
+    assert_eq!((counts, found.len()), ([1, 1, 1, 1], 4), "{found:?}");
+}
+
+#[test]
+fn a_row_that_is_missing_at_the_target_ends_the_migration() {
+    let Some(pair) = pair(Kinds::MYSQL_97) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.target.sql("SET sql_log_bin = 0; DELETE FROM shop.entry WHERE n = 5").unwrap();
+    pair.source.sql("DELETE FROM shop.entry WHERE n = 5 LIMIT 1").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::RowNotFound { table } if table == "shop.entry"), "{error}");
+}
