@@ -347,7 +347,9 @@ impl Active<'_> {
         let state = self.shared.lock();
         let chunk_bytes = u64::try_from(self.settings.chunk_bytes).unwrap_or(u64::MAX);
         let bytes = chunks.iter().map(|(number, _)| match self.tables.get(*number) {
-            Some(table) if table.is_copied_whole() => state.copied.get(*number).map_or(0, |copied| copied.bytes),
+            Some(moved) if moved.is_copied_whole() => {
+                state.copied.get(*number).map_or(0, |copied| copied.bytes).max(moved.table.bytes)
+            }
             _ => chunk_bytes,
         });
         bytes.fold(0, u64::saturating_add)

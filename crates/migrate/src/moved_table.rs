@@ -95,7 +95,7 @@ fn connect(tables: &mut [MovedTable], catalog: &Catalog) {
     }
     for (name, Cascade { columns, changed }) in cascades(catalog) {
         let Some(table) = numbers.get(&name).and_then(|number| tables.get_mut(*number)) else { continue };
-        let is_one = |column: &Column| columns.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
+        let is_one = |column: &Column| columns.contains(&column.name.to_lowercase());
         let positions = table.table.columns.iter().enumerate().filter(|(_, column)| is_one(column));
         let columns = positions.map(|(position, _)| position).collect();
         table.cascade = Some(RowCascade { columns, changed: numbers_of(&changed) });

@@ -54,7 +54,7 @@ impl Probe {
 pub(crate) struct RunState {
     /// The chunks of each table, by its number.
     pub(crate) chunk_maps: Vec<ChunkMap<Key>>,
-    /// The snapshots from which tables without a key were copied. A table without one was not copied from this source.
+    /// The snapshots from which tables were copied whole. A table without one was not copied from this source.
     pub(crate) snapshots: HashMap<usize, Position>,
     /// Chunks that were equal and have not changed since then, by table and number.
     pub(crate) watched: HashSet<(usize, u64)>,

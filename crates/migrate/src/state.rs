@@ -37,7 +37,7 @@ const TABLES: [&str; 9] = [
     "`_sealant`.`chunk` (tbl INT NOT NULL, number BIGINT UNSIGNED NOT NULL, after_key LONGTEXT, upto_key LONGTEXT, \
      row_count BIGINT UNSIGNED NOT NULL, bytes BIGINT UNSIGNED NOT NULL, verified TINYINT NOT NULL, \
      touches BIGINT UNSIGNED NOT NULL, PRIMARY KEY (tbl, number))",
-    // The position in the source's log of the snapshot from which a table without a key was copied.
+    // The position in the source's log of the snapshot from which a table was copied whole.
     "`_sealant`.`snapshot` (tbl INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
      position BIGINT UNSIGNED NOT NULL)",
     "`_sealant`.`pos` (id INT PRIMARY KEY, gtids LONGTEXT NOT NULL, file VARCHAR(512) NOT NULL, \
@@ -459,7 +459,7 @@ pub(crate) fn store_snapshot(table: usize, position: &Position) -> String {
     format!("INSERT INTO `_sealant`.`snapshot` VALUES ({table}, {gtids}, {file}, {})", position.log.offset)
 }
 
-/// The snapshots from which tables without a key were copied, by the numbers of the tables.
+/// The snapshots from which tables were copied whole, by the numbers of the tables.
 pub(crate) fn snapshots(target: &mut Connection) -> Result<HashMap<usize, Position>, Error> {
     let rows = target.query("SELECT tbl, gtids, file, position FROM `_sealant`.`snapshot`").map_err(failed)?;
     let snapshot = |row| {

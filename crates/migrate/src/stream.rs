@@ -70,6 +70,8 @@ pub(crate) struct Follower<'m> {
     prepared: Prepared,
     /// Whether the stream is within a transaction.
     is_within: bool,
+    /// Whether the stream was ended because a transaction had to be taken back.
+    released: bool,
     /// Whether the current transaction has changed rows of a moved table.
     has_rows: bool,
     stored: std::time::Instant,
@@ -103,6 +105,7 @@ impl<'m> Follower<'m> {
             xa: false,
             prepared: Prepared::default(),
             is_within: false,
+            released: false,
             has_rows: false,
             stored: std::time::Instant::now(),
         })
@@ -122,7 +125,8 @@ impl<'m> Follower<'m> {
                     if (error.is_transient() && matches!(error, Error::Stream(_)))
                         || (error.is_collision() && self.writer.is_open()) =>
                 {
-                    let progressed = self.shared.lock().applied != before;
+                    let released = std::mem::take(&mut self.released);
+                    let progressed = released || self.shared.lock().applied != before;
                     attempts = if progressed { RECONNECTS } else { attempts.saturating_sub(1) };
                     if attempts == 0 {
                         return Err(error);
@@ -415,6 +419,7 @@ impl<'m> Follower<'m> {
             return Ok(());
         }
         self.writer.roll_back()?;
+        self.released = true;
         self.shared.wait(|state| (!state.holds(table, keys)).then_some(()))?;
         // The source sends the transaction again.
         Err(Error::Stream(lost()))

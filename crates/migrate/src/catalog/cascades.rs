@@ -11,15 +11,15 @@ use super::{Catalog, ForeignKey, TableName};
 /// What a change of a table's row changes in other tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cascade {
-    /// Columns whose change, or deletion, changes rows of other tables.
+    /// Columns whose change changes rows of other tables, in lower case. A deletion of a row always can.
     pub(crate) columns: BTreeSet<String>,
     /// The tables whose rows can change, also by further foreign keys.
     pub(crate) changed: BTreeSet<TableName>,
 }
 
 /// The groups of tables that have to be copied together: tables that cascading foreign keys connect, and those that
-/// reference one of them, because a cascade depends on their rows. Where an update cascades, the parents of these tables,
-/// too: the target checks all foreign keys of a row whose key changes.
+/// reference one of them, because a cascade depends on their rows. Where a cascade updates rows, the parents of these
+/// tables, too: the target checks all foreign keys of a row that is stored again in an index.
 pub(crate) fn groups(catalog: &Catalog) -> Vec<BTreeSet<TableName>> {
     let cascading: Vec<&ForeignKey> = catalog.foreign_keys.iter().filter(|key| key.cascades()).collect();
     let concerned: BTreeSet<&TableName> = cascading.iter().flat_map(|key| [&key.table, &key.parent]).collect();
@@ -27,7 +27,7 @@ pub(crate) fn groups(catalog: &Catalog) -> Vec<BTreeSet<TableName>> {
     for key in others.iter().filter(|key| concerned.contains(&key.parent)) {
         join(&mut groups, key);
     }
-    let updated: Vec<_> = cascading.iter().filter(|key| key.cascades_updates()).map(|key| &key.table).collect();
+    let updated: Vec<_> = cascading.iter().filter(|key| key.updates_rows()).map(|key| &key.table).collect();
     let is_updated = |group: &BTreeSet<TableName>| updated.iter().any(|table| group.contains(*table));
     let updated: BTreeSet<TableName> = groups.iter().filter(|group| is_updated(group)).flatten().cloned().collect();
     for key in others.iter().filter(|key| concerned.contains(&key.table) && updated.contains(&key.table)) {
@@ -49,7 +49,9 @@ pub(crate) fn cascades(catalog: &Catalog) -> BTreeMap<TableName, Cascade> {
     let mut found: BTreeMap<TableName, Cascade> = BTreeMap::new();
     for key in catalog.foreign_keys.iter().filter(|key| key.cascades()) {
         let cascade = found.entry(key.parent.clone()).or_default();
-        cascade.columns.extend(key.parent_columns.iter().cloned());
+        if key.cascades_updates() {
+            cascade.columns.extend(key.parent_columns.iter().map(|name| name.to_lowercase()));
+        }
         cascade.changed.insert(key.table.clone());
     }
     let direct = found.clone();
@@ -65,6 +67,16 @@ pub(crate) fn cascades(catalog: &Catalog) -> BTreeMap<TableName, Cascade> {
         }
     }
     found
+}
+
+/// The tables from which cascades reach this many tables below each other, also a table again.
+pub(crate) fn reaching(catalog: &Catalog, levels: u32) -> BTreeSet<TableName> {
+    let cascading: Vec<&ForeignKey> = catalog.foreign_keys.iter().filter(|key| key.cascades()).collect();
+    let mut reaching: BTreeSet<&TableName> = cascading.iter().map(|key| &key.parent).collect();
+    for _ in 1..levels {
+        reaching = cascading.iter().filter(|key| reaching.contains(&key.table)).map(|key| &key.parent).collect();
+    }
+    reaching.into_iter().cloned().collect()
 }
 
 #[cfg(test)]
@@ -109,12 +121,20 @@ mod tests {
     }
 
     #[test]
+    fn levels_are_counted() {
+        let chain = catalog(vec![cascade("d", "c"), cascade("c", "b"), cascade("b", "a"), restrict("a", "z")]);
+        assert_eq!(reaching(&chain, 1), ["a", "b", "c"].map(name).into());
+        assert_eq!(reaching(&chain, 3), [name("a")].into());
+        assert_eq!(reaching(&catalog(vec![cascade("tree", "tree")]), 3), [name("tree")].into());
+    }
+
+    #[test]
     fn a_cascade_reaches_the_children_of_children() {
         let catalog = catalog(vec![cascade("b", "a"), cascade("c", "b"), cascade("a", "c"), restrict("d", "a")]);
         let found = cascades(&catalog);
         let all: BTreeSet<TableName> = ["a", "b", "c"].map(name).into();
         assert!(found.values().all(|cascade| cascade.changed == all), "{found:?}");
-        assert_eq!(found[&name("a")].columns, BTreeSet::from(["id".to_owned()]));
+        assert_eq!(found[&name("a")].columns, BTreeSet::new(), "only deletions cascade");
         assert!(!found.contains_key(&name("d")));
     }
 }

@@ -23,7 +23,7 @@ pub use self::{
     structure::Structure,
 };
 pub(crate) use {
-    cascades::{Cascade, cascades, groups},
+    cascades::{Cascade, cascades, groups, reaching},
     create::less_encrypted,
     order::{Order, is_ordered_by_servers},
     structure::EMPTY_DEFAULT,
@@ -88,6 +88,12 @@ impl ForeignKey {
     #[must_use]
     pub fn cascades(&self) -> bool {
         self.cascades_updates() || is_cascade(&self.on_delete)
+    }
+
+    /// Whether a change of the parent updates rows of this table.
+    #[must_use]
+    pub fn updates_rows(&self) -> bool {
+        self.cascades_updates() || self.on_delete.starts_with("SET ")
     }
 
     /// Whether an update of the parent changes rows of this table.

@@ -35,7 +35,7 @@ impl Error {
                 "end the transaction that uses them (SHOW PROCESSLIST), or wait for it; the same command goes on".into()
             }
             Self::RowNotFound { .. } => {
-                "sealant migrate verify names the rows that differ; begin again after sealant migrate abort --drop-tables".into()
+                "begin again after sealant migrate abort --drop-tables, and find out what else has changed the target".into()
             }
             Self::DefinitionChanged { .. } | Self::Columns { .. } | Self::ColumnType { .. } => {
                 "abort, make the same change at the target or let it be created again, then restart the migration"
@@ -166,7 +166,6 @@ impl Error {
     }
 }
 
-/// What to do about an error of the server at this end.
 /// The hint for an error of the way back, where source and target are swapped.
 fn way_back_hint(error: &Error) -> Cow<'static, str> {
     match error {
@@ -187,6 +186,7 @@ fn way_back_hint(error: &Error) -> Cow<'static, str> {
     }
 }
 
+/// What to do about an error of the server at this end.
 fn server_hint(side: Side, error: &server::Error) -> Option<Cow<'static, str>> {
     Some(match error {
         server::Error::AccessDenied { .. } => format!(

@@ -1,7 +1,12 @@
 //! How each table is followed: in chunks by its key, or copied whole.
 
+use std::collections::BTreeSet;
+
 use super::prelude::*;
-use crate::preflight::{CopyMethod, cascade_groups};
+use crate::{
+    catalog::{TableName, reaching},
+    preflight::{CopyMethod, NATIVE_FOREIGN_KEYS, cascade_groups, logs_cascades},
+};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.lane",
@@ -9,6 +14,11 @@ pub(super) const CHECK: Check = Check {
     title: "each table can be copied in chunks while it changes",
     judge: Judge::Tables(judge),
 };
+
+const GIB: u64 = 1 << 30;
+/// Size above which a table is copied whole only after the user agrees: the source keeps old versions of rows meanwhile,
+/// and the target's binary log gets the table at once.
+const LARGE_BYTES: u64 = 10 * GIB;
 
 /// What it means for the users of the source, and for the migration.
 const HOW: &str = "copied whole from one snapshot (on MySQL locked for reading for a moment); meanwhile no change is applied, and an \
@@ -26,9 +36,38 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
             Some(identity) if !identity.comparable => "only a server can compare its key",
             Some(_) => "foreign keys change rows, and the source does not log that",
         };
-        Finding::tell(table.label(), format!("{why}: {HOW}{with}"))
+        let evidence = format!("{why}: {HOW}{with}");
+        if table.bytes > LARGE_BYTES {
+            let gib = table.bytes / GIB;
+            return Finding::ask(
+                table.label(),
+                format!("{evidence}; that is one transaction of {gib} GiB at the target"),
+            );
+        }
+        Finding::tell(table.label(), evidence)
     };
-    tables.source.tables.iter().filter(whole).map(finding).collect()
+    let found = tables.source.tables.iter().filter(whole).map(finding);
+    found.chain(too_deep(facts, tables, &groups)).collect()
+}
+
+/// Levels of cascades of which MySQL since 9.6 leaves out rows, and from which on it refuses tables that reference
+/// themselves. Seen on 9.7.4: a deletion left rows of the second level whose parents were gone, or ended with error 6575. With
+/// InnoDB's own foreign keys it did not.
+const LEVELS: u32 = 3;
+
+/// Tables whose changes the target's foreign keys would repeat wrongly.
+fn too_deep(facts: &Facts, tables: &Tables, groups: &[BTreeSet<TableName>]) -> Vec<Finding> {
+    let native = facts.target.is_on(NATIVE_FOREIGN_KEYS);
+    if groups.is_empty() || !logs_cascades(&facts.target.identity.version, native) {
+        return Vec::new();
+    }
+    let finding = |(schema, name): TableName| {
+        let evidence = "its foreign keys change rows in three or more levels of tables, and the target does not do that \
+                        completely";
+        let advice = format!("set {NATIVE_FOREIGN_KEYS} = ON in the option file of the target, and restart it");
+        Finding::block(format!("{schema}.{name}"), evidence).advice(advice)
+    };
+    reaching(&tables.source, LEVELS).into_iter().map(finding).collect()
 }
 
 #[cfg(test)]
@@ -57,5 +96,23 @@ mod tests {
         let told = found(&CHECK, &facts);
         assert!(told.iter().all(|(_, evidence)| evidence.ends_with(", together with 1 more")), "{told:?}");
         assert_eq!(told.len(), 2);
+    }
+
+    #[test]
+    fn the_target_repeats_two_levels_of_cascades() {
+        let mut facts = with_tables(|tables| {
+            tables.source.tables.extend(["lines", "parts"].map(table));
+            tables.source.foreign_keys = vec![cascade("lines", "orders"), cascade("parts", "lines")];
+        });
+        facts.source.identity.version.minor = 5;
+        assert!(found(&CHECK, &facts).iter().all(|(effect, _)| *effect == Effect::Tell));
+        facts.tables.as_mut().unwrap().source.foreign_keys.push(cascade("rest", "parts"));
+        let is_refused = |(effect, text): &(Effect, String)| {
+            *effect == Effect::Block
+                && text.starts_with("shop.orders: its foreign keys change rows in three or more levels")
+        };
+        assert!(found(&CHECK, &facts).iter().any(is_refused));
+        facts.target.variables.insert(NATIVE_FOREIGN_KEYS.to_owned(), "ON".to_owned());
+        assert!(found(&CHECK, &facts).iter().all(|(effect, _)| *effect == Effect::Tell));
     }
 }

@@ -9,16 +9,18 @@ pub(super) const CHECK: Check = Check {
     judge: Judge::Tables(judge),
 };
 
+/// The variables by which servers require primary keys: of MySQL, and of MariaDB.
+const VARIABLES: [&str; 2] = ["sql_require_primary_key", "innodb_force_primary_key"];
+
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
-    if !facts.target.is_on("sql_require_primary_key") {
-        return Vec::new();
-    }
+    let required = VARIABLES.into_iter().find(|name| facts.target.is_on(name));
+    let Some(variable) = required else { return Vec::new() };
     let primary = |table: &&Table| table.identity.as_ref().is_some_and(|identity| identity.index == "PRIMARY");
     let without = tables.source.tables.iter().filter(|table| !primary(table));
     without
         .map(|table| {
-            Finding::block(table.label(), "it has no primary key, and the target has sql_require_primary_key")
-                .run(Side::Target, "SET GLOBAL sql_require_primary_key = OFF")
+            Finding::block(table.label(), format!("it has no primary key, and the target has {variable}"))
+                .run(Side::Target, format!("SET GLOBAL {variable} = OFF"))
         })
         .collect()
 }
