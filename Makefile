@@ -115,6 +115,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	cargo test --package sealant --test commands -- --ignored bench_oltp::a_server_that_stands_still
 	SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- --ignored --skip monitor_soak:: --skip bench_oltp::a_server_that_stands_still
 	SEALANT_WRITER_PAUSE_MS=0 cargo test --package sealant-migrate --test mysql --test pairs --test servers --test resets --test kills -- --include-ignored
+	cargo test --package sealant-migrate --test fallback --test whole -- --ignored
 	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_mutation::
 	SEALANT_WRITER_PAUSE_MS=0 SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test commands -- snapshot::mysql_ snapshot::mariadb_ snapshot::a_mysql_ snapshot::a_mariadb_ snapshot::a_running_m
 	SEALANT_FOLLOW_ROUNDS=200 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant-snapshot --test follow

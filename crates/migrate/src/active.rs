@@ -62,7 +62,6 @@ pub(crate) fn with_stream<T>(
     body: impl FnOnce(&mut Active<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let (mut source, mut target) = (link::source(&settings.source)?, link::target(&settings.target)?);
-    let tables = moved_tables(&settings.catalog, logs_cascades(&mut source)?)?;
     lock_target(&mut target)?;
     if is_one_server(&mut source, &mut target)? {
         return Err(Error::OneServer);
@@ -70,7 +69,15 @@ pub(crate) fn with_stream<T>(
     let source_uuid = identity(&mut source, Side::Source)?;
     // Checked before the first row is sent to the target.
     definitions::check_encryption(settings)?;
-    let run = match state::run(&mut target)? {
+    let earlier = state::run(&mut target)?;
+    // A source that is set otherwise meanwhile does not change how the tables are copied: each change says whether its
+    // cascades are logged.
+    let logs_cascades = match &earlier {
+        Some(run) => run.logs_cascades,
+        None => logs_cascades(&mut source)?,
+    };
+    let tables = moved_tables(&settings.catalog, logs_cascades)?;
+    let run = match earlier {
         // After the switch the target has writes of its own, which the source's changes would overwrite.
         Some(run) if run.phase == Phase::Switched => return Err(Error::Switched),
         Some(run) => {
@@ -79,7 +86,7 @@ pub(crate) fn with_stream<T>(
             resumed(settings, run, &mut source, &mut target, &tables, &source_uuid)?
         }
         None if may_begin => {
-            let run = begun(settings, &mut source, &mut target, &tables, &source_uuid)?;
+            let run = begun(settings, &mut source, &mut target, &tables, (logs_cascades, &source_uuid))?;
             server_lock::take(&mut source, Side::Source, &source_lock(&run.token))?;
             run
         }
@@ -165,7 +172,7 @@ fn begun(
     source: &mut Connection,
     target: &mut Connection,
     tables: &[MovedTable],
-    source_uuid: &str,
+    (logs_cascades, source_uuid): (bool, &str),
 ) -> Result<state::Run, Error> {
     let tracking = tracking(source)?;
     check_source(source, tracking)?;
@@ -173,7 +180,7 @@ fn begun(
     // A table may have changed since the plan was read. Changes after this position are in the log.
     definitions::check(settings)?;
     let encrypted = settings.encrypt.requires_any(&settings.catalog.tables);
-    state::begin(target, (tracking, source_uuid), tables, &start, encrypted)?;
+    state::begin(target, (tracking, logs_cascades, source_uuid), tables, &start, encrypted)?;
     state::run(target)?.ok_or(Error::State { what: "run" })
 }
 
@@ -207,7 +214,7 @@ fn resumed(
 }
 
 /// Whether the source logs the rows that foreign keys change.
-fn logs_cascades(source: &mut Connection) -> Result<bool, Error> {
+pub(crate) fn logs_cascades(source: &mut Connection) -> Result<bool, Error> {
     let sql = format!("SHOW GLOBAL VARIABLES LIKE '{NATIVE_FOREIGN_KEYS}'");
     let rows = source.query(&sql).map_err(Error::at(Side::Source))?;
     let native = rows.of_name(NATIVE_FOREIGN_KEYS) == Some("ON");
@@ -332,8 +339,10 @@ impl Active<'_> {
         self.pace.restart();
     }
 
-    /// Reports the tables that were completed since the last call.
+    /// Reports the tables that were completed since the last call, and those that were in use.
     pub(crate) fn report_tables(&self, events: &mut dyn FnMut(Event)) {
+        let in_use = std::mem::take(&mut self.shared.lock().in_use);
+        in_use.into_iter().for_each(|tables| events(Event::InUse { tables }));
         let completed = self.shared.lock().take_completed();
         for (number, copied) in completed {
             if let Some(moved) = self.tables.get(number) {
@@ -347,7 +356,7 @@ impl Active<'_> {
         let state = self.shared.lock();
         let chunk_bytes = u64::try_from(self.settings.chunk_bytes).unwrap_or(u64::MAX);
         let bytes = chunks.iter().map(|(number, _)| match self.tables.get(*number) {
-            Some(moved) if moved.is_copied_whole() => {
+            Some(moved) if !moved.has_key() => {
                 state.copied.get(*number).map_or(0, |copied| copied.bytes).max(moved.table.bytes)
             }
             _ => chunk_bytes,
@@ -377,7 +386,9 @@ impl Active<'_> {
             Work::Compare => (as_u64(verified_chunks), as_u64(chunks)),
             Work::Copy | Work::Follow => (done_bytes, total_bytes),
         };
-        let copied_bytes = state.copied_now.bytes;
+        let mut copied = state.copied_now;
+        state.loading.values().for_each(|size| copied.add(*size));
+        let copied_bytes = copied.bytes;
         let [waits_for_target, waits_for_source] = state.waits;
         self.pace.note(Instant::now(), Sample { copied_bytes, done, waits_for_target, waits_for_source });
         let copies = self.work == Work::Copy;

@@ -4,6 +4,8 @@
 //! copied waits, because the chunk's read may or may not have seen it. Any other change is dropped: the read of its
 //! chunk comes later, waits until every transaction with a dropped change is visible, and so sees it.
 
+use crate::key::Key;
+
 /// What to do with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeDecision {
@@ -52,6 +54,9 @@ impl Copied {
         self.bytes = self.bytes.saturating_add(more.bytes);
     }
 }
+
+/// A chunk that is at the target, and its size.
+pub(crate) type LoadedChunk = (Chunk<Key>, Copied);
 
 /// The chunks of a table in the order of its identities, without gaps.
 #[derive(Clone, Debug)]

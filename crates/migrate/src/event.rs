@@ -24,6 +24,11 @@ pub enum Event {
         /// Bytes of these rows, as texts.
         bytes: u64,
     },
+    /// Tables that are copied whole are in use by a transaction, so others are copied first.
+    InUse {
+        /// The tables, with commas.
+        tables: String,
+    },
     /// A row differs.
     Divergence(Divergence),
     /// A step of the cut-over was done.

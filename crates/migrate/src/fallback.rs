@@ -18,7 +18,7 @@ use server::{
 
 use crate::{
     CutOver, Error, Event, Phase, Proof, Server, Settings, Side,
-    active::{lock_target, tracking, with_stream},
+    active::{lock_target, logs_cascades, tracking, with_stream},
     cutover::{cut_over, lift_earlier},
     definitions,
     fence::{Former, block, set_lock_wait},
@@ -298,7 +298,9 @@ impl WayBack {
         // A log that was reset since the switch is another file.
         more.extend(log_file.filter(|file| file.created != 0).map(|file| state::store_log_file(&file)));
         let tables = moved_tables(&self.back.catalog, true)?;
-        let beginning = Beginning { token, tracking, source_uuid, start, encrypted, target_log, phase, more };
+        let logs_cascades = logs_cascades(&mut new)?;
+        let beginning =
+            Beginning { token, tracking, logs_cascades, source_uuid, start, encrypted, target_log, phase, more };
         state::store_beginning(&mut old, &tables, beginning)?;
         journal::note(&mut old, "way-back", &format!("from {} of the target's log", self.forward.target_end))?;
         state::run(&mut old)?.ok_or(Error::State { what: "run" })
@@ -415,6 +417,7 @@ fn on_way_back(error: Error) -> Error {
         | Error::OtherMigration { .. }
         | Error::Stream(binlog::Error::Unavailable { .. })
         | Error::RowNotFound { .. }
+        | Error::UnloggedCascade { .. }
         | Error::ApplyWarnings { .. } => Error::WayBackClosed(Box::new(error)),
         Error::Server { side: Side::Target, error: server::Error::Server { code, .. } }
             if VALUE_REFUSED.contains(code) =>

@@ -24,6 +24,7 @@ pub mod catalog;
 pub mod chunk_map;
 mod collision;
 mod copy;
+mod copy_method;
 mod cutover;
 mod definitions;
 mod difference;
@@ -76,6 +77,7 @@ mod xa;
 
 use catalog::{Column, Table};
 
+pub use copy_method::CopyMethod;
 pub use cutover::{CutOver, abort, cut_over};
 pub use difference::{Difference, Divergence, DivergenceKind};
 pub use error::Error;

@@ -7,7 +7,8 @@ use server::{LOCAL_NAME, quote};
 
 use crate::{
     Column, Error, Table,
-    catalog::{Cascade, Catalog, TableName, cascades, groups},
+    catalog::{Cascade, Catalog, TableName, cascades},
+    copy_method::{CopyMethod, cascade_groups},
     key::{Key, KeyColumns},
 };
 
@@ -31,11 +32,11 @@ pub(crate) struct MovedTable {
     /// Numbers of the tables that are copied from one snapshot, itself among them, in order; empty if it is copied in
     /// chunks.
     pub(crate) group: Vec<usize>,
-    /// What its changes change in other tables without being logged there.
+    /// What its changes change in other tables, whether the source logs that or not.
     pub(crate) cascade: Option<RowCascade>,
 }
 
-/// What changes of a table change in other tables of its group.
+/// What changes of a table change in other tables.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowCascade {
     /// Positions of the columns that foreign keys reference.
@@ -68,37 +69,33 @@ pub(crate) fn moved_tables(catalog: &Catalog, logs_cascades: bool) -> Result<Vec
     }
     let mut tables: Vec<_> =
         sorted.into_iter().enumerate().map(|(number, table)| MovedTable::new(number, table)).collect();
-    if !logs_cascades {
-        connect(&mut tables, catalog);
-    }
-    for table in &mut tables {
-        if table.group.is_empty() && !table.has_key() {
-            table.group = vec![table.number];
-        }
+    let numbers: Numbers = tables.iter().map(|moved| (moved.table.full_name(), moved.number)).collect();
+    set_cascades(&mut tables, &numbers, catalog);
+    let groups = cascade_groups(catalog, logs_cascades);
+    for moved in tables.iter_mut().filter(|moved| CopyMethod::of(&moved.table, &groups) == CopyMethod::Whole) {
+        let group = groups.iter().find(|group| group.contains(&moved.table.full_name()));
+        moved.group = group.map_or_else(|| vec![moved.number], |group| numbers_of(group, &numbers));
     }
     Ok(tables)
 }
 
-/// Sets which tables foreign keys connect.
-fn connect(tables: &mut [MovedTable], catalog: &Catalog) {
-    let numbers: HashMap<TableName, usize> =
-        tables.iter().map(|moved| (moved.table.full_name(), moved.number)).collect();
-    let numbers_of = |names: &BTreeSet<TableName>| names.iter().filter_map(|name| numbers.get(name).copied()).collect();
-    for group in groups(catalog) {
-        let mut members: Vec<usize> = numbers_of(&group);
-        members.sort_unstable();
-        for number in &members {
-            if let Some(table) = tables.get_mut(*number) {
-                table.group.clone_from(&members);
-            }
-        }
-    }
+/// The numbers of tables, by their names.
+type Numbers = HashMap<TableName, usize>;
+
+fn numbers_of(names: &BTreeSet<TableName>, numbers: &Numbers) -> Vec<usize> {
+    let mut found: Vec<_> = names.iter().filter_map(|name| numbers.get(name).copied()).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Sets what changes of each table change in others.
+fn set_cascades(tables: &mut [MovedTable], numbers: &Numbers, catalog: &Catalog) {
     for (name, Cascade { columns, changed }) in cascades(catalog) {
         let Some(table) = numbers.get(&name).and_then(|number| tables.get_mut(*number)) else { continue };
         let is_one = |column: &Column| columns.contains(&column.name.to_lowercase());
         let positions = table.table.columns.iter().enumerate().filter(|(_, column)| is_one(column));
         let columns = positions.map(|(position, _)| position).collect();
-        table.cascade = Some(RowCascade { columns, changed: numbers_of(&changed) });
+        table.cascade = Some(RowCascade { columns, changed: numbers_of(&changed, numbers) });
     }
 }
 

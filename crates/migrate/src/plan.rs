@@ -6,11 +6,10 @@ use server::ServerVersion;
 use crate::{
     Error, Server, Side,
     accounts::AccountPlan,
+    copy_method::{CopyMethod, cascade_groups},
     encryption::{self, TableEncryption},
     fencing::described,
-    preflight::{
-        self, Area, CopyMethod, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, quoted_account,
-    },
+    preflight::{self, Area, Effect, Facts, Judged, Link, Remedy, Request, ServerFacts, Support, quoted_account},
 };
 
 /// Identifier of the JSON schema.
@@ -313,7 +312,7 @@ fn fences(facts: &Facts) -> Vec<FencePlan> {
 }
 
 fn table_plans(facts: &Facts, source: &crate::catalog::Catalog) -> Vec<TablePlan> {
-    let groups = preflight::cascade_groups(source, &facts.source);
+    let groups = cascade_groups(source, facts.source.logs_cascades());
     let mut plans: Vec<TablePlan> = source
         .tables
         .iter()

@@ -29,9 +29,9 @@ pub struct Progress {
     pub phase: Phase,
     /// What the run is doing.
     pub work: Work,
-    /// Rows that this run has copied.
+    /// Rows that this run has copied and committed.
     pub copied_rows: u64,
-    /// Bytes of these rows, as texts.
+    /// Bytes of rows that this run has copied, as texts, also of those that are not committed yet.
     pub copied_bytes: u64,
     /// How much of [`Self::total_bytes`] is at the target, including what earlier runs have copied.
     pub done_bytes: u64,
@@ -59,7 +59,9 @@ pub(crate) fn bytes(tables: &[MovedTable], state: &RunState) -> (u64, u64) {
     let mut total = 0_u64;
     for (moved, (map, copied)) in tables.iter().zip(state.chunk_maps.iter().zip(&state.copied)) {
         let estimate = moved.table.bytes;
-        let part = if map.is_complete() { estimate } else { share(estimate, copied.rows, moved.table.rows) };
+        let loading = state.loading.get(&moved.number).map_or(0, |size| size.rows);
+        let rows = copied.rows.saturating_add(loading);
+        let part = if map.is_complete() { estimate } else { share(estimate, rows, moved.table.rows) };
         done = done.saturating_add(part);
         total = total.saturating_add(estimate);
     }

@@ -16,7 +16,7 @@ use server::Connection;
 use crate::{
     Error, Server,
     barrier::{Barrier, Begun},
-    chunk_map::{ChangeDecision, ChunkMap, Copied, State},
+    chunk_map::{ChangeDecision, ChunkMap, Copied, LoadedChunk, State},
     key::Key,
     link::{self, same_server},
     log_file::LogFile,
@@ -80,10 +80,14 @@ pub(crate) struct RunState {
     pub(crate) applied_time: u32,
     /// What was copied of each table, including by earlier processes.
     pub(crate) copied: Vec<Copied>,
+    /// What was loaded of the tables that are being copied whole, and is not committed yet.
+    pub(crate) loading: HashMap<usize, Copied>,
     /// What this process has copied.
     pub(crate) copied_now: Copied,
     /// Completed tables, until they are reported.
     pub(crate) completed: Vec<usize>,
+    /// Names of tables that were in use when they were to be copied, until they are reported.
+    pub(crate) in_use: Vec<String>,
     /// How long readers have waited for loaders, and loaders for readers.
     pub(crate) waits: [Duration; 2],
     /// Whether a thread is waiting for a change that is not applied yet.
@@ -97,16 +101,32 @@ pub(crate) struct RunState {
 impl RunState {
     /// Notes that a chunk was loaded: from now on its changes are applied.
     pub(crate) fn loaded(&mut self, table: usize, chunk: u64, content: Copied) {
-        if let Some(copied) = self.copied.get_mut(table) {
-            copied.add(content);
-        }
-        self.copied_now.add(content);
+        self.add_copied(table, content);
         if let Some(map) = self.chunk_maps.get_mut(table) {
             map.set(chunk, State::Loaded);
             if map.is_complete() {
                 self.completed.push(table);
             }
         }
+    }
+
+    /// Notes that a table was copied whole, from a snapshot at this position.
+    pub(crate) fn loaded_whole(&mut self, table: usize, chunks: Vec<LoadedChunk>, snapshot: Position) {
+        self.loading.remove(&table);
+        let (chunks, sizes): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
+        sizes.into_iter().for_each(|size| self.add_copied(table, size));
+        if let Some(map) = self.chunk_maps.get_mut(table) {
+            *map = ChunkMap::resumed(chunks);
+        }
+        self.snapshots.insert(table, snapshot);
+        self.completed.push(table);
+    }
+
+    fn add_copied(&mut self, table: usize, content: Copied) {
+        if let Some(copied) = self.copied.get_mut(table) {
+            copied.add(content);
+        }
+        self.copied_now.add(content);
     }
 
     /// Whether a change of one of these rows waits for a chunk in flight.
@@ -124,6 +144,16 @@ impl RunState {
             }
             if let Some(chunk) = map.waiting().map(|chunk| chunk.number) {
                 map.set(chunk, State::InFlight);
+            }
+        }
+    }
+
+    /// Gives back tables of a group that were not copied.
+    pub(crate) fn give_back(&mut self, group: &[usize]) {
+        for number in group {
+            let Some(map) = self.chunk_maps.get_mut(*number) else { continue };
+            if let Some(chunk) = map.chunks().first().map(|chunk| chunk.number) {
+                map.set(chunk, State::Waiting);
             }
         }
     }
@@ -238,8 +268,10 @@ impl Shared {
             applied_rows: 0,
             applied_time: 0,
             copied,
+            loading: HashMap::new(),
             copied_now: Copied::default(),
             completed: Vec::new(),
+            in_use: Vec::new(),
             waits: [Duration::ZERO; 2],
             flush_wanted: false,
             probes: Vec::new(),

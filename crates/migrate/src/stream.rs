@@ -23,7 +23,7 @@ use crate::{
     link,
     log_file::LogFile,
     logged_type,
-    moved_table::MovedTable,
+    moved_table::{MovedTable, RowCascade},
     position::{Position, Tracking},
     settings::{BatchLimits, Settings},
     shared::{RunState, Shared},
@@ -307,7 +307,9 @@ impl<'m> Follower<'m> {
             self.weights.set(&table.key, &mut keys)?;
         }
         for change in rows.changes().map_err(|_| damaged())? {
-            self.change(table, &change.map_err(|_| damaged())?, rows.checks_foreign_keys(), at)?;
+            let change = change.map_err(|_| damaged())?;
+            let cascade = table.cascade.as_ref().filter(|it| rows.may_omit_cascades() && it.is_caused_by(&change));
+            self.change(table, &change, cascade, at)?;
             // A transaction can be larger than a batch. Part of its rows is applied then, but the stored position stays
             // before it.
             if self.batch.is_full(&BatchLimits { age: Duration::MAX, ..self.settings.batch }) {
@@ -357,9 +359,14 @@ impl<'m> Follower<'m> {
         &mut self,
         table: &MovedTable,
         change: &RowChange<'_>,
-        checks_foreign_keys: bool,
+        cascade: Option<&RowCascade>,
         at: &str,
     ) -> Result<(), Error> {
+        let is_lost = |cascade: &RowCascade| !cascade.changed.iter().all(|changed| table.group.contains(changed));
+        // The chunks have what was changed before the migration began.
+        if cascade.is_some_and(is_lost) && !self.is_old() {
+            return Err(Error::UnloggedCascade { table: table.shown.clone(), position: at.to_owned() });
+        }
         let incomplete = || gap("a row without its key (binlog_row_image)", at);
         let key = |row: &Option<binlog::event::Row<'_>>| match row {
             None => Ok(None),
@@ -373,7 +380,7 @@ impl<'m> Follower<'m> {
         }
         if table.is_copied_whole() {
             let keys: Vec<Key> = before.into_iter().chain(after).collect();
-            return self.exact_change(table, &keys, change, checks_foreign_keys, at);
+            return self.exact_change(table, &keys, change, cascade, at);
         }
         if let Some(before) = before.filter(|before| Some(before) != after.as_ref())
             && self.admit(table, &before)?
@@ -396,10 +403,9 @@ impl<'m> Follower<'m> {
         table: &MovedTable,
         keys: &[Key],
         change: &RowChange<'_>,
-        checks_foreign_keys: bool,
+        cascade: Option<&RowCascade>,
         at: &str,
     ) -> Result<(), Error> {
-        let cascade = table.cascade.as_ref().filter(|cascade| checks_foreign_keys && cascade.is_caused_by(change));
         let changed = cascade.map_or(&[][..], |cascade| &cascade.changed);
         if !self.shared.admit_once(table, keys, &self.current, changed, &mut self.batch.touched)? {
             return Ok(());

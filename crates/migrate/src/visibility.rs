@@ -6,7 +6,10 @@ use innodb::binlog::LogPosition;
 use replication::gtid::mysql::GtidSet;
 use server::{
     Connection,
-    dialect::statement::{OPEN_SNAPSHOT, set_lock_timeout},
+    dialect::{
+        backup_lock::UNLOCK_TABLES,
+        statement::{OPEN_SNAPSHOT, lock_for_reading, set_lock_timeout},
+    },
     quote,
 };
 
@@ -22,6 +25,8 @@ use crate::{
 /// Longest wait until delivered transactions are visible. It takes milliseconds.
 const LONGEST: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(2);
+/// How long tables may be in use until their lock is given up.
+pub(crate) const LONGEST_LOCK_WAIT: Duration = LONGEST;
 /// Longest wait of an attempt to lock tables.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 /// Pause between the attempts.
@@ -90,6 +95,7 @@ pub(crate) fn open_exact_snapshot(
     server: &Server,
     shared: &Shared,
     tables: &[&MovedTable],
+    patience: Duration,
 ) -> Result<Position, Error> {
     let begun = shared.lock().begun.clone();
     match begun.barrier() {
@@ -101,7 +107,7 @@ pub(crate) fn open_exact_snapshot(
         Barrier::Gtids(gtids) => wait_until_executed(source, shared, &gtids)?,
         Barrier::Row(_) => {}
     }
-    with_table_locks(server, shared, tables, |locked| {
+    with_table_locks(server, shared, tables, patience, |locked| {
         for sql in OPEN_SNAPSHOT {
             source.query(sql).map_err(Error::at(Side::Source))?;
         }
@@ -121,26 +127,26 @@ pub(crate) fn with_table_locks<T>(
     server: &Server,
     shared: &Shared,
     tables: &[&MovedTable],
+    patience: Duration,
     act: impl FnOnce(&mut Connection) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut session = shared.source(server)?;
     session.query(&set_lock_timeout(LOCK_WAIT)).map_err(Error::at(Side::Source))?;
     let began = Instant::now();
-    let names: Vec<_> = tables.iter().map(|table| format!("{} READ", table.quoted)).collect();
-    let lock = format!("LOCK TABLES {}", names.join(", "));
+    let lock = lock_for_reading(tables.iter().map(|table| table.quoted.as_str()));
     // Clients wait behind a lock that is waited for, so each attempt is short.
     while let Err(error) = session.query(&lock).map_err(Error::at(Side::Source)) {
         if !error.is_collision() {
             return Err(error);
         }
-        if began.elapsed() > LONGEST {
+        if began.elapsed() > patience {
             let names: Vec<_> = tables.iter().map(|table| table.shown.as_str()).collect();
-            return Err(Error::TableInUse { tables: names.join(", "), seconds: LONGEST.as_secs() });
+            return Err(Error::TableInUse { tables: names.join(", "), seconds: patience.as_secs() });
         }
         shared.sleep(LOCK_PAUSE)?;
     }
     let result = act(&mut session)?;
-    session.query("UNLOCK TABLES").map_err(Error::at(Side::Source))?;
+    session.query(UNLOCK_TABLES).map_err(Error::at(Side::Source))?;
     Ok(result)
 }
 

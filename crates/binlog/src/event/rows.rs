@@ -19,6 +19,9 @@ use crate::{
 const STATEMENT_END: u16 = 1;
 /// Flag: the session had foreign_key_checks=0. Source: `NO_FOREIGN_KEY_CHECKS_F` of MySQL and MariaDB.
 const NO_FOREIGN_KEY_CHECKS: u16 = 2;
+/// Flag: the SQL layer of MySQL 9.6 or newer handles foreign keys, and logs the rows that they change. Seen in logs of
+/// 9.7.4, with `innodb_native_foreign_keys` on and off.
+const LOGS_CASCADES: u16 = 16;
 
 /// Kinds of changes of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,6 +128,12 @@ impl<'e> Rows<'e> {
     #[must_use]
     pub const fn checks_foreign_keys(&self) -> bool {
         self.flags & NO_FOREIGN_KEY_CHECKS == 0
+    }
+
+    /// Whether foreign keys may have changed rows of other tables without an event of their own.
+    #[must_use]
+    pub const fn may_omit_cascades(&self) -> bool {
+        self.checks_foreign_keys() && self.flags & LOGS_CASCADES == 0
     }
 
     /// The changes, one for each row, in the order of the log.

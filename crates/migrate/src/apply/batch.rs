@@ -12,7 +12,7 @@ use std::{
 use binlog::{Value, value::WholeDoubles};
 use server::quote;
 
-use crate::{NotWritable, key::Key, moved_table::MovedTable, settings::BatchLimits, value};
+use crate::{Column, NotWritable, key::Key, moved_table::MovedTable, settings::BatchLimits, value};
 
 /// The newest image of each changed row of a table; `None` for a row that is gone.
 pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;
@@ -77,22 +77,24 @@ impl ChangeBatch {
             Operation::Insert(text) | Operation::Delete(text) => text.len(),
             Operation::Update { assignments, condition } => assignments.len().saturating_add(condition.len()),
         };
-        self.changes = self.changes.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(bytes).saturating_add(OVERHEAD_BYTES);
+        self.count(bytes.saturating_add(OVERHEAD_BYTES));
         self.rows = self.rows.saturating_add(1);
-        self.oldest.get_or_insert_with(Instant::now);
         self.in_order.push(change);
     }
 
     fn put(&mut self, table: usize, key: Key, image: Option<Vec<u8>>) {
         let bytes = |image: &Option<Vec<u8>>| image.as_ref().map_or(0, Vec::len).saturating_add(OVERHEAD_BYTES);
-        self.changes = self.changes.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(bytes(&image));
-        self.oldest.get_or_insert_with(Instant::now);
+        self.count(bytes(&image));
         match self.tables.entry(table).or_default().insert(key, image) {
             Some(before) => self.bytes = self.bytes.saturating_sub(bytes(&before)),
             None => self.rows = self.rows.saturating_add(1),
         }
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.changes = self.changes.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.oldest.get_or_insert_with(Instant::now);
     }
 
     /// Forgets the changes: the stream delivers them again. Keeps the touched chunks: they are no longer watched, so
@@ -131,14 +133,7 @@ pub(crate) fn image(
     doubles: WholeDoubles,
 ) -> Result<Vec<u8>, (String, NotWritable)> {
     let mut image = vec![b'('];
-    let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
-    for (number, (column, value)) in columns.enumerate() {
-        if number > 0 {
-            image.push(b',');
-        }
-        let written = value::write(&mut image, value.as_ref(), column, doubles);
-        written.map_err(|why| (column.name.clone(), why))?;
-    }
+    append_values(&mut image, table, row, doubles, |_| String::new())?;
     image.push(b')');
     Ok(image)
 }
@@ -153,17 +148,28 @@ pub(crate) fn assignments(
     doubles: WholeDoubles,
 ) -> Result<Vec<u8>, (String, NotWritable)> {
     let mut text = Vec::new();
+    append_values(&mut text, table, row, doubles, |column| format!("{} = ", quote::identifier(&column.name)))?;
+    Ok(text)
+}
+
+/// Appends the stored values with commas between them, each after a text for its column.
+fn append_values(
+    text: &mut Vec<u8>,
+    table: &MovedTable,
+    row: &[Option<Value<'_>>],
+    doubles: WholeDoubles,
+    before: impl Fn(&Column) -> String,
+) -> Result<(), (String, NotWritable)> {
     let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
     for (number, (column, value)) in columns.enumerate() {
         if number > 0 {
-            text.extend_from_slice(b", ");
+            text.push(b',');
         }
-        text.extend_from_slice(quote::identifier(&column.name).as_bytes());
-        text.extend_from_slice(b" = ");
-        let written = value::write(&mut text, value.as_ref(), column, doubles);
+        text.extend_from_slice(before(column).as_bytes());
+        let written = value::write(text, value.as_ref(), column, doubles);
         written.map_err(|why| (column.name.clone(), why))?;
     }
-    Ok(text)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The condition by which the target finds a row of a table that was copied whole: every column has the value of the log,
-//! bit by bit.
+//! The condition by which the target finds a row of a table that was copied whole: every column has the value of the log. Zeros
+//! of both signs are one value.
 
 use binlog::{Value, value::WholeDoubles};
 use server::quote;

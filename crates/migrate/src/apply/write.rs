@@ -1,6 +1,9 @@
 //! Writes a batch to the target, together with the log position after it, in one transaction.
 
-use std::{collections::BTreeSet, ops::ControlFlow};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+};
 
 use server::Connection;
 
@@ -106,8 +109,14 @@ impl<'m> Writer<'m> {
 
     /// Stores the position together with the changes before it.
     fn commit(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
+        let mut touched: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
         for (table, chunk) in &batch.touched {
-            self.send(state::mark_touched(*table, *chunk).as_bytes())?;
+            touched.entry(*table).or_default().push(*chunk);
+        }
+        for (table, chunks) in touched {
+            for chunks in chunks.chunks(ROWS) {
+                self.send(state::mark_touched(table, chunks).as_bytes())?;
+            }
         }
         let stored =
             self.target.execute(state::store_position(position).as_bytes()).map_err(Error::at(Side::Target))?;

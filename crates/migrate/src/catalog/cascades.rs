@@ -1,8 +1,8 @@
-//! Tables whose rows are changed by foreign keys (`CASCADE`, `SET NULL`) of which the source logs no changes.
+//! Tables whose rows are changed by foreign keys (`CASCADE`, `SET NULL`), which only MySQL 9.6 and newer logs.
 //!
-//! Such a table cannot be copied in parts: a change of a parent tells nothing of the children that it has changed. The
-//! tables that foreign keys connect in this way are copied together, and the target's own foreign keys change the rows
-//! again.
+//! Without these changes, such a table cannot be copied in parts: a change of a parent tells nothing of the children that
+//! it has changed. The tables that foreign keys connect in this way are copied together, and the target's own foreign keys
+//! change the rows again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,14 +23,15 @@ pub(crate) struct Cascade {
 pub(crate) fn groups(catalog: &Catalog) -> Vec<BTreeSet<TableName>> {
     let cascading: Vec<&ForeignKey> = catalog.foreign_keys.iter().filter(|key| key.cascades()).collect();
     let concerned: BTreeSet<&TableName> = cascading.iter().flat_map(|key| [&key.table, &key.parent]).collect();
-    let (mut groups, others): (Vec<_>, Vec<_>) = (Vec::new(), catalog.foreign_keys.iter().collect::<Vec<_>>());
-    for key in others.iter().filter(|key| concerned.contains(&key.parent)) {
+    let mut groups = Vec::new();
+    for key in catalog.foreign_keys.iter().filter(|key| concerned.contains(&key.parent)) {
         join(&mut groups, key);
     }
     let updated: Vec<_> = cascading.iter().filter(|key| key.updates_rows()).map(|key| &key.table).collect();
     let is_updated = |group: &BTreeSet<TableName>| updated.iter().any(|table| group.contains(*table));
     let updated: BTreeSet<TableName> = groups.iter().filter(|group| is_updated(group)).flatten().cloned().collect();
-    for key in others.iter().filter(|key| concerned.contains(&key.table) && updated.contains(&key.table)) {
+    for key in catalog.foreign_keys.iter().filter(|key| concerned.contains(&key.table) && updated.contains(&key.table))
+    {
         join(&mut groups, key);
     }
     groups

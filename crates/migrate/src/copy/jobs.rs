@@ -1,16 +1,21 @@
 //! Decides which chunk is read next, and how large it is.
 
-use std::{ops::ControlFlow, sync::Mutex, time::Duration};
+use std::{
+    collections::HashSet,
+    ops::ControlFlow,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use server::Connection;
 
 use crate::{
     Error, Side,
     barrier::Barrier,
-    chunk_map::{Chunk, State},
+    chunk_map::{Chunk, ChunkMap, State},
     key::Key,
     moved_table::MovedTable,
-    shared::Shared,
+    shared::{RunState, Shared},
     weights::Weights,
 };
 
@@ -43,6 +48,8 @@ pub(crate) struct Jobs<'m> {
     tables: &'m [MovedTable],
     order: Vec<usize>,
     progress: Mutex<Vec<Progress>>,
+    /// Tables that were in use when they were to be copied whole.
+    deferred: Mutex<HashSet<usize>>,
     chunk_bytes: usize,
     shared: &'m Shared,
 }
@@ -52,7 +59,7 @@ impl<'m> Jobs<'m> {
         let mut order: Vec<_> = (0..tables.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(tables.get(*at).map_or(0, |moved| moved.table.bytes)));
         let progress = Mutex::new(vec![Progress { rows: FIRST_ROWS, busy: false }; tables.len()]);
-        Self { tables, order, progress, chunk_bytes, shared }
+        Self { tables, order, progress, deferred: Mutex::default(), chunk_bytes, shared }
     }
 
     /// All tables, indexed by number.
@@ -68,8 +75,8 @@ impl<'m> Jobs<'m> {
             }
             let Some((table, after, rows)) = self.claim() else {
                 let done = self.shared.wait(|state| {
-                    let all = state.chunk_maps.iter().all(|map| map.is_complete());
-                    let some = state.chunk_maps.iter().any(|map| map.waiting().is_some()) || self.has_unclaimed(state);
+                    let all = state.chunk_maps.iter().all(ChunkMap::is_complete);
+                    let some = self.first_waiting(state).is_some() || self.has_unclaimed(state);
                     (all || some).then_some(all)
                 })?;
                 if done {
@@ -86,25 +93,55 @@ impl<'m> Jobs<'m> {
         }
     }
 
+    /// Leaves a table that is copied whole, and is in use, until all others are copied. Returns false if it was left
+    /// before.
+    pub(crate) fn defer(&self, table: &MovedTable) -> bool {
+        let is_first = self.deferred().insert(table.number);
+        if is_first {
+            self.shared.update(|state| state.give_back(&table.group));
+        }
+        is_first
+    }
+
+    /// Whether a table was left because it, or a table of its group, was in use.
+    pub(crate) fn is_deferred(&self, table: &MovedTable) -> bool {
+        let deferred = self.deferred();
+        table.group.iter().any(|number| deferred.contains(number))
+    }
+
+    fn deferred(&self) -> MutexGuard<'_, HashSet<usize>> {
+        self.deferred.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes the first waiting chunk.
     fn begin_waiting(&self) -> Option<Job<'m>> {
         let mut state = self.shared.lock();
-        for number in &self.order {
-            let table = self.tables.get(*number)?;
-            let map = state.chunk_maps.get_mut(*number)?;
-            if let Some(chunk) = map.waiting().cloned() {
-                map.set(chunk.number, State::InFlight);
-                state.begin_whole(&table.group);
-                return Some(Job { table, chunk, barrier: state.begun.barrier() });
-            }
+        let table = self.first_waiting(&state)?;
+        let map = state.chunk_maps.get_mut(table.number)?;
+        let chunk = map.waiting()?.clone();
+        map.set(chunk.number, State::InFlight);
+        state.begin_whole(&table.group);
+        Some(Job { table, chunk, barrier: state.begun.barrier() })
+    }
+
+    /// The first table with a waiting chunk. One that was in use comes only when all others are copied.
+    fn first_waiting(&self, state: &RunState) -> Option<&'m MovedTable> {
+        let is_complete = |table: &MovedTable| state.chunk_maps.get(table.number).is_some_and(ChunkMap::is_complete);
+        let is_waiting =
+            |table: &MovedTable| state.chunk_maps.get(table.number).is_some_and(|map| map.waiting().is_some());
+        let in_order = || self.order.iter().filter_map(|number| self.tables.get(*number));
+        let others = || in_order().filter(|table| !self.is_deferred(table));
+        let first = others().find(|table| is_waiting(table));
+        if first.is_some() || !others().all(is_complete) {
+            return first;
         }
-        None
+        in_order().find(|table| is_waiting(table))
     }
 
     /// Claims a table whose next chunk no other thread is looking for.
     fn claim(&self) -> Option<(&'m MovedTable, Option<Key>, u64)> {
         let state = self.shared.lock();
-        let mut progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         for number in &self.order {
             let (table, map) = (self.tables.get(*number)?, state.chunk_maps.get(*number)?);
             let progress = progress.get_mut(*number)?;
@@ -119,8 +156,8 @@ impl<'m> Jobs<'m> {
         None
     }
 
-    fn has_unclaimed(&self, state: &crate::shared::RunState) -> bool {
-        let progress = self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn has_unclaimed(&self, state: &RunState) -> bool {
+        let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = self.tables.iter().zip(&state.chunk_maps).zip(progress.iter());
         all.any(|((table, map), progress)| table.is_offered() && map.end().is_some() && !progress.busy)
     }
@@ -150,8 +187,8 @@ impl<'m> Jobs<'m> {
         progress.rows = fits.clamp(1, progress.rows.saturating_mul(3).div_ceil(2));
     }
 
-    fn table_progress(&self) -> std::sync::MutexGuard<'_, Vec<Progress>> {
-        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn table_progress(&self) -> MutexGuard<'_, Vec<Progress>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,28 +6,19 @@ use server::{Connection, Executed, error_code};
 
 use super::{read::ChunkRows, read_back::SentRows};
 use crate::{
-    Error, Server, Side,
-    chunk_map::{Chunk, Copied},
-    collision,
-    key::Key,
-    link,
-    moved_table::MovedTable,
-    position::Position,
-    shared::Shared,
-    state,
+    Error, Server, Side, chunk_map::LoadedChunk, collision, key::Key, link, moved_table::MovedTable,
+    position::Position, shared::Shared, state,
 };
 
 /// Loads chunks over a connection to the target.
 pub(crate) struct Loader<'m> {
     target: Connection,
     shared: &'m Shared,
-    /// What the parts of the table that is being loaded have held.
-    parts: Copied,
 }
 
 impl<'m> Loader<'m> {
     pub(crate) fn open(server: &Server, shared: &'m Shared) -> Result<Self, Error> {
-        Ok(Self { target: link::target(server)?, shared, parts: Copied::default() })
+        Ok(Self { target: link::target(server)?, shared })
     }
 
     /// The connection to the target.
@@ -42,8 +33,7 @@ impl<'m> Loader<'m> {
     /// Nothing was stored then.
     pub(crate) fn load(&mut self, content: &ChunkRows<'_>) -> Result<(), Error> {
         collision::repeat(self, |this| &mut this.target, |this| this.transaction(content))?;
-        let copied = Copied { rows: content.rows, bytes: as_u64(content.file.len()) };
-        self.shared.update(|state| state.loaded(content.table.number, content.chunk.number, copied));
+        self.shared.update(|state| state.loaded(content.table.number, content.chunk.number, content.size()));
         Ok(())
     }
 
@@ -56,8 +46,7 @@ impl<'m> Loader<'m> {
             }
             self.read_back(content)?;
         }
-        let ChunkRows { table, chunk, rows, file } = content;
-        self.query(&state::mark_loaded(table.number, chunk, *rows, as_u64(file.len())))?;
+        self.query(&state::mark_loaded(content.table.number, &content.chunk, content.size()))?;
         self.query("COMMIT")
     }
 
@@ -67,43 +56,37 @@ impl<'m> Loader<'m> {
         state::require_epoch(&mut self.target, self.shared.epoch)
     }
 
-    /// Begins to load a table whole: checks that the target has no rows of it.
-    pub(super) fn begin_table(&mut self, table: &MovedTable) -> Result<(), Error> {
-        self.parts = Copied::default();
-        self.require_no_rows(table, None, None)
-    }
-
-    /// Loads a part of a table that is copied whole, and empties the part.
+    /// Loads a part of a table that is copied whole.
     ///
     /// # Errors
-    /// [`Error::Load`] if the target changed a value; [`Error::Stopped`].
-    pub(super) fn load_part(&mut self, part: &mut ChunkRows<'_>) -> Result<(), Error> {
+    /// [`Error::Load`] and [`Error::ReadBack`] if the target changed a value; [`Error::Stopped`].
+    pub(super) fn load_part(&mut self, part: &ChunkRows<'_>) -> Result<(), Error> {
         if self.shared.has_ended() {
             return Err(Error::Stopped);
         }
-        if part.rows > 0 {
-            let loaded = self.send(part, "")?;
-            if loaded.affected_rows != part.rows || loaded.warnings != 0 {
-                let code = self.first_warning()?;
-                return Err(refused(part, loaded, code));
-            }
-            self.parts.add(Copied { rows: part.rows, bytes: as_u64(part.file.len()) });
-            part.rows = 0;
-            part.file.clear();
+        if part.rows == 0 {
+            return Ok(());
         }
-        Ok(())
+        let loaded = self.send(part, "")?;
+        if loaded.affected_rows != part.rows || loaded.warnings != 0 {
+            let code = self.first_warning()?;
+            return Err(refused(part, loaded, code));
+        }
+        // Without a key, the rows of a part cannot be told from those of other parts.
+        if part.table.has_key() { self.read_back(part) } else { Ok(()) }
     }
 
-    /// Marks a table as loaded from a snapshot at this position. Returns what was loaded.
-    pub(super) fn end_table(
+    /// Marks the chunks of a table as loaded from a snapshot at this position.
+    pub(super) fn mark_whole(
         &mut self,
         table: &MovedTable,
-        chunk: &Chunk<Key>,
+        chunks: &[LoadedChunk],
         snapshot: &Position,
-    ) -> Result<Copied, Error> {
-        self.query(&state::mark_loaded(table.number, chunk, self.parts.rows, self.parts.bytes))?;
-        self.query(&state::store_snapshot(table.number, snapshot))?;
-        Ok(self.parts)
+    ) -> Result<(), Error> {
+        for (chunk, size) in chunks {
+            self.query(&state::mark_loaded(table.number, chunk, *size))?;
+        }
+        self.query(&state::store_snapshot(table.number, snapshot))
     }
 
     /// Commits the tables that were loaded whole.
@@ -118,7 +101,16 @@ impl<'m> Loader<'m> {
         self.require_no_rows(table, chunk.after.as_ref(), chunk.upto.as_ref())
     }
 
-    fn require_no_rows(&mut self, table: &MovedTable, after: Option<&Key>, upto: Option<&Key>) -> Result<(), Error> {
+    /// Checks that the target has no rows of a range.
+    ///
+    /// # Errors
+    /// [`Error::NotEmpty`].
+    pub(super) fn require_no_rows(
+        &mut self,
+        table: &MovedTable,
+        after: Option<&Key>,
+        upto: Option<&Key>,
+    ) -> Result<(), Error> {
         let range = table.key.range(after, upto);
         let sql = format!("SELECT 1 FROM {} WHERE {range} LIMIT 1", table.by_key);
         let found = self.target.query(&sql).map_err(Error::at(Side::Target))?;
@@ -183,10 +175,6 @@ impl<'m> Loader<'m> {
     fn query(&mut self, sql: &str) -> Result<(), Error> {
         self.target.query(sql).map(drop).map_err(Error::at(Side::Target))
     }
-}
-
-fn as_u64(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn refused(content: &ChunkRows<'_>, loaded: Executed, code: u16) -> Error {

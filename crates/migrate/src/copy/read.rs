@@ -3,7 +3,10 @@
 //! A chunk is read completely before it is loaded, so that the source's snapshot lasts only for the read, even if the
 //! target is slow.
 
-use std::{ops::ControlFlow, time::Instant};
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
 
 use server::Connection;
 use zeroize::Zeroizing;
@@ -14,14 +17,18 @@ use super::{
 };
 use crate::{
     Error, Side,
-    chunk_map::Chunk,
+    chunk_map::{Chunk, Copied},
     key::Key,
     moved_table::MovedTable,
     settings::Settings,
     shared::Shared,
-    visibility::{end_read, wait_until_visible},
+    visibility::{LONGEST_LOCK_WAIT, end_read, wait_until_visible},
     weights::Weights,
 };
+
+/// How long a table that is copied whole may be in use before others are copied first. From a change of the table on, the
+/// stream waits meanwhile.
+const SHORT_LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// A chunk in memory.
 #[derive(Debug)]
@@ -31,6 +38,12 @@ pub(crate) struct ChunkRows<'m> {
     pub(crate) rows: u64,
     /// The rows as lines of a file.
     pub(crate) file: Zeroizing<Vec<u8>>,
+}
+
+impl ChunkRows<'_> {
+    pub(crate) fn size(&self) -> Copied {
+        Copied { rows: self.rows, bytes: u64::try_from(self.file.len()).unwrap_or(u64::MAX) }
+    }
 }
 
 /// Reads chunks over a connection to the source.
@@ -53,11 +66,23 @@ impl<'m> Reader<'m> {
         loop {
             let Some(job) = self.jobs.next(&mut self.source, &mut self.weights)? else { return Ok(None) };
             if job.table.is_copied_whole() {
-                copy_whole(self.settings, self.shared, self.jobs.tables(), &job.table.group)?;
+                self.copy_whole(job.table)?;
                 continue;
             }
             wait_until_visible(&mut self.source, self.shared, self.jobs.tables(), &job.barrier)?;
             return self.read(job).map(Some);
+        }
+    }
+
+    /// Copies a table whole, with its group. If one of the tables is in use, others are copied first.
+    fn copy_whole(&self, table: &MovedTable) -> Result<(), Error> {
+        let patience = if self.jobs.is_deferred(table) { LONGEST_LOCK_WAIT } else { SHORT_LOCK_WAIT };
+        match copy_whole(self.settings, self.shared, self.jobs.tables(), &table.group, patience) {
+            Err(Error::TableInUse { tables, .. }) if self.jobs.defer(table) => {
+                self.shared.update(|state| state.in_use.push(tables));
+                Ok(())
+            }
+            ended => ended,
         }
     }
 

@@ -37,6 +37,10 @@ impl Error {
             Self::RowNotFound { .. } => {
                 "begin again after sealant migrate abort --drop-tables, and find out what else has changed the target".into()
             }
+            Self::UnloggedCascade { .. } => "let the source run with innodb_native_foreign_keys=ON (it takes a restart), and begin \
+                                             again after sealant migrate abort --drop-tables: then connected tables are copied \
+                                             together"
+                .into(),
             Self::DefinitionChanged { .. } | Self::Columns { .. } | Self::ColumnType { .. } => {
                 "abort, make the same change at the target or let it be created again, then restart the migration"
                     .into()

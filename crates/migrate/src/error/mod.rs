@@ -125,6 +125,18 @@ pub enum Error {
         /// `schema.table`.
         table: String,
     },
+    /// A change lets foreign keys change rows of other tables that the log does not name, although the source logged such
+    /// rows when the migration was begun.
+    #[error(
+        "source: a change of {table} at {position} may have changed other tables through foreign keys, and the log does not \
+         have those changes"
+    )]
+    UnloggedCascade {
+        /// `schema.table`.
+        table: String,
+        /// File and position.
+        position: String,
+    },
     /// The target has rows in a part of a table that was not copied yet.
     #[error("target: {table} has rows that were not copied by this migration")]
     NotEmpty {

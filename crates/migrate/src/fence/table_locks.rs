@@ -5,7 +5,11 @@ use std::{
     time::Duration,
 };
 
-use server::{Connection, dialect::statement::set_idle_timeout, quote};
+use server::{
+    Connection,
+    dialect::statement::{lock_for_reading, set_idle_timeout},
+    quote,
+};
 
 use super::{not_ready, set_lock_wait};
 use crate::{
@@ -29,9 +33,9 @@ impl TableLocks {
         same_server(&mut session, server_uuid)?;
         shared.require_lock(&mut session)?;
         set_lock_wait(&mut session)?;
-        let names = settings.catalog.tables.iter();
-        let names: Vec<_> = names.map(|table| format!("{} READ", quote::table(&table.schema, &table.name))).collect();
-        for sql in [set_idle_timeout(IDLE), format!("LOCK TABLES {}", names.join(", "))] {
+        let tables = settings.catalog.tables.iter();
+        let names: Vec<_> = tables.map(|table| quote::table(&table.schema, &table.name)).collect();
+        for sql in [set_idle_timeout(IDLE), lock_for_reading(names.iter().map(String::as_str))] {
             session.query(&sql).map_err(Error::at(Side::Source))?;
         }
         *self.session() = Some(session);

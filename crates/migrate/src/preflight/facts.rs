@@ -15,6 +15,7 @@ use super::{
     Link, Support,
     grants::required,
     json::{self, JsonColumn},
+    pairs::{NATIVE_FOREIGN_KEYS, logs_cascades},
 };
 use crate::{
     Accept, Error, STATE_SCHEMA, Server, Side,
@@ -216,6 +217,12 @@ impl ServerFacts {
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
         is_switched_on(self.variable(name))
+    }
+
+    /// Whether its log contains the rows that foreign keys change.
+    #[must_use]
+    pub fn logs_cascades(&self) -> bool {
+        logs_cascades(&self.identity.version, self.is_on(NATIVE_FOREIGN_KEYS))
     }
 
     /// The value of a global variable as a number.

@@ -4,7 +4,6 @@
 //! and a line in [`CHECKS`].
 
 mod checks;
-mod copy_method;
 mod facts;
 mod finding;
 mod grants;
@@ -16,7 +15,6 @@ pub(crate) mod testing;
 
 pub use self::{
     checks::CHECKS,
-    copy_method::{CopyMethod, cascade_groups},
     facts::{Facts, Request, ServerFacts, Tables},
     finding::{Effect, Finding, Remedy},
     grants::{Grant, quoted_account, required},

@@ -29,7 +29,7 @@ use crate::{
     settings::Settings,
     shared::Shared,
     state,
-    visibility::{end_read, wait_until_visible, with_table_locks},
+    visibility::{LONGEST_LOCK_WAIT, end_read, wait_until_visible, with_table_locks},
     weights::Weights,
 };
 
@@ -190,7 +190,7 @@ impl<'m> Verifier<'m> {
             match self.compare(&range, Some(chunk.number))? {
                 Compared::Equal => return Ok(()),
                 Compared::Different => {
-                    let unverified = state::mark_touched(table.number, chunk.number);
+                    let unverified = state::mark_touched(table.number, &[chunk.number]);
                     self.target.query(&unverified).map_err(Error::at(Side::Target))?;
                     return if table.has_key() { self.divide(range) } else { self.rows_without_key(&range) };
                 }
@@ -340,9 +340,8 @@ impl<'m> Verifier<'m> {
             None => 0,
         };
         wait_until_visible(&mut self.source, self.shared, self.tables, &barrier)?;
-        if matches!(barrier, Barrier::Row(_)) && range.table.is_copied_whole() {
-            // A row need not be lockable alone, and a cascade changes more than the row that is logged.
-            with_table_locks(&self.settings.source, self.shared, &[range.table], |_| Ok(()))?;
+        if matches!(barrier, Barrier::Row(_)) && self.has_unnamed_changes(range.table) {
+            with_table_locks(&self.settings.source, self.shared, &[range.table], LONGEST_LOCK_WAIT, |_| Ok(()))?;
         }
         let source = read(&mut self.source, Side::Source, range.table, sql)?;
         let end = position::log_end(&mut self.source)?;
@@ -351,6 +350,16 @@ impl<'m> Verifier<'m> {
         // Waits until the stream has passed every transaction that the source's snapshot may contain.
         self.shared.wait(|state| (state.delivered >= end).then_some(()))?;
         Ok((source, target, Read { touches, source_end: end.to_string() }))
+    }
+
+    /// Whether a barrier can lack changes of a table: it names a row by its key, and rows without a key change this table,
+    /// themselves or by a cascade.
+    fn has_unnamed_changes(&self, table: &MovedTable) -> bool {
+        let changes = |other: &MovedTable| {
+            let cascades = other.cascade.as_ref().is_some_and(|cascade| cascade.changed.contains(&table.number));
+            other.number == table.number || cascades
+        };
+        self.tables.iter().any(|other| !other.has_key() && changes(other))
     }
 
     fn count(&mut self, range: &Range<'m>) -> Result<u64, Error> {

@@ -40,6 +40,9 @@ pub fn migrate_event(event: &Event) -> Option<String> {
         Event::Phase(Phase::Copied) => "every row is copied; following the source".to_owned(),
         Event::Phase(_) => return None,
         Event::Resumed { why } => format!("{}; trying again", visible(why)),
+        Event::InUse { tables } => {
+            format!("{}: in use by a transaction, so other tables are copied first", visible(tables))
+        }
         Event::Divergence(found) => {
             let how = match found.kind {
                 DivergenceKind::Missing => "is missing at the target",

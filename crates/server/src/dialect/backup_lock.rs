@@ -15,7 +15,7 @@ pub const MAY_READ_LOG_STATUS: &str = "SELECT local FROM performance_schema.log_
 pub const REGISTER_REDO_CONSUMER: &str = "SELECT innodb_redo_log_consumer_register() AS failed";
 /// MySQL: ends [`REGISTER_REDO_CONSUMER`]; `failed` is 0 if the session still was the consumer.
 pub const UNREGISTER_REDO_CONSUMER: &str = "SELECT innodb_redo_log_consumer_unregister() AS failed";
-/// Ends the locks of [`lock_tables`].
+/// Releases the tables that the session has locked.
 pub const UNLOCK_TABLES: &str = "UNLOCK TABLES";
 
 /// MariaDB: prefix of all `BACKUP STAGE` statements.

@@ -69,6 +69,14 @@ pub const fn no_time_limit(flavor: Flavor) -> &'static str {
     }
 }
 
+/// Locks tables, with quoted names, so that every session can read them and none can change them. Waits for transactions
+/// that have used them. Needs LOCK TABLES and SELECT.
+#[must_use]
+pub fn lock_for_reading<'t>(tables: impl IntoIterator<Item = &'t str>) -> String {
+    let tables: Vec<_> = tables.into_iter().map(|table| format!("{table} READ")).collect();
+    format!("LOCK TABLES {}", tables.join(", "))
+}
+
 /// Opens a snapshot. Its level of isolation is that of one transaction. On MariaDB, [`SNAPSHOT_POSITION`] tells its
 /// position in the binary log.
 pub const OPEN_SNAPSHOT: [&str; 2] =

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::prelude::*;
 use crate::{
     catalog::{TableName, reaching},
-    preflight::{CopyMethod, NATIVE_FOREIGN_KEYS, cascade_groups, logs_cascades},
+    copy_method::{CopyMethod, cascade_groups},
+    preflight::NATIVE_FOREIGN_KEYS,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -25,8 +26,8 @@ const HOW: &str = "copied whole from one snapshot (on MySQL locked for reading f
                    interrupted copy begins again";
 
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
-    let groups = cascade_groups(&tables.source, &facts.source);
-    let whole = |table: &&Table| CopyMethod::of(table, &groups) == CopyMethod::SingleSnapshot;
+    let groups = cascade_groups(&tables.source, facts.source.logs_cascades());
+    let whole = |table: &&Table| CopyMethod::of(table, &groups) == CopyMethod::Whole;
     let finding = |table: &Table| {
         let group = groups.iter().find(|group| group.contains(&table.full_name()));
         let others = group.map_or(0, |group| group.len().saturating_sub(1));
@@ -57,8 +58,7 @@ const LEVELS: u32 = 3;
 
 /// Tables whose changes the target's foreign keys would repeat wrongly.
 fn too_deep(facts: &Facts, tables: &Tables, groups: &[BTreeSet<TableName>]) -> Vec<Finding> {
-    let native = facts.target.is_on(NATIVE_FOREIGN_KEYS);
-    if groups.is_empty() || !logs_cascades(&facts.target.identity.version, native) {
+    if groups.is_empty() || !facts.target.logs_cascades() {
         return Vec::new();
     }
     let finding = |(schema, name): TableName| {

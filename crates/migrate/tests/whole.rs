@@ -1,4 +1,4 @@
-//! Tables without a key: each change is applied exactly once.
+//! Tables that are copied whole: each change is applied exactly once.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,7 +11,8 @@ use std::{
 };
 
 use harness::{Kind, limit, wait_until};
-use migrate::{DivergenceKind, Error, Event, Until};
+use migrate::{DivergenceKind, Error, Event, Settings, Until};
+use server::Connection;
 use support::{Kinds, Pair};
 
 const ROWS: u32 = 2000;
@@ -167,4 +168,100 @@ fn a_row_that_is_missing_at_the_target_ends_the_migration() {
     pair.source.sql("DELETE FROM shop.entry WHERE n = 5 LIMIT 1").unwrap();
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::RowNotFound { table } if table == "shop.entry"), "{error}");
+}
+
+/// Restarts the source, so that its foreign keys are handled by its storage engine, which does not log what they change, or
+/// not.
+fn set_native(pair: &mut Pair, native: bool) {
+    let value = if native { "ON" } else { "OFF" };
+    pair.source.restart_with(&[&format!("--innodb-native-foreign-keys={value}")]).unwrap();
+}
+
+/// Runs a migration until all is copied.
+fn copy(pair: &Pair) {
+    let settings = Settings { until: Until::Copied, chunk_bytes: 4 << 10, ..pair.addresses().settings() };
+    migrate::run(&settings, &mut |_| {}).unwrap();
+}
+
+const CASCADES: [&str; 3] = [
+    "DELETE FROM shop.bill WHERE id = 3",
+    "UPDATE shop.bill SET id = id + 1000 WHERE id < 6",
+    "DELETE FROM shop.bill_line WHERE v % 7 = 0",
+];
+
+#[test]
+fn cascades_are_followed_as_the_log_has_them() {
+    let Some(mut pair) = pair(Kinds::MYSQL_97) else { return };
+    set_native(&mut pair, true);
+    copy(&pair);
+    CASCADES.iter().for_each(|statement| drop(pair.source.sql(statement).unwrap()));
+    set_native(&mut pair, false);
+    pair.source
+        .sql("DELETE FROM shop.bill WHERE id IN (7, 1001); UPDATE shop.bill SET id = id + 1 ORDER BY id DESC")
+        .unwrap();
+    let chunks =
+        "SELECT COUNT(*) FROM _sealant.chunk JOIN _sealant.tbl ON tbl = tbl.number WHERE name = HEX('shop.bill_line')";
+    assert!(pair.target.value(chunks).unwrap().parse::<u32>().unwrap() > 1, "a keyed table has several chunks");
+    migrate::run(&pair.addresses().settings(), &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+#[test]
+fn cascades_that_are_not_logged_any_more_end_the_migration() {
+    let Some(mut pair) = pair(Kinds::MYSQL_97) else { return };
+    copy(&pair);
+    set_native(&mut pair, true);
+    let settings = pair.addresses().settings();
+    // Nothing references a line that was just stored.
+    pair.source.sql("INSERT INTO shop.bill_line (bill, v) VALUES (8, 1); UPDATE shop.bill SET v = 'x'").unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source.sql(CASCADES[0]).unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::UnloggedCascade { table, .. } if table == "shop.bill"), "{error}");
+}
+
+/// A client with an open transaction that has changed two tables without a comparable key.
+fn use_tables(pair: &Pair) -> Connection {
+    let mut client = pair.client();
+    client.query("START TRANSACTION").unwrap();
+    client.query("INSERT INTO shop.grade VALUES ('x', 1e9, 'open')").unwrap();
+    client.query("INSERT INTO shop.entry (n) VALUES (1)").unwrap();
+    client
+}
+
+#[test]
+fn tables_in_use_are_copied_last() {
+    let Some(pair) = pair(Kinds::MYSQL_97) else { return };
+    let mut client = use_tables(&pair);
+    let settings = Settings { readers: 1, ..pair.addresses().settings() };
+    thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let mut in_use = Vec::new();
+            let each = &mut |event| {
+                if let Event::InUse { tables } = event {
+                    in_use.push(tables);
+                }
+            };
+            migrate::run(&settings, each).map(|_| in_use)
+        });
+        let others = "SELECT COUNT(DISTINCT tbl) FROM _sealant.chunk";
+        wait_until("other tables are copied", limit(60), || pair.target.value(others).is_ok_and(|count| count == "9"));
+        client.query("COMMIT").unwrap();
+        let in_use = run.join().unwrap().unwrap();
+        // The other one may be tried only after the commit.
+        assert_eq!(in_use.first().map(String::as_str), Some("shop.entry"));
+    });
+    pair.assert_equal();
+}
+
+#[test]
+#[ignore = "waits a minute for the tables: make soak"]
+fn tables_that_stay_in_use_end_the_run() {
+    let Some(pair) = pair(Kinds::MYSQL_97) else { return };
+    let mut client = use_tables(&pair);
+    let error = migrate::run(&pair.addresses().settings(), &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::TableInUse { .. }), "{error}");
+    client.query("COMMIT").unwrap();
+    migrate::run(&pair.addresses().settings(), &mut |_| {}).unwrap();
+    pair.assert_equal();
 }

@@ -1,25 +1,21 @@
-//! Methods to keep a copied table consistent with changes.
+//! Which tables are copied in chunks, and which as a whole.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{
-    ServerFacts,
-    pairs::{NATIVE_FOREIGN_KEYS, logs_cascades},
-};
 use crate::catalog::{Catalog, Table, TableName, groups};
 
-/// How changes of a table are handled while it is copied.
+/// How a table is copied while it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum CopyMethod {
-    /// Changes are applied if their key is within a range that is already copied.
+    /// In chunks: changes are applied if their key is within a chunk that is already copied.
     #[serde(rename = "gate")]
-    RangeFilter,
+    Chunks,
     /// Rows cannot be told apart, or their changes are not all in the log, so the whole table is copied from one
     /// snapshot, and each later change is applied exactly once.
     #[serde(rename = "lock")]
-    SingleSnapshot,
+    Whole,
 }
 
 impl CopyMethod {
@@ -27,25 +23,22 @@ impl CopyMethod {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::RangeFilter => "gate",
-            Self::SingleSnapshot => "lock",
+            Self::Chunks => "gate",
+            Self::Whole => "lock",
         }
     }
 
     /// The method for a table; `groups` as of [`cascade_groups`].
-    #[must_use]
-    pub fn of(table: &Table, groups: &[BTreeSet<TableName>]) -> Self {
+    pub(crate) fn of(table: &Table, groups: &[BTreeSet<TableName>]) -> Self {
         let is_alone = !groups.iter().any(|group| group.contains(&table.full_name()));
         match &table.identity {
-            Some(identity) if identity.comparable && is_alone => Self::RangeFilter,
-            _ => Self::SingleSnapshot,
+            Some(identity) if identity.comparable && is_alone => Self::Chunks,
+            _ => Self::Whole,
         }
     }
 }
 
 /// The tables that have to be copied together because foreign keys change their rows; none if the source logs that.
-#[must_use]
-pub fn cascade_groups(catalog: &Catalog, source: &ServerFacts) -> Vec<BTreeSet<TableName>> {
-    let native = source.is_on(NATIVE_FOREIGN_KEYS);
-    if logs_cascades(&source.identity.version, native) { Vec::new() } else { groups(catalog) }
+pub(crate) fn cascade_groups(catalog: &Catalog, logs_cascades: bool) -> Vec<BTreeSet<TableName>> {
+    if logs_cascades { Vec::new() } else { groups(catalog) }
 }
