@@ -52,6 +52,9 @@ pub(super) struct Limits {
 const MAX_SPAN: Duration = Duration::from_secs(60);
 /// Rounds that an interval needs, plus a round to warm up.
 const ROUNDS: u32 = 6;
+/// Rounds that are run before runs become longer: the speed of a virtual machine changes by a third within minutes, and many
+/// short pairs of runs find the ratio in spite of that.
+const MANY_ROUNDS: u32 = 25;
 /// Most rounds of joins.
 const MAX_JOINS: u32 = 20;
 /// Number of tables of every preset.
@@ -154,6 +157,15 @@ impl Part {
         }
     }
 
+    /// A run that is long enough if there is time for few rounds only. sysbench runs for whole seconds.
+    fn long_span(self, tables: TableSet) -> Duration {
+        match self {
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => Duration::from_secs(1),
+            Self::Connections | Self::Disk => Duration::from_millis(200),
+            Self::Copies | Self::Joins => self.least_span(tables).0,
+        }
+    }
+
     /// Time that the part needs for intervals.
     pub(super) fn least_time(self, tables: TableSet) -> Duration {
         let (span, between) = self.least_span(tables);
@@ -165,8 +177,10 @@ impl Part {
         let measured = time.checked_sub(self.preparation(tables))?;
         let (arms, experiments) = self.runs();
         let (least, between) = self.least_span(tables);
-        let span = (measured / (arms * ROUNDS)).checked_sub(between)?;
-        (span >= least).then(|| Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
+        let span_of = |rounds: u32| (measured / (arms * rounds)).checked_sub(between);
+        let longest = span_of(ROUNDS).filter(|span| *span >= least)?;
+        let span = longest.min(self.long_span(tables)).max(span_of(MANY_ROUNDS).unwrap_or_default());
+        Some(Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
     }
 
     /// Checks the parameters of the suite before anything is started.
@@ -340,6 +354,18 @@ mod tests {
             );
             assert_eq!(part.limits(least - Duration::from_secs(1), default_tables(100_000)), None, "{part}");
         }
+    }
+
+    #[test]
+    fn more_time_gives_more_rounds_and_then_longer_runs() {
+        let of = |minutes: u64| {
+            let limits = Part::InMemory.limits(Duration::from_secs(60 * minutes), default_tables(100_000)).unwrap();
+            let run = limits.span + Part::InMemory.least_span(default_tables(100_000)).1;
+            (limits.span, limits.budget.div_duration_f64(run * 3))
+        };
+        let ((short, few), (same, more), (long, many)) = (of(3), of(5), of(30));
+        assert_eq!((short, same), (Duration::from_secs(1), Duration::from_secs(1)));
+        assert!(few > 6.0 && more > 1.5 * few && many > 20.0 && long > 4 * short, "{few} {more} {many} {long:?}");
     }
 
     #[test]

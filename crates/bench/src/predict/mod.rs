@@ -69,11 +69,11 @@ impl Prediction {
         named.flat_map(|layer| layer.operations.iter().copied()).collect()
     }
 
-    /// The operations of these layers for other work, in its unit of time, of a server like this one.
+    /// The server's operations of these layers for other work, in its unit of time, of a server like this one.
     pub(crate) fn operations_of(&self, flavor: Flavor, work: &Activity, layers: &[&str]) -> Vec<Cost> {
         let basis = Basis { flavor, activity: work, protection: &self.protection, calibration: &self.calibration };
         let named = basis.layers().into_iter().filter(|layer| layers.contains(&layer.layer));
-        named.flat_map(|layer| layer.operations).collect()
+        named.flat_map(|layer| layer.operations).filter(|cost| !cost.is_of_client).collect()
     }
 
     /// The cost of these layers together.

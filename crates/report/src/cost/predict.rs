@@ -160,6 +160,7 @@ mod tests {
             per_second: Range::exactly(500.0),
             seconds_each: Range { low: 3e-6, high: 6e-6 },
             is_waited_for: true,
+            is_of_client: false,
         };
         let writing = Cost { operation: "pages written", is_waited_for: false, ..reading };
         let effect = Effect {
