@@ -355,6 +355,19 @@ fn the_archive_survives_kills_and_purged_logs_are_a_gap() {
     assert_eq!(gap.json["gaps"].as_array().map(Vec::len), Some(1), "{}", gap.json);
     let shown = case.backups.backup(&["binlogs", "show"]).is(3);
     assert!(shown.json["archives"][0]["findings"][0].to_string().contains("missing"), "{}", shown.json);
+    // A follower that begins later still has it in its metrics.
+    let metrics = case.backups.path("metrics.prom");
+    let mut follower = case.backups.command(&["binlogs", "--follow"]);
+    let mut follower = follower.arg("--prometheus").arg(&metrics).stderr(Stdio::null()).spawn().expect("it starts");
+    let lost = "sealant_backup_binlogs_lost_timestamp_seconds{";
+    let written = || fs::read_to_string(&metrics).unwrap_or_default();
+    wait_until(
+        "the loss is in the metrics",
+        limit(60),
+        || if written().contains(lost) { Ok(()) } else { Err(written()) },
+    );
+    follower.kill().expect("killed");
+    follower.wait().expect("it ends");
     // Another backup begins a new window behind the gap.
     let windows = |list: &Value| list["windows"].as_array().expect("windows").clone();
     let list = case.backups.backup(&["list"]).is(0).json;
@@ -658,4 +671,20 @@ fn a_replica_of_mariadb_is_archived() {
     assert_eq!(rows(&restored), expected);
     let channels = restored.value("SHOW ALL SLAVES STATUS\\G").expect("channels");
     assert!(channels.contains("127.0.0.1") && channels.contains("127.0.0.2"), "{channels}");
+}
+
+#[test]
+fn another_server_of_mariadb_begins_an_archive_of_its_own_and_says_so() {
+    let Some(case) = Case::mariadb() else { return };
+    case.backups.backup(&["run"]).is(0);
+    case.archive();
+    let other = case.builder.clone().option("--server-id=77").start().expect("another server starts");
+    other.sql("CREATE DATABASE elsewhere").expect("changed");
+    let socket = |server: &Server| format!("socket = {:?}", server.socket());
+    case.backups.configure(&socket(&case.server), &socket(&other));
+    let once = || case.backups.backup(&["binlogs", "--once"]);
+    let began = once().is(3).says("the logs of two MariaDB servers cannot be joined").says("make a new backup");
+    assert_eq!(began.json["gaps"].as_array().map(Vec::len), Some(1), "{}", began.json);
+    other.sql("CREATE DATABASE further").expect("changed");
+    assert_eq!(once().is(0).json["gaps"].as_array().map(Vec::len), Some(0));
 }

@@ -149,7 +149,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l prometheus -d 'Also write metrics to this file, for node_exporter\'s textfile collector: how much waits on this host for the repository' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l prometheus -d 'Also write metrics to this file, for node_exporter\'s textfile collector: how much waits on this host for the repository, and when logs were last lost' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l once -d 'Archive what the server has now, then exit'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l follow -d 'Keep archiving until a signal ends it; if the server or the repository fails, try again'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l json -d 'Write JSON to standard output; the schema is in docs/schema'

@@ -68,9 +68,15 @@ impl Credentials {
         plain(access_key, secret, None).map_err(failed)
     }
 
+    /// Whether they need not be replaced yet.
     fn is_fresh(&self) -> bool {
         let soon = Timestamp::now().checked_add(BEFORE_EXPIRY).unwrap_or(Timestamp::MAX);
         self.expires.is_none_or(|expires| expires > soon)
+    }
+
+    /// Whether they have not expired.
+    fn is_valid(&self) -> bool {
+        self.expires.is_none_or(|expires| expires > Timestamp::now())
     }
 }
 
@@ -90,14 +96,24 @@ impl Source {
         if let Some(fresh) = cached.as_ref().filter(|credentials| credentials.is_fresh()) {
             return Ok(fresh.clone());
         }
-        let found = match &self.file {
-            Some(path) => of_file(path)?,
-            None => match of_environment()? {
-                Some(found) => found,
-                None => metadata::fetch()?,
+        match self.fetch() {
+            Ok(found) => Ok(cached.insert(found).clone()),
+            // The next request tries again.
+            Err(error) => match cached.as_ref().filter(|credentials| credentials.is_valid()) {
+                Some(valid) => Ok(valid.clone()),
+                None => Err(error),
             },
-        };
-        Ok(cached.insert(found).clone())
+        }
+    }
+
+    fn fetch(&self) -> Result<Credentials, Error> {
+        match &self.file {
+            Some(path) => of_file(path),
+            None => match of_environment()? {
+                Some(found) => Ok(found),
+                None => metadata::fetch(),
+            },
+        }
     }
 
     /// Drops the current credentials, which a service rejected; the next request fetches new ones.
@@ -288,6 +304,25 @@ mod tests {
             let error = of_file(&path).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn credentials_are_used_until_they_expire_if_no_new_ones_can_be_fetched() {
+        let source_of = |expires: Timestamp| {
+            let json = format!(r#"{{"AccessKeyId": "AK", "SecretAccessKey": "s3cr3t", "Expiration": "{expires}"}}"#);
+            let (directory, path) = file(&format!("credential_process = /bin/echo '{json}'"), 0o600);
+            let source = Source::new(Some(path.clone()));
+            source.current().unwrap();
+            fs::write(&path, "credential_process = /bin/false").unwrap();
+            (directory, source)
+        };
+        let now = Timestamp::now();
+        let (_directory, valid) = source_of(now.checked_add(jiff::SignedDuration::from_mins(2)).unwrap());
+        assert_eq!(valid.current().unwrap().access_key, "AK");
+        valid.forget();
+        assert!(valid.current().unwrap_err().to_string().contains("failed"), "the service has rejected them");
+        let (_directory, expired) = source_of(now.checked_sub(jiff::SignedDuration::from_mins(2)).unwrap());
+        assert!(expired.current().is_err());
     }
 
     #[test]

@@ -71,6 +71,7 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
         action::GET_OBJECT_RETENTION,
         action::PUT_OBJECT_RETENTION,
     ];
+    const EXTEND: &[&str] = &[action::GET_OBJECT_RETENTION, action::PUT_OBJECT_RETENTION];
     let statement = |actions: &[&str], scope: &Scope<'_>| {
         let bucket = format!("arn:aws:s3:::{}", address.bucket());
         let resource = match scope {
@@ -99,6 +100,8 @@ fn statements(address: &Address, dialect: Dialect, allowed: &Allowed) -> Vec<Val
             statement(READ, &Scope::Objects("")),
             statement(PUT, &Scope::Objects(names::PRUNES)),
             statement(REMOVE, &Scope::Objects(names::HOSTS)),
+            statement(EXTEND, &Scope::Objects(names::PRUNES)),
+            statement(EXTEND, &Scope::Objects(names::REPOSITORY)),
         ],
         Role::Checker | Role::Restorer => {
             vec![statement(LIST_VERSIONS, &Scope::Bucket), statement(READ_VERSIONS, &Scope::Objects(""))]
@@ -166,6 +169,19 @@ mod tests {
             assert_eq!(!removing.is_empty(), removes, "{role}");
             assert!(removing.iter().all(|(_, resource)| resource.ends_with("/mysql/hosts/*")), "{role}");
         }
+        let keeper = policy(&address(), Dialect::Aws, &["keeper=arn".parse().unwrap()]);
+        let extends = |below: &str| {
+            let mut statements = keeper["Statement"].as_array().unwrap().iter();
+            statements.any(|statement| {
+                statement["Resource"][0].as_str().unwrap().ends_with(below)
+                    && statement.get("Condition").is_none()
+                    && statement["Action"].as_array().unwrap().contains(&json!("s3:PutObjectRetention"))
+            })
+        };
+        assert!(
+            ["/mysql/hosts/*", "/mysql/prunes/*", "/mysql/sealant-repo.json*"].into_iter().all(extends),
+            "{keeper}"
+        );
         let minio = policy(&address(), Dialect::Minio, &["keeper=-".parse().unwrap()]);
         assert!(minio["Statement"][0].get("Principal").is_none());
     }

@@ -97,7 +97,8 @@ pub fn spool_unread_message(error: &backup::Error) -> Message {
     Message::warning(format!("what waits on this host is not shown: {error}"))
 }
 
-/// Writes the amount of logs that wait on this host for the repository, in Prometheus' text format.
+/// Writes the amount of logs that wait on this host for the repository, and when logs were lost, in Prometheus' text
+/// format.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -112,6 +113,10 @@ pub fn write_spool_metrics(host: &str, spooled: &SpoolStatus, out: &mut dyn Writ
     if let Some(since) = spooled.since {
         let help = "When the oldest of the binary logs that wait on this host was read, Unix time.";
         gauge("sealant_backup_binlog_spooled_since_timestamp_seconds", help, since.as_second() as f64)?;
+    }
+    if let Some(lost) = spooled.lost {
+        let help = "When binary logs were last found to be lost before they were archived, Unix time.";
+        gauge("sealant_backup_binlogs_lost_timestamp_seconds", help, lost.as_second() as f64)?;
     }
     Ok(())
 }

@@ -81,6 +81,10 @@ fn a_failing_store_is_asked_again_until_it_is_done() {
             assert!(read == expected, "{fault:?}, {range:?}");
         }
     }
+    for (number, fault) in puts.iter().enumerate().filter(|(_, fault)| !matches!(fault, Fault::Answer(409, _))) {
+        let found = store.head(&name(&format!("a/{number}"))).expect("a length");
+        assert_eq!(found, Some(body(number).len() as u64), "{fault:?}");
+    }
     assert!(proxy.faults() > puts.len());
     assert!(store.warnings().iter().any(|warning| warning.contains("slow down")), "{:?}", store.warnings());
     // Nothing is there but what was put.

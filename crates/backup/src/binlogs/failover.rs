@@ -49,6 +49,11 @@ pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<PreviousAr
 }
 
 impl PreviousArchive {
+    /// The gap between its end and the archive of a server that does not continue it.
+    pub(super) fn ends_with(&self, reason: String) -> Gap {
+        Gap { from: self.end.clone(), reason, noticed: Some(Timestamp::now()) }
+    }
+
     /// Transactions of the archive that a server has not executed.
     pub(super) fn missing_in(&self, gtids: &Gtids) -> GtidSet {
         self.gtid.without(&gtids.executed)
@@ -75,9 +80,7 @@ pub(super) fn take_over(
     logs: &[LogPosition],
     before: &mut dyn FnMut(&str) -> Result<GtidSet, Error>,
 ) -> Result<ArchiveStart, Error> {
-    let lost = |reason: String| {
-        Ok(ArchiveStart::Lost(Gap { from: former.end.clone(), reason, noticed: Some(Timestamp::now()) }))
-    };
+    let lost = |reason: String| Ok(ArchiveStart::Lost(former.ends_with(reason)));
     if !gtids.is_on || former.gtid.is_empty() {
         return lost(format!(
             "without GTIDs nothing shows that the new server has the transactions of {}",

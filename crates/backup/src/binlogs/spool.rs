@@ -47,7 +47,7 @@ pub(super) struct Checkpoint {
     pub(super) gtid: String,
 }
 
-/// Parts of binary logs that wait on this host for the store.
+/// Parts of binary logs that wait on this host for the store, and whether logs were lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpoolStatus {
     /// The server whose logs they are.
@@ -62,6 +62,9 @@ pub struct SpoolStatus {
     /// archives logs reads them from the server again.
     #[serde(skip_serializing_if = "is_zero")]
     pub unlisted: u64,
+    /// When the archiver last noticed that the server had removed logs before they were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Timestamp>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -70,13 +73,15 @@ const fn is_zero(number: &u64) -> bool {
 }
 
 impl SpoolStatus {
-    pub(super) fn new(server: &str, waiting: &Waiting) -> Self {
+    pub(super) fn new(server: &str, state: &ArchiveState) -> Self {
+        let waiting = &state.spool;
         Self {
             server: server.to_owned(),
             parts: waiting.len() as u64,
             bytes: waiting.bytes(),
             since: waiting.first().map(|part| part.since),
             unlisted: waiting.lost(),
+            lost: state.lost,
         }
     }
 
@@ -88,7 +93,7 @@ impl SpoolStatus {
         let directory = config.state.join(&repository.id).join(&config.host);
         let mut found = Vec::new();
         for server in StateFile::servers(&directory)? {
-            let status = Self::new(&server, &Self::read_state(&directory, &server)?.spool);
+            let status = Self::new(&server, &Self::read_state(&directory, &server)?);
             found.extend(Some(status).filter(|status| status.parts > 0 || status.unlisted > 0));
         }
         Ok(found)

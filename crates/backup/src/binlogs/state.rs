@@ -14,6 +14,7 @@ use archive::{
 };
 use files::{WriteOptions, write_atomic};
 use innodb::binlog::LogPosition;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
@@ -52,6 +53,9 @@ pub(super) struct ArchiveState {
     pub(super) version: String,
     /// The gap before the first part that is in no receipt yet.
     pub(super) gap: Option<Gap>,
+    /// When logs were last lost.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) lost: Option<Timestamp>,
     /// Position at which the next part begins.
     pub(super) end: LogPosition,
     /// GTIDs up to `end`.
@@ -149,6 +153,15 @@ impl StateFile {
         parse(&path(directory, server))
     }
 
+    /// When logs of a server were last lost.
+    pub(super) fn read_lost(directory: &Path, server: &str) -> Result<Option<Timestamp>, Error> {
+        #[derive(Deserialize)]
+        struct Loss {
+            lost: Option<Timestamp>,
+        }
+        Ok(parse::<Loss>(&path(directory, server))?.and_then(|loss| loss.lost))
+    }
+
     /// When the state of a server's archive was written last.
     pub(super) fn written(directory: &Path, server: &str) -> Result<SystemTime, Error> {
         let path = path(directory, server);
@@ -236,7 +249,7 @@ mod tests {
         };
         let spooled = |start: u64, end: u64, is_whole: bool| SpooledPart {
             segment: segment("b.000001", start, end),
-            since: jiff::Timestamp::UNIX_EPOCH,
+            since: Timestamp::UNIX_EPOCH,
             after: is_whole.then(|| at(end)),
         };
         // A transaction goes from 500 to 1300; the last one has not ended.

@@ -13,7 +13,14 @@ mod report;
 #[cfg(test)]
 mod simulation;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
 
 use archive::{
     names,
@@ -44,7 +51,7 @@ pub struct Pruned {
     pub bytes: u64,
     /// Objects that a lock still protects.
     pub locked: u64,
-    /// Objects of kept backups whose locks were extended.
+    /// Objects that stay, and whose locks were extended.
     pub extended: u64,
 }
 
@@ -65,6 +72,8 @@ pub fn prune(
     for host in &plan.hosts {
         removal.host(host)?;
     }
+    // Last, because a policy of an older version does not permit it.
+    removal.extend_locks(&plan.to_lock)?;
     Ok(removal.pruned)
 }
 
@@ -120,11 +129,7 @@ struct Removal<'r> {
 
 impl Removal<'_> {
     fn host(&mut self, host: &HostPlan) -> Result<(), Error> {
-        for object in &host.to_lock {
-            let is_extended = self.repository.store().extend_lock(&name(object)?)?;
-            self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
-            (self.progress)(&self.pruned);
-        }
+        self.extend_locks(&host.to_lock)?;
         // While a receipt exists, the backup must stay restorable.
         let mut of_locked = BTreeSet::new();
         for link in &host.removed {
@@ -141,10 +146,21 @@ impl Removal<'_> {
             // The signature stays: its name shows a host with an old state that the number was in use.
             self.pruned.backups = self.pruned.backups.saturating_add(1);
         }
-        for (object, bytes) in host.unneeded.iter().filter(|(object, _)| !of_locked.contains(*object)) {
-            self.delete(object, *bytes)?;
-        }
+        let unneeded: Vec<_> = host.unneeded.iter().filter(|(object, _)| !of_locked.contains(*object)).collect();
+        let store = self.repository.store();
+        let delete = |(object, bytes): &(&String, &u64)| -> Result<(Deletion, u64), Error> {
+            Ok((store.delete(&name(object)?)?, **bytes))
+        };
+        in_parallel(&unneeded, &delete, &mut |(deletion, bytes)| self.count(deletion, bytes))?;
         host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))
+    }
+
+    fn extend_locks(&mut self, objects: &[String]) -> Result<(), Error> {
+        let store = self.repository.store();
+        in_parallel(objects, &|object| Ok(store.extend_lock(&name(object)?)?), &mut |is_extended| {
+            self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
+            (self.progress)(&self.pruned);
+        })
     }
 
     /// Removes receipts of binary logs, each after its parts: while a receipt exists, the next prune finds its
@@ -165,6 +181,11 @@ impl Removal<'_> {
 
     fn delete(&mut self, object: &str, bytes: u64) -> Result<Deletion, Error> {
         let deletion = self.repository.store().delete(&name(object)?)?;
+        self.count(deletion, bytes);
+        Ok(deletion)
+    }
+
+    fn count(&mut self, deletion: Deletion, bytes: u64) {
         match deletion {
             Deletion::Done => {
                 self.pruned.objects = self.pruned.objects.saturating_add(1);
@@ -173,8 +194,39 @@ impl Removal<'_> {
             Deletion::Locked => self.pruned.locked = self.pruned.locked.saturating_add(1),
         }
         (self.progress)(&self.pruned);
-        Ok(deletion)
     }
+}
+
+/// Number of requests at a time: each takes the time of a round trip, and a host may have a million objects.
+const REQUESTS: usize = 32;
+/// Objects for which one more thread is worth its start.
+const OBJECTS_PER_THREAD: usize = 8;
+
+/// Calls `work` for each object, in several threads, and `done` with each result.
+///
+/// # Errors
+/// The first error of `work`; the rest is left.
+fn in_parallel<O: Sync, T: Send>(
+    objects: &[O],
+    work: &(dyn Fn(&O) -> Result<T, Error> + Sync),
+    done: &mut dyn FnMut(T),
+) -> Result<(), Error> {
+    let (next, (sender, receiver)) = (AtomicUsize::new(0), mpsc::channel());
+    thread::scope(|scope| {
+        for _ in 0..REQUESTS.min(objects.len().div_ceil(OBJECTS_PER_THREAD)) {
+            let (next, sender) = (&next, sender.clone());
+            scope.spawn(move || {
+                while let Some(object) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // After an error, nobody receives.
+                    if sender.send(work(object)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        receiver.into_iter().try_for_each(|ended| ended.map(&mut *done))
+    })
 }
 
 /// Objects by name, with their length in bytes.
@@ -182,15 +234,84 @@ type Objects = BTreeMap<String, u64>;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::{io::Read, ops::Range, sync::Mutex};
+
+    use jiff::{SignedDuration, Timestamp};
+    use store::{Body, Directory, Listed, Name, Store};
+
+    use super::{plan::shared_to_lock, *};
     use crate::repository::{Attempt, put_signed};
+
+    /// A store that locks objects for two hours, and notes whose locks are extended.
+    #[derive(Debug)]
+    struct Locking {
+        inner: Directory,
+        extended: &'static Mutex<Vec<String>>,
+    }
+
+    impl Store for Locking {
+        fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, store::Error> {
+            self.inner.put_new(name, body, bytes)
+        }
+
+        fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, store::Error> {
+            self.inner.get(name, range)
+        }
+
+        fn head(&self, name: &Name) -> Result<Option<u64>, store::Error> {
+            self.inner.head(name)
+        }
+
+        fn list(&self, prefix: &str) -> Result<Vec<Listed>, store::Error> {
+            self.inner.list(prefix)
+        }
+
+        fn delete(&self, name: &Name) -> Result<Deletion, store::Error> {
+            self.inner.delete(name)
+        }
+
+        fn lock(&self) -> Option<SignedDuration> {
+            Some(SignedDuration::from_hours(2))
+        }
+
+        fn extend_lock(&self, name: &Name) -> Result<bool, store::Error> {
+            self.extended.lock().unwrap().push(name.to_string());
+            Ok(true)
+        }
+
+        fn location(&self) -> String {
+            self.inner.location()
+        }
+    }
+
+    #[test]
+    fn locks_of_objects_without_a_host_are_extended() {
+        static EXTENDED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Directory::make(&directory.path().join("repository")).unwrap();
+        Repository::create(&open()).unwrap();
+        let repository = Repository::open(Box::new(Locking { inner: open(), extended: &EXTENDED })).unwrap();
+        let (now, own) = (Timestamp::now(), names::REPOSITORY.to_owned());
+        let declaration = names::prune(now, 0);
+        put(&repository, &declaration, b"{}").unwrap();
+        let to_lock = |minutes| {
+            let at = now.checked_add(SignedDuration::from_mins(minutes)).unwrap();
+            shared_to_lock(&repository, at).unwrap()
+        };
+        assert_eq!(to_lock(50), std::slice::from_ref(&own), "less than half of the time has passed");
+        let plan = Plan { at: now, hosts: Vec::new(), to_lock: to_lock(70) };
+        let mut removal = Removal { repository: &repository, pruned: Pruned::default(), progress: &|_| () };
+        removal.extend_locks(&plan.to_lock).unwrap();
+        assert_eq!((*EXTENDED.lock().unwrap()).as_slice(), [own, declaration]);
+        assert_eq!(removal.pruned.extended, 2);
+    }
 
     /// A host with an old state, or with a copy of another host's state, may have no permission to read. Then only a
     /// refused put shows that a number was used.
     #[test]
     fn a_number_that_a_prune_has_removed_is_soon_found_taken() {
         let directory = tempfile::tempdir().unwrap();
-        let open = || Box::new(store::Directory::make(&directory.path().join("repository")).unwrap());
+        let open = || Box::new(Directory::make(&directory.path().join("repository")).unwrap());
         let (_, id) = Repository::create(&*open()).unwrap();
         let repository = Repository::open(open()).unwrap();
         let names_of = |number| [names::binlog_signature, names::binlog_receipt].map(|of| of("db1", "7", number));

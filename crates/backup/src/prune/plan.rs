@@ -41,6 +41,8 @@ pub struct Plan {
     pub at: Timestamp,
     /// Plans by host.
     pub hosts: Vec<HostPlan>,
+    /// Objects of no host whose lock to extend.
+    pub(super) to_lock: Vec<String>,
 }
 
 /// What a prune keeps and removes for one host.
@@ -120,7 +122,25 @@ pub fn plan(
     };
     let planning = Planning { repository, keeper, options, signers, declared, at };
     let hosts = hosts.into_iter().map(|host| planning.host(host)).collect::<Result<_, _>>()?;
-    Ok(Plan { at, hosts })
+    Ok(Plan { at, hosts, to_lock: shared_to_lock(repository, at)? })
+}
+
+/// Objects whose lock to extend, and which belong to no host: the repository's own, without which nothing opens it, and
+/// declarations of prunes, without which pruned backups look lost.
+pub(super) fn shared_to_lock(repository: &Repository, at: Timestamp) -> Result<Vec<String>, Error> {
+    let Some(half) = half_of_lock(repository) else { return Ok(Vec::new()) };
+    let mut to_lock = vec![names::REPOSITORY.to_owned()];
+    repository.store().visit(names::PRUNES, &mut |listed| {
+        if at.duration_since(listed.modified) > half {
+            to_lock.push(listed.name.to_string());
+        }
+    })?;
+    Ok(to_lock)
+}
+
+/// Half of the time for which new objects are locked; `None` if they are not.
+fn half_of_lock(repository: &Repository) -> Option<SignedDuration> {
+    repository.store().lock().map(|lock| lock.checked_div(2).unwrap_or_default())
 }
 
 struct Planning<'p> {
@@ -195,7 +215,7 @@ impl Planning<'_> {
         put: &BTreeMap<Number, Timestamp>,
         removed: &BTreeSet<Number>,
     ) -> Result<HostObjects, Error> {
-        let half = self.repository.store().lock().map(|lock| lock.checked_div(2).unwrap_or_default());
+        let half = half_of_lock(self.repository);
         let mut objects = HostObjects::default();
         self.repository.store().visit(&names::of_host(host), &mut |listed| {
             let object = listed.name.as_str();

@@ -260,11 +260,12 @@ impl Store for S3 {
             }
             reply => reply.map_err(|fault| self.failed(fault))?,
         };
-        Ok(match (reply.status, reply.is_repeated) {
-            (412, true) => Put::Unclear,
-            (412, false) => Put::Exists,
-            _ => Put::New,
-        })
+        match (reply.status, reply.is_repeated) {
+            (412, true) => Ok(Put::Unclear),
+            (412, false) => Ok(Put::Exists),
+            (200..=299, _) => Ok(Put::New),
+            (status, _) => Err(self.failed(S3Fault::Answer(format!("status {status} to an upload")))),
+        }
     }
 
     fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, Error> {

@@ -15,7 +15,7 @@ use crate::{
         failover::{self, ArchiveStart, PreviousArchive},
         receipts::{newest_trusted, pruned},
         source::Source,
-        state::ArchiveState,
+        state::{ArchiveState, StateFile},
     },
     repository::is_denied,
 };
@@ -109,9 +109,11 @@ impl Archiver<'_> {
 
     /// Continues the archive of the server that this one has replaced. Returns whether there is one.
     fn take_over(&mut self, source: &Source, directory: &Path) -> Result<bool, Error> {
-        let Some(former) = failover::newest(directory, &source.id)?.filter(|_| !source.is_mariadb) else {
-            return Ok(false);
-        };
+        let Some(former) = failover::newest(directory, &source.id)? else { return Ok(false) };
+        if source.is_mariadb {
+            self.begin_after(former.ends_with("the logs of two MariaDB servers cannot be joined".to_owned()), source);
+            return Ok(true);
+        }
         let now = self.wait_for_applier(&former, source)?;
         let source = now.as_ref().unwrap_or(source);
         if self.is_stopped() {
@@ -122,6 +124,7 @@ impl Archiver<'_> {
         match failover::take_over(&former, &source.gtids, &source.logs, &mut before)? {
             ArchiveStart::Continues(predecessor, begin) => {
                 (self.note)(&Note::TookOver(&predecessor));
+                self.state.archive.lost = StateFile::read_lost(directory, &predecessor.server)?;
                 self.state.archive.predecessor = Some(predecessor);
                 self.state.archive.end = begin;
             }
@@ -158,10 +161,12 @@ impl Archiver<'_> {
     pub(super) fn begin_after(&mut self, gap: Gap, source: &Source) {
         (self.note)(&Note::Lost(&gap));
         self.archived.gaps.push(gap.clone());
+        self.state.archive.lost = gap.noticed;
         self.state.archive.gap = Some(gap);
         self.state.archive.predecessor = None;
         self.state.archive.end = source.oldest();
         self.state.archive.gtid = String::new();
         self.state.archive.log_began = 0;
+        (self.note)(&Note::Spooled(&self.spooled()));
     }
 }

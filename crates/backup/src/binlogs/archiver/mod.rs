@@ -61,7 +61,7 @@ pub enum Note<'n> {
     TookOver(&'n Predecessor),
     /// The server does not have these transactions of the former one yet. The run waits for them, at most this long.
     Waiting(&'n str, Duration),
-    /// What waits on this host now, because the store has failed.
+    /// What waits on this host now, because the store has failed, and when logs were last lost.
     Spooled(&'n SpoolStatus),
     /// The store still fails, and this much waits.
     Outage(&'n SpoolStatus),

@@ -209,8 +209,8 @@ impl Archiver<'_> {
         Ok(true)
     }
 
-    fn spooled(&self) -> SpoolStatus {
-        SpoolStatus::new(&self.archived.server, &self.state.archive.spool)
+    pub(super) fn spooled(&self) -> SpoolStatus {
+        SpoolStatus::new(&self.archived.server, &self.state.archive)
     }
 
     /// Waits until the next attempt is due.

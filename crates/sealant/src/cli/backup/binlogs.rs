@@ -42,7 +42,7 @@ pub(crate) struct Binlogs {
     #[arg(long, group = "mode")]
     follow: bool,
     /// Also write metrics to this file, for node_exporter's textfile collector: how much waits on this host for the
-    /// repository
+    /// repository, and when logs were last lost
     #[arg(long, value_name = "FILE", requires = "follow")]
     prometheus: Option<PathBuf>,
     #[command(flatten)]

@@ -14,6 +14,9 @@ use crate::s3::{S3Fault, xml};
 
 /// Maximum length of an error document that is read.
 const MAX_ERROR_BYTES: u64 = 1 << 16;
+/// Difference between two clocks up to which a store accepts a signature: 15 minutes. Source: Amazon S3, error
+/// `RequestTimeTooSkewed`.
+const MAX_SKEW: SignedDuration = SignedDuration::from_mins(15);
 /// Why an attempt failed.
 pub(super) enum Failed {
     /// Transient: retry. `may_have_acted`: the request may have taken effect. `asked`: Retry-After.
@@ -95,7 +98,7 @@ impl Client {
                 self.concurrency.slow_down();
                 passing(busy(code), status == 503)
             }
-            (507, _) | (_, "QuotaExceeded" | "XMinioStorageFull" | "EntityTooLarge" | "InsufficientCapacity") => {
+            (507, _) | (_, "QuotaExceeded" | "XMinioStorageFull" | "InsufficientCapacity") => {
                 Failed::Final(S3Fault::Full { code })
             }
             (500 | 502 | 504, _) | (_, "RequestTimeout" | "InternalError") => passing(busy(code), true),
@@ -108,6 +111,14 @@ impl Client {
             }
             (_, "InvalidAccessKeyId" | "SignatureDoesNotMatch" | "InvalidToken" | "InvalidClientTokenId") => {
                 self.rejected(code, credentials)
+            }
+            // A refused HEAD request has no code: these are what a wrong clock and an expired token get.
+            (403, "") if call.method == "HEAD" && is_skewed(header("date"), signed) => {
+                self.clock(header("date"), signed)
+            }
+            (400, "") if call.method == "HEAD" => {
+                self.credentials.forget();
+                Failed::Corrected(S3Fault::Refused { status, code, message })
             }
             (301 | 307, _) | (_, "AuthorizationHeaderMalformed" | "IllegalLocationConstraintException") => {
                 let configured = self.address.region().to_owned();
@@ -138,7 +149,7 @@ impl Client {
 
     /// The store rejects this host's time. From now on, times are corrected by the difference.
     fn clock(&self, date: Option<&str>, signed: Timestamp) -> Failed {
-        let Some(theirs) = date.and_then(|date| rfc2822::parse(date).ok()).map(|zoned| zoned.timestamp()) else {
+        let Some(theirs) = date.and_then(time_of) else {
             return Failed::Final(S3Fault::Answer(
                 "it rejects the time of this host without stating its own".to_owned(),
             ));
@@ -150,6 +161,16 @@ impl Client {
         self.ahead.store(theirs.duration_since(Timestamp::now()).as_secs(), Ordering::Relaxed);
         Failed::Corrected(fault)
     }
+}
+
+/// The time in a header.
+fn time_of(date: &str) -> Option<Timestamp> {
+    rfc2822::parse(date).ok().map(|zoned| zoned.timestamp())
+}
+
+/// Whether the time in a signature is so far from the store's that it is rejected for that.
+fn is_skewed(date: Option<&str>, signed: Timestamp) -> bool {
+    date.and_then(time_of).is_some_and(|theirs| theirs.duration_since(signed).abs() > MAX_SKEW)
 }
 
 pub(super) fn read(body: &mut Answer, most_bytes: u64) -> Result<Vec<u8>, ureq::Error> {
