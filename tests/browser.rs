@@ -76,6 +76,21 @@ fn measure(browser: &Path, directory: &Path, width: u32) -> Value {
     serde_json::from_str(&json.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")).expect("JSON")
 }
 
+/// Asserts that a page with figures fits narrow and wide windows, draws them, and loads nothing; nothing without a
+/// browser.
+pub(crate) fn fits(report: &Path) {
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::copy(report, dir.path().join("report.html")).expect("copied");
+    for width in [400, 1280] {
+        let seen = measure(&browser, dir.path(), width);
+        assert!(seen["width"].as_u64() <= Some(u64::from(width)), "{width} px: the page scrolls sideways: {seen}");
+        assert!(seen["text"].as_u64() > Some(500), "{width} px: hardly any text: {seen}");
+        assert!(seen["drawings"].as_u64() >= Some(1), "{width} px: no chart: {seen}");
+        assert_eq!(seen["outside"], serde_json::json!([]), "the page reaches out");
+    }
+}
+
 #[test]
 fn the_report_is_complete_and_fits_narrow_and_wide_windows() {
     let (Some(browser), Some(_)) = (browser(), require(Kind::MySql97)) else { return };

@@ -30,9 +30,9 @@ fn entries(directory: &Path) -> Vec<String> {
     names.map(|entry| entry.expect("an entry").file_name().into_string().expect("ASCII")).collect()
 }
 
-/// Ends the measurement as soon as a file exists.
-fn interrupted_after(child: Child, file: &Path) -> Output {
-    harness::wait_until("the first part", harness::limit(240), || file.exists());
+/// Ends the measurement as soon as something is there.
+fn interrupted_after(child: Child, is_there: &dyn Fn() -> bool) -> Output {
+    harness::wait_until("the first part", harness::limit(240), is_there);
     kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
     child.wait_with_output().expect("its output")
 }
@@ -42,14 +42,18 @@ fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
     let (scratch, results) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(mut command) = cost(scratch.path(), &["--parts", "connections,disk"]) else { return };
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let saved = scratch.path().join("sealant-cost");
-    let ended = interrupted_after(child, &saved.join("connections.json"));
+    // Results of each server and size of data have a directory of their own.
+    let saved = |name: &str| {
+        let of_server = fs::read_dir(scratch.path().join("sealant-cost")).ok()?.next()?.ok()?.path();
+        Some(of_server.join(name)).filter(|path| path.exists())
+    };
+    let ended = interrupted_after(child, &|| saved("connections.json").is_some());
     let stderr = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("interrupted"), "{stderr}");
     assert_eq!(entries(scratch.path()), ["sealant-cost"], "servers and their data are removed");
 
-    let kept = fs::read(saved.join("calibration.json")).expect("it is kept with the first part");
+    let kept = fs::read(saved("calibration.json").expect("it is kept with the first part")).expect("readable");
     let calibration = serde_json::from_slice::<Value>(&kept).expect("JSON")["calibration"].clone();
 
     let [html, markdown, raw] = ["cost.html", "cost.md", "raw.jsonl"].map(|name| results.path().join(name));
@@ -91,7 +95,10 @@ fn an_interrupted_measurement_resumes_and_two_reports_are_compared() {
     assert!(tls["with"].as_f64() > tls["without"].as_f64(), "a handshake takes time: {tls}");
     assert!(fs::read_to_string(&markdown).unwrap().contains("| new connections: TLS 1.3, ECDSA | "));
     assert!(fs::read_to_string(&html).unwrap().contains("What each layer costs"));
-    assert!(fs::read_to_string(&raw).unwrap().lines().count() > 5 * 20);
+    crate::browser::fits(&html);
+    let samples = fs::read_to_string(&raw).unwrap();
+    assert!(samples.lines().count() > 6 * 20);
+    assert!(samples.lines().skip(1).all(|sample| sample.contains(r#""part":"connections""#)), "{samples}");
 
     let path = results.path().join("cost.json");
     fs::write(&path, &output.stdout).unwrap();
@@ -194,6 +201,36 @@ fn joins_need_a_provider_and_time_and_end_with_a_signal() {
     let stderr = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.code() == Some(1) && stderr.contains("interrupted"), "{stderr}");
     assert_eq!(entries(scratch.path()), [""; 0], "nothing was completed, and nothing is left");
+}
+
+#[test]
+#[ignore = "four minutes of load: make soak"]
+fn transactions_are_measured_in_all_situations_and_judged_again() {
+    let (scratch, results) = (short_directory(), tempfile::tempdir().unwrap());
+    let raw = results.path().join("raw.jsonl");
+    let parts = "in-memory,larger-than-memory,commits";
+    let options = ["--minutes", "4", "--parts", parts, "--raw", raw.to_str().unwrap()];
+    let Some(mut command) = cost(scratch.path(), &options) else { return };
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(entries(scratch.path()), [""; 0], "servers and their data are removed");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    has_its_schema(&report, "cost-1");
+    let layers = report["layers"].as_array().unwrap();
+    for part in parts.split(',') {
+        let of_part: Vec<&Value> = layers.iter().filter(|layer| layer["part"] == part).collect();
+        assert_eq!(of_part.len(), 3, "{part}: {layers:?}");
+        assert!(
+            of_part.iter().all(|layer| layer["throughput"]["difference"]["kind"] != "too-few-rounds"),
+            "{layers:?}"
+        );
+    }
+    let judged = sealant().args(["bench", "judge", "--format", "json"]).arg(&raw).output().unwrap();
+    let judged: Value = serde_json::from_slice(&judged.stdout).unwrap();
+    let names: Vec<&str> =
+        judged["experiments"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    assert!(parts.split(',').all(|part| names.iter().any(|name| name.starts_with(part))), "{names:?}");
 }
 
 #[test]

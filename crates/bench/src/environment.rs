@@ -1,6 +1,12 @@
 //! The machine on which measurements were taken.
 
-use std::{borrow::Cow, fs, path::Path};
+use std::{
+    borrow::Cow,
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use files::{
     mounts::Mounts,
@@ -8,6 +14,8 @@ use files::{
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::processor::busy_seconds;
 
 /// Everything except the data that figures depend on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,6 +46,9 @@ pub struct Environment {
     pub file_system: Option<String>,
     /// Load average over the last minute.
     pub load: Option<f64>,
+    /// Number of processors that other programs kept busy just before the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_cores: Option<f64>,
 }
 
 /// AES and its vector variants, carry-less multiplication (CRC), wide registers; x86 and ARM.
@@ -58,8 +69,10 @@ const FLAGS: [&str; 14] = [
     "sve2",
 ];
 
-/// Load per processor above which measurements are disturbed.
+/// Busy share of the processors above which measurements are disturbed.
 const BUSY: f64 = 0.25;
+/// How long other programs are observed.
+const OBSERVED: Duration = Duration::from_millis(300);
 
 impl Environment {
     /// Describes this machine; `data` is a file or directory of the measured data.
@@ -75,12 +88,13 @@ impl Environment {
             optimised: !cfg!(debug_assertions),
             cpu: processor.model.clone(),
             cpu_flags: relevant_flags(&processor),
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: thread::available_parallelism().map_or(1, usize::from),
             virtual_machine: processor.is_virtual(),
             emulated: processor.is_emulated(),
             memory_bytes: proc::total_memory(),
             kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
             file_system: mounts.holding(&data).map(|mount| mount.kind.clone()),
+            busy_cores: Some(busy_cores()),
             load: read("/proc/loadavg").and_then(|text| text.split_whitespace().next()?.parse().ok()),
         }
     }
@@ -90,8 +104,15 @@ impl Environment {
     pub fn is_busy(&self) -> bool {
         #[allow(clippy::cast_precision_loss, reason = "a number of processors")]
         let cores = self.cores as f64;
-        self.load.is_some_and(|load| load > cores * BUSY)
+        self.busy_cores.is_some_and(|busy| busy > cores * BUSY)
     }
+}
+
+/// Processors that are busy while this program waits. The load average still has what this program did before.
+fn busy_cores() -> f64 {
+    let (busy, began) = (busy_seconds(), Instant::now());
+    thread::sleep(OBSERVED);
+    (busy_seconds() - busy).max(0.0) / began.elapsed().as_secs_f64()
 }
 
 fn read(path: &str) -> Option<String> {

@@ -9,8 +9,8 @@ use std::{
 use crate::{
     Error,
     operations::Operations,
-    record::{Stop, Unit},
-    samples::{DEFAULT_SEED, Detail, Sample, Samples},
+    record::{ComparedBy, Stop, Unit},
+    samples::{Detail, Sample, Samples},
     stats::MIN_ROUNDS,
 };
 
@@ -66,19 +66,17 @@ pub enum Rounds {
     Exactly(NonZeroU32),
 }
 
-/// When an experiment stops, and the seed of its statistics.
+/// When an experiment stops.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     /// Number of rounds.
     pub rounds: Rounds,
-    /// Time budget of one experiment; at least five rounds are run.
+    /// Time budget of one experiment; at least six rounds are run.
     pub budget: Duration,
-    /// Target: the 95 % interval of every median is narrower than this share of the median.
+    /// Target: the 95 % interval of every ratio, or without ratios of every median, is narrower than this share of it.
     pub max_relative_width: f64,
     /// Whether every arm first runs once without being measured.
     pub warm_up: bool,
-    /// Seed of the bootstrap.
-    pub seed: u64,
     /// The flag that a signal sets to end the measurement. What then fails in a round is a consequence of the signal, and
     /// the completed rounds are the result.
     pub stopped: Option<&'a AtomicBool>,
@@ -91,7 +89,6 @@ impl Default for Settings<'_> {
             budget: Duration::from_secs(60),
             max_relative_width: 0.03,
             warm_up: true,
-            seed: DEFAULT_SEED,
             stopped: None,
         }
     }
@@ -117,13 +114,23 @@ pub struct Experiment<'a> {
     unit: Unit,
     block_bytes: Option<u64>,
     arms: Vec<Arm<'a>>,
+    compared_by: ComparedBy,
+    pairs: Vec<(String, String)>,
     prepare: Option<Prepare<'a>>,
 }
 
 impl<'a> Experiment<'a> {
     /// An experiment without arms.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), unit: Unit::Bytes, block_bytes: None, arms: Vec::new(), prepare: None }
+        Self {
+            name: name.into(),
+            unit: Unit::Bytes,
+            block_bytes: None,
+            arms: Vec::new(),
+            compared_by: ComparedBy::Rate,
+            pairs: Vec::new(),
+            prepare: None,
+        }
     }
 
     /// Sets a unit other than bytes.
@@ -152,6 +159,18 @@ impl<'a> Experiment<'a> {
         self
     }
 
+    /// Compares these pairs of arms, each with the arm in the denominator last.
+    #[must_use]
+    pub fn compare(self, pairs: &[(String, String)]) -> Self {
+        Self { pairs: pairs.to_vec(), ..self }
+    }
+
+    /// Sets what arms are compared by, instead of the rate.
+    #[must_use]
+    pub fn compared_by(self, compared_by: ComparedBy) -> Self {
+        Self { compared_by, ..self }
+    }
+
     /// Sets the preparation before every run of every arm; it is not measured.
     #[must_use]
     pub fn before_each(mut self, prepare: impl FnMut() -> Result<(), Error> + 'a) -> Self {
@@ -173,7 +192,8 @@ impl<'a> Experiment<'a> {
             samples: Vec::new(),
             rounds: 0,
             stop: Stop::Rounds,
-            seed: settings.seed,
+            compared_by: self.compared_by,
+            pairs: self.pairs.clone(),
         };
         if settings.warm_up {
             self.round(0, settings, progress)?;
@@ -231,7 +251,18 @@ impl<'a> Experiment<'a> {
         let seconds = work.seconds.unwrap_or_else(|| begin.elapsed().as_secs_f64());
         let (experiment, arm) = (self.name.clone(), arm.name.clone());
         let Work { amount, detail, operations, .. } = work;
-        Ok(Sample { experiment, arm, round, position, amount, seconds, detail, operations })
+        Ok(Sample {
+            part: None,
+            experiment,
+            arm,
+            round,
+            position,
+            unit: self.unit,
+            amount,
+            seconds,
+            detail,
+            operations,
+        })
     }
 }
 
@@ -295,10 +326,12 @@ mod tests {
 
     fn sample(arm: &str, round: u32, position: usize) -> Sample {
         Sample {
+            part: None,
             experiment: "e".to_owned(),
             arm: arm.to_owned(),
             round,
             position,
+            unit: Unit::Bytes,
             amount: 1,
             seconds: 0.0,
             detail: None,
@@ -311,7 +344,8 @@ mod tests {
         let experiment = Experiment::new("e").arm(fixed("fast", 100, 0.5)).arm(fixed("slow", 100, 1.0));
         let record = experiment.run(&exactly(5), &|_| {}).unwrap().record(&[("fast", "slow")]);
         assert_eq!(record.arms[0].rate.estimate, 200.0);
-        assert_eq!(record.ratios[0].ratio, Interval { estimate: 2.0, low: 2.0, high: 2.0 });
+        let Interval { estimate, low, high } = record.ratios[0].ratio;
+        assert!([estimate, low, high].iter().all(|end| (end - 2.0).abs() < 1e-9), "{:?}", record.ratios);
     }
 
     #[test]

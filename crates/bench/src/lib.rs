@@ -19,6 +19,7 @@ mod environment;
 mod error;
 mod experiment;
 mod fio;
+mod judge;
 mod migrate;
 mod oltp;
 mod operations;
@@ -27,6 +28,7 @@ mod perf;
 pub mod predict;
 mod processor;
 mod program;
+mod random;
 mod range;
 mod record;
 mod samples;
@@ -44,13 +46,14 @@ pub use copy::{
 pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Experiment, Progress, Rounds, Settings, Work};
+pub use judge::{SamplesHead, judge};
 pub use oltp::{Arms, Changes, Driver, Pace, Preset, Scale, ServerArm, TableFormat, TableSet, WireArm, Workload};
 pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord, ServerWork, WorkRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
 pub use record::{
-    ArmRecord, Cause, CauseRecord, DetailRecord, ExperimentRecord, PredictionRecord, RatioRecord, Record, SCHEMA, Stop,
-    Subject, Unit,
+    ArmRecord, Cause, CauseRecord, ComparedBy, DetailRecord, ExperimentRecord, PredictionRecord, RatioRecord, Record,
+    SCHEMA, Stop, Subject, Unit,
 };
 pub use samples::{Detail, Sample, Samples};
 pub use stats::{Difference, Interval, median, median_interval, ratio_interval};

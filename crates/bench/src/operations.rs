@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{Interval, median_interval};
+use crate::stats::{Interval, median, median_interval};
 
 /// Significant digits of a latency.
 const DIGITS: u8 = 3;
@@ -71,7 +71,8 @@ pub struct OperationsRecord {
     pub restarts: u64,
     /// Latencies.
     pub latency: LatencyRecord,
-    /// Standard deviation of the clients' shares of the operations, in percent of an equal share.
+    /// Standard deviation of the clients' shares of the operations of a run, in percent of an equal share: the median over
+    /// the rounds.
     pub unfairness_percent: f64,
     /// CPU time of the client for an operation.
     pub client_cpu_seconds: Interval,
@@ -171,7 +172,7 @@ impl Latencies {
         self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
     }
 
-    fn from_counts<'c>(counts: impl IntoIterator<Item = &'c (u64, u64)>) -> Self {
+    pub(crate) fn from_counts<'c>(counts: impl IntoIterator<Item = &'c (u64, u64)>) -> Self {
         let mut latencies = Self::default();
         for (value, count) in counts {
             latencies.record_many(*value, *count);
@@ -215,49 +216,45 @@ impl ServerWork {
 #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
 impl OperationsRecord {
     /// Figures of the runs of an arm, each with its number of operations; `None` without runs.
-    pub(crate) fn from_runs<'r>(runs: impl Iterator<Item = (u64, &'r Operations)>, seed: u64) -> Option<Self> {
+    pub(crate) fn from_runs<'r>(runs: impl Iterator<Item = (u64, &'r Operations)>) -> Option<Self> {
         let runs: Vec<(f64, &Operations)> = runs.map(|(amount, run)| (amount.max(1) as f64, run)).collect();
-        let median = |value: &dyn Fn(&Operations) -> f64| {
-            median_interval(&runs.iter().map(|(amount, run)| value(run) / amount).collect::<Vec<_>>(), seed)
+        let each = |value: &dyn Fn(&Operations) -> f64| {
+            median_interval(&runs.iter().map(|(amount, run)| value(run) / amount).collect::<Vec<_>>())
         };
         Some(Self {
-            client_cpu_seconds: median(&|run| run.client_cpu_seconds)?,
-            server_cpu_seconds: median(&|run| run.server_cpu_seconds)?,
-            server_kernel_seconds: median(&|run| run.server_kernel_seconds)?,
-            read_bytes: median(&|run| run.read_bytes as f64)?,
-            written_bytes: median(&|run| run.written_bytes as f64)?,
-            fsyncs: median(&|run| run.fsyncs as f64)?,
+            client_cpu_seconds: each(&|run| run.client_cpu_seconds)?,
+            server_cpu_seconds: each(&|run| run.server_cpu_seconds)?,
+            server_kernel_seconds: each(&|run| run.server_kernel_seconds)?,
+            read_bytes: each(&|run| run.read_bytes as f64)?,
+            written_bytes: each(&|run| run.written_bytes as f64)?,
+            fsyncs: each(&|run| run.fsyncs as f64)?,
             work: Some(WorkRecord {
-                statements: median(&|run| run.statements as f64)?,
-                pages_read: median(&|run| run.work.pages_read as f64)?,
-                pages_written: median(&|run| run.work.pages_written as f64)?,
-                redo_bytes: median(&|run| run.work.redo_bytes as f64)?,
-                binlog_bytes: median(&|run| run.work.binlog_bytes as f64)?,
-                client_bytes: median(&|run| run.work.client_bytes as f64)?,
-                voluntary_switches: median(&|run| run.work.voluntary_switches as f64)?,
-                involuntary_switches: median(&|run| run.work.involuntary_switches as f64)?,
+                statements: each(&|run| run.statements as f64)?,
+                pages_read: each(&|run| run.work.pages_read as f64)?,
+                pages_written: each(&|run| run.work.pages_written as f64)?,
+                redo_bytes: each(&|run| run.work.redo_bytes as f64)?,
+                binlog_bytes: each(&|run| run.work.binlog_bytes as f64)?,
+                client_bytes: each(&|run| run.work.client_bytes as f64)?,
+                voluntary_switches: each(&|run| run.work.voluntary_switches as f64)?,
+                involuntary_switches: each(&|run| run.work.involuntary_switches as f64)?,
             }),
             statements: runs.iter().map(|(_, run)| run.statements).sum(),
             restarts: runs.iter().map(|(_, run)| run.restarts).sum(),
             latency: Latencies::from_counts(runs.iter().flat_map(|(_, run)| &run.latencies)).record_of(),
-            unfairness_percent: unfairness(runs.iter().map(|(_, run)| run.by_client.as_slice())),
+            unfairness_percent: median(&runs.iter().map(|(_, run)| unfairness(&run.by_client)).collect::<Vec<_>>())?,
         })
     }
 }
 
-/// Unfairness of the clients' totals over all runs.
+/// Standard deviation of the clients' shares of a run, in percent of an equal share.
 #[allow(clippy::cast_precision_loss, reason = "a share, not a count")]
-fn unfairness<'r>(runs: impl Iterator<Item = &'r [u64]>) -> f64 {
-    let mut sums: Vec<f64> = Vec::new();
-    for run in runs {
-        sums.resize(sums.len().max(run.len()), 0.0);
-        sums.iter_mut().zip(run).for_each(|(sum, one)| *sum += *one as f64);
-    }
-    let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;
+fn unfairness(by_client: &[u64]) -> f64 {
+    let clients = by_client.len().max(1) as f64;
+    let mean = by_client.iter().sum::<u64>() as f64 / clients;
     if mean == 0.0 {
         return 0.0;
     }
-    let variance = sums.iter().map(|sum| (sum - mean).powi(2)).sum::<f64>() / sums.len() as f64;
+    let variance = by_client.iter().map(|one| (*one as f64 - mean).powi(2)).sum::<f64>() / clients;
     variance.sqrt() / mean * 100.0
 }
 
@@ -279,7 +276,7 @@ mod tests {
             run(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
             run(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
         ];
-        let record = OperationsRecord::from_runs(runs.iter().map(|(amount, run)| (*amount, run)), 1).unwrap();
+        let record = OperationsRecord::from_runs(runs.iter().map(|(amount, run)| (*amount, run))).unwrap();
         assert!((record.latency.p50_seconds - 0.001).abs() < 1e-5, "{:?}", record.latency);
         assert!((record.latency.p999_seconds - 0.5).abs() < 1e-3, "{:?}", record.latency);
         assert!((record.server_cpu_seconds.estimate - 0.001).abs() < 1e-12);
@@ -300,8 +297,12 @@ mod tests {
 
     #[test]
     fn clients_with_equal_shares_are_fair() {
-        assert_eq!(unfairness([&[5, 5][..], &[7, 7]].into_iter()), 0.0);
-        assert_eq!(unfairness([&[15, 5][..]].into_iter()), 50.0);
-        assert_eq!(unfairness(std::iter::empty()), 0.0);
+        assert_eq!(unfairness(&[7, 7]), 0.0);
+        assert_eq!(unfairness(&[15, 5]), 50.0);
+        assert_eq!(unfairness(&[]), 0.0);
+        // A client that is favoured in one run and another one in the next are not fair to either.
+        let runs = [run(Vec::new(), vec![15, 5], 1.0), run(Vec::new(), vec![5, 15], 1.0)];
+        let record = OperationsRecord::from_runs(runs.iter().map(|(amount, run)| (*amount, run))).unwrap();
+        assert_eq!(record.unfairness_percent, 50.0);
     }
 }

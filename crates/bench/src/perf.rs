@@ -6,7 +6,8 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use process::Running;
@@ -20,6 +21,9 @@ use crate::{
 const NAME: &str = "perf";
 /// Samples of each busy processor per second: seldom enough to disturb nothing, and no divisor of a timer's rate.
 const FREQUENCY: &str = "499";
+/// Time for it to attach to all threads of a process.
+const BEGIN_LIMIT: Duration = Duration::from_secs(10);
+const BEGIN_POLL: Duration = Duration::from_millis(5);
 /// Time for it to write what it has sampled.
 const END_LIMIT: Duration = Duration::from_secs(30);
 /// Share of unnamed code from which a function that was not seen may be part of it.
@@ -87,13 +91,18 @@ impl Perf {
         Program { name: NAME.to_owned(), version: Some(self.version.clone()) }
     }
 
-    /// Begins to sample a process and the threads that it starts; `None` if that fails.
+    /// Begins to sample a process and the threads that it starts; `None` if that fails. Returns when it samples: it writes
+    /// the beginning of its file once it is attached to all threads, which can take longer than a short run.
     pub(crate) fn record(&self, process: u32) -> Option<Recording> {
         let samples = self.directory.join(format!("perf-{process}"));
         let process = process.to_string();
         let command = ended_with_parent(&self.path).args(["record", "--quiet", "--no-buildid", "--no-buildid-cache"]);
         let command = command.args(["--freq", FREQUENCY, "--pid", &process, "--output"]).arg(&samples);
         let running = command.start(Stdio::null(), Stdio::null()).ok()?;
+        let (began, has_begun) = (Instant::now(), || fs::metadata(&samples).is_ok_and(|file| file.len() > 0));
+        while !has_begun() && began.elapsed() < BEGIN_LIMIT {
+            thread::sleep(BEGIN_POLL);
+        }
         Some(Recording { running, samples })
     }
 
@@ -249,7 +258,7 @@ mod tests {
         // On a busy machine it may take seconds until the first sample.
         let profile = (0..6).find_map(|attempt| {
             let recording = perf.record(busy.id())?;
-            std::thread::sleep(Duration::from_millis(250 << attempt));
+            thread::sleep(Duration::from_millis(250 << attempt));
             perf.end(recording)
         });
         busy.kill().unwrap();

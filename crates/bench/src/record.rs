@@ -59,6 +59,9 @@ pub struct ExperimentRecord {
     pub rounds: u32,
     /// Why it stopped.
     pub stopped: Stop,
+    /// What ratios are of.
+    #[serde(default, skip_serializing_if = "ComparedBy::is_rate")]
+    pub compared_by: ComparedBy,
     /// How much two equal arms differ here, in percent, if this was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution_percent: Option<f64>,
@@ -126,7 +129,7 @@ pub struct RatioRecord {
     pub of: String,
     /// The arm in the denominator.
     pub to: String,
-    /// The ratio of their rates.
+    /// The ratio of their rates, or of what the experiment compares otherwise.
     pub ratio: Interval,
     /// What the ratio says about the difference of the arms.
     pub difference: Difference,
@@ -222,6 +225,36 @@ pub enum Unit {
     Transactions,
     /// Rows written.
     Rows,
+}
+
+/// What two arms are compared by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparedBy {
+    /// Work per second.
+    #[default]
+    Rate,
+    /// The 95th percentile of latency, if the rate is given: twice as fast is half of the latency.
+    P95Latency,
+}
+
+impl ComparedBy {
+    /// Whether arms are compared by their rates.
+    #[must_use]
+    pub const fn is_rate(&self) -> bool {
+        matches!(self, Self::Rate)
+    }
+
+    /// What a reader of the ratios needs to know.
+    pub(crate) const fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Rate => None,
+            Self::P95Latency => Some(
+                "ratios are of the 95th percentile of latency, because the rate is given: 0.5 means that it is twice as \
+                 long",
+            ),
+        }
+    }
 }
 
 /// Why an experiment stopped.

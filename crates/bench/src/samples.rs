@@ -3,17 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    operations::{Operations, OperationsRecord},
-    record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Stop, Unit},
+    operations::{Latencies, Operations, OperationsRecord},
+    record::{ArmRecord, ComparedBy, DetailRecord, ExperimentRecord, RatioRecord, Stop, Unit},
     stats::{Difference, Interval, median_interval, ratio_interval},
 };
-
-/// Seed of the bootstrap, unless another one is set.
-pub(crate) const DEFAULT_SEED: u64 = 1;
 
 /// One run of one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
+    /// The part of `sealant cost` that took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Name of the experiment.
     pub experiment: String,
     /// Name of the arm.
@@ -22,7 +22,10 @@ pub struct Sample {
     pub round: u32,
     /// Position of the arm within the round, from 0.
     pub position: usize,
-    /// Amount of work, in the experiment's [`Unit`].
+    /// Unit of the amount.
+    #[serde(default)]
+    pub unit: Unit,
+    /// Amount of work.
     pub amount: u64,
     /// Wall time.
     pub seconds: f64,
@@ -44,7 +47,9 @@ pub struct Samples {
     pub(crate) samples: Vec<Sample>,
     pub(crate) rounds: u32,
     pub(crate) stop: Stop,
-    pub(crate) seed: u64,
+    pub(crate) compared_by: ComparedBy,
+    /// The pairs of arms whose ratios are wanted.
+    pub(crate) pairs: Vec<(String, String)>,
 }
 
 /// Details of a run.
@@ -79,7 +84,8 @@ impl Samples {
             samples,
             rounds,
             stop: Stop::Rounds,
-            seed: DEFAULT_SEED,
+            compared_by: ComparedBy::Rate,
+            pairs: Vec::new(),
         }
     }
 
@@ -94,20 +100,34 @@ impl Samples {
     /// Median of the work per second.
     #[must_use]
     pub fn rate(&self, arm: &str) -> Option<Interval> {
-        median_interval(&self.rates(arm), self.seed)
+        median_interval(&self.rates(arm))
     }
 
     /// Median duration in seconds.
     #[must_use]
     pub fn seconds(&self, arm: &str) -> Option<Interval> {
         let seconds: Vec<f64> = self.samples_of(arm).map(|sample| sample.seconds).collect();
-        median_interval(&seconds, self.seed)
+        median_interval(&seconds)
     }
 
     /// How many times as fast as arm `to` arm `of` is.
     #[must_use]
     pub fn ratio(&self, of: &str, to: &str) -> Option<Interval> {
-        ratio_interval(&self.rates(of), &self.rates(to), self.seed)
+        ratio_interval(&self.speeds(of), &self.speeds(to))
+    }
+
+    /// What arms are compared by, in the order of rounds: more is better.
+    fn speeds(&self, arm: &str) -> Vec<f64> {
+        let latency = |sample: &Sample| {
+            let operations = sample.operations.as_ref()?;
+            Some(Latencies::from_counts(&operations.latencies).percentile(95.0))
+        };
+        match self.compared_by {
+            ComparedBy::Rate => self.rates(arm),
+            ComparedBy::P95Latency => {
+                self.samples_of(arm).map(|sample| latency(sample).map_or(0.0, |seconds| 1.0 / seconds)).collect()
+            }
+        }
     }
 
     /// All samples, in the order in which they were taken.
@@ -116,21 +136,23 @@ impl Samples {
         &self.samples
     }
 
-    /// The statistics, with the ratios between these pairs of arms.
+    /// The statistics, with the ratios that the experiment is about and those between these further pairs of arms.
     #[must_use]
-    pub fn record(&self, ratios: &[(&str, &str)]) -> ExperimentRecord {
+    pub fn record(&self, more: &[(&str, &str)]) -> ExperimentRecord {
+        let pairs = self.pairs.iter().map(|(of, to)| (of.as_str(), to.as_str()));
         ExperimentRecord {
             name: self.name.clone(),
             unit: self.unit,
             block_bytes: self.block_bytes,
             rounds: self.rounds,
             stopped: self.stop,
+            compared_by: self.compared_by,
             resolution_percent: None,
             arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
-            ratios: ratios.iter().filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
+            ratios: pairs.chain(more.iter().copied()).filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
             predictions: Vec::new(),
             causes: Vec::new(),
-            notes: Vec::new(),
+            notes: self.compared_by.note().map(str::to_owned).into_iter().collect(),
         }
     }
 
@@ -138,14 +160,14 @@ impl Samples {
         let amount = self.samples_of(arm).map(|sample| sample.amount).max()?;
         let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
         let runs = self.samples_of(arm).filter_map(|sample| Some((sample.amount, sample.operations.as_ref()?)));
-        let operations = OperationsRecord::from_runs(runs, self.seed);
+        let operations = OperationsRecord::from_runs(runs);
         Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, data_bytes: None, detail, operations })
     }
 
     fn detail(&self, arm: &str) -> Option<DetailRecord> {
         let median = |value: &dyn Fn(&Detail, f64) -> f64| {
             let values = self.samples_of(arm).filter_map(|sample| Some(value(sample.detail.as_ref()?, sample.seconds)));
-            median_interval(&values.collect::<Vec<_>>(), self.seed)
+            median_interval(&values.collect::<Vec<_>>())
         };
         Some(DetailRecord {
             p50_seconds: median(&|detail, _| detail.p50_seconds)?,
@@ -165,9 +187,10 @@ impl Samples {
         self.samples.iter().filter(move |sample| sample.arm == arm)
     }
 
-    /// The widest interval of all arms, relative to its median.
+    /// The widest interval of all ratios, or without pairs of all arms, relative to its estimate.
     pub(crate) fn widest(&self) -> f64 {
-        let widths = self.arms.iter().filter_map(|arm| self.rate(arm)).map(|rate| rate.relative_width());
-        widths.fold(0.0, f64::max)
+        let ratios = self.pairs.iter().filter_map(|(of, to)| self.ratio(of, to));
+        let rates = self.arms.iter().filter(|_| self.pairs.is_empty()).filter_map(|arm| self.rate(arm));
+        ratios.chain(rates).map(|interval| interval.relative_width()).fold(0.0, f64::max)
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::{Error, Program, program::ended_with_parent};
 
-const NAME: &str = "sysbench";
+pub(crate) const NAME: &str = "sysbench";
 /// The first version with `--time`, `--histogram`, and scripts that other scripts can extend.
 const OLDEST: [u32; 2] = [1, 0];
 

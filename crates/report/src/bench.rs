@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, Subject};
+use ::bench::{Environment, PeerVerdicts, Program, Record, Sample, SamplesHead, Subject};
 
 use crate::labels::second;
 use crate::text::{count, visible};
@@ -47,7 +47,7 @@ pub fn write_bench_json(record: &Record, out: &mut dyn Write) -> Result<(), Erro
 /// # Errors
 /// [`Error::Write`].
 pub fn write_bench_samples(environment: &Environment, samples: &[Sample], out: &mut dyn Write) -> Result<(), Error> {
-    json::line(&serde_json::json!({ "environment": environment }), out)?;
+    json::line(&SamplesHead { environment: environment.clone() }, out)?;
     samples.iter().try_for_each(|sample| json::line(sample, out))
 }
 
@@ -116,7 +116,7 @@ fn subject(subject: &Subject, out: &mut dyn Write) -> Result<(), Error> {
 
 fn programs(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
     if !record.programs.is_empty() {
-        writeln!(out, "against {}", program_names(record).join(", "))?;
+        writeln!(out, "with {}", program_names(record).join(", "))?;
     }
     if !record.missing.is_empty() {
         writeln!(out, "not on this machine: {}", visible(&record.missing.join(", ")))?;
@@ -161,7 +161,7 @@ pub(crate) mod tests {
     use std::path::{Path, PathBuf};
 
     use ::bench::{
-        ArmRecord, Cause, CauseRecord, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord,
+        ArmRecord, Cause, CauseRecord, ComparedBy, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord,
         OperationsRecord, PredictionRecord, RatioRecord, SCHEMA, Stop, Unit, predict::Range,
     };
 
@@ -194,6 +194,7 @@ pub(crate) mod tests {
                 block_bytes: None,
                 rounds: 5,
                 stopped: Stop::Narrow,
+                compared_by: ComparedBy::Rate,
                 resolution_percent: None,
                 arms: vec![arm("sealant, 1 thread", 2000.0), arm("read only", 8000.0)],
                 ratios: vec![RatioRecord {
@@ -239,11 +240,11 @@ pub(crate) mod tests {
             table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         for wanted in [
             "2 files, 2.0 GiB: 1.0 GiB encrypted and opened, 1.0 GiB clear",
-            "against socat 1.7.4.4",
+            "with socat 1.7.4.4",
             "not on this machine: tar-age-socat (needs age)",
             "warm MB/s 95 % SECONDS 5 rounds, intervals narrow",
             "sealant, 1 thread 2000 1800 to 2200 0.500",
-            "sealant, 1 thread / read only 0.25x 0.23 to 0.28",
+            "sealant, 1 thread / read only 0.250x 0.225 to 0.275",
             "% less throughput predicted measured 95 % error",
             "sealant, 1 thread / read only 1.0 to 4.0 75.0 72.5 to 77.5 +71.0 points",
             "innochecksum 9.7.4 calls 2 of 3 encrypted files invalid, 1 sound",
@@ -323,7 +324,10 @@ pub(crate) mod tests {
         record.experiments[0].resolution_percent = Some(1.5);
         for (difference, said) in [
             (Difference::None { at_most_percent: 2.04 }, "no difference seen, at most 2.0 %"),
-            (Difference::WithinResolution { resolution_percent: 1.5 }, "no more than two equal arms can differ: 1.5 %"),
+            (
+                Difference::WithinResolution { resolution_percent: 1.5, at_most_percent: 2.5 },
+                "no more than two equal arms can differ: 1.5 %",
+            ),
             (Difference::TooFewRounds, "too few rounds for an interval"),
         ] {
             record.experiments[0].ratios[0].difference = difference;
@@ -334,7 +338,7 @@ pub(crate) mod tests {
                 table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
             for wanted in [
                 "sealant, 1 thread 1.000 2.000 4.000 250.000 1.2 3",
-                "sealant, 1 thread 50.0 900 120 0.00 16.0 2.50",
+                "sealant, 1 thread 50.0 900 120 0 16.0 2.50",
                 "two equal arms can differ by 1.5 % here",
             ] {
                 assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
@@ -345,7 +349,7 @@ pub(crate) mod tests {
             for wanted in ["warm, in the rows of sysbench", "queries, a run 4", "latency 95th percentile, ms 4.00"] {
                 assert!(rows.iter().any(|line| line == wanted), "{wanted:?} is not in {rows:?}");
             }
-            assert!(page.contains("<td>50.0</td><td>900</td><td>120</td><td>0.00</td><td>16.0</td><td>2.50</td>"));
+            assert!(page.contains("<td>50.0</td><td>900</td><td>120</td><td>0</td><td>16.0</td><td>2.50</td>"));
         }
     }
 
@@ -381,10 +385,12 @@ pub(crate) mod tests {
         assert_eq!(document["schema"], "sealant.bench/1");
         assert_eq!(document["experiments"][0]["ratios"][0]["ratio"]["estimate"], 0.25);
         let sample = Sample {
+            part: None,
             experiment: "warm".to_owned(),
             arm: "read only".to_owned(),
             round: 0,
             position: 1,
+            unit: Unit::Bytes,
             amount: 1,
             seconds: 0.5,
             detail: None,

@@ -97,26 +97,45 @@ pub fn spool_unread_message(error: &backup::Error) -> Message {
     Message::warning(format!("what waits on this host is not shown: {error}"))
 }
 
+/// A metric of the logs that wait on a host: name, help, and its value for a server; `None` if the server has none.
+type SpoolMetric = (&'static str, &'static str, fn(&SpoolStatus) -> Option<f64>);
+
+const SPOOL_METRICS: [SpoolMetric; 3] = [
+    (
+        "sealant_backup_binlog_spooled_bytes",
+        "Binary logs that wait on this host because the repository cannot be reached.",
+        |spooled| Some(spooled.bytes as f64),
+    ),
+    (
+        "sealant_backup_binlog_spooled_since_timestamp_seconds",
+        "When the oldest of the binary logs that wait on this host was read, Unix time.",
+        |spooled| Some(spooled.since?.as_second() as f64),
+    ),
+    (
+        "sealant_backup_binlogs_lost_timestamp_seconds",
+        "When binary logs were last found to be lost before they were archived, Unix time.",
+        |spooled| Some(spooled.lost?.as_second() as f64),
+    ),
+];
+
 /// Writes the amount of logs that wait on this host for the repository, and when logs were lost, in Prometheus' text
-/// format.
+/// format. `servers`: one status for each.
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_spool_metrics(host: &str, spooled: &SpoolStatus, out: &mut dyn Write) -> Result<(), Error> {
-    let labels = [("host", host), ("server", spooled.server.as_str())];
-    let mut gauge = |name: &str, help: &str, value: f64| {
-        head(out, name, help)?;
-        sample(out, name, &labels, value)
-    };
-    let help = "Binary logs that wait on this host because the repository cannot be reached.";
-    gauge("sealant_backup_binlog_spooled_bytes", help, spooled.bytes as f64)?;
-    if let Some(since) = spooled.since {
-        let help = "When the oldest of the binary logs that wait on this host was read, Unix time.";
-        gauge("sealant_backup_binlog_spooled_since_timestamp_seconds", help, since.as_second() as f64)?;
-    }
-    if let Some(lost) = spooled.lost {
-        let help = "When binary logs were last found to be lost before they were archived, Unix time.";
-        gauge("sealant_backup_binlogs_lost_timestamp_seconds", help, lost.as_second() as f64)?;
+pub fn write_spool_metrics<'s>(
+    host: &str,
+    servers: impl Iterator<Item = &'s SpoolStatus> + Clone,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    for (name, help, value) in SPOOL_METRICS {
+        let mut samples = servers.clone().filter_map(|server| Some((server, value(server)?))).peekable();
+        if samples.peek().is_some() {
+            head(out, name, help)?;
+        }
+        for (server, value) in samples {
+            sample(out, name, &[("host", host), ("server", &server.server)], value)?;
+        }
     }
     Ok(())
 }

@@ -12,6 +12,10 @@ use crate::{
     text::{count, visible},
 };
 
+/// Why backups are kept that retention would otherwise remove.
+const FEW_GOOD: &str = "fewer than min_good backups are good, so all others are kept, too; accept_unproven = true \
+                        under [data] counts those that are unproven, but not damaged";
+
 /// Writes what a prune keeps and removes, a line for each backup.
 ///
 /// # Errors
@@ -38,6 +42,9 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
         let line = format!("  {what:<6} {number:>6}  {ended}  {state:<10}  {reasons}");
         writeln!(out, "{}", line.trim_end())?;
     }
+    if host.has_few_good() {
+        writeln!(out, "  {FEW_GOOD}")?;
+    }
     let (objects, bytes) = (host.unneeded_objects(), size(host.unneeded_bytes()));
     writeln!(out, "  {} kept, {} to remove", host.kept.len(), host.removed.len())?;
     writeln!(out, "  {objects} objects ({bytes}) that no kept backup needs, older than {orphan_days} days")?;
@@ -52,12 +59,14 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
-/// Messages about what a prune removed.
+/// Messages about what a prune removed, and what it kept for lack of good backups.
 #[must_use]
-pub fn prune_messages(pruned: &Pruned) -> Vec<Message> {
+pub fn prune_messages(plan: &Plan, pruned: &Pruned) -> Vec<Message> {
     let Pruned { backups, objects, bytes, locked, extended } = *pruned;
     let mut messages =
         vec![Message::info(format!("removed {backups} backups and {objects} objects, {} of data", size(bytes)))];
+    let few_good = plan.hosts.iter().filter(|host| host.has_few_good());
+    messages.extend(few_good.map(|host| Message::warning(format!("{}: {FEW_GOOD}", host.host))));
     if extended > 0 {
         messages.push(Message::info(format!("extended the locks of {extended} objects")));
     }

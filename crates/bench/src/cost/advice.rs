@@ -14,7 +14,7 @@ pub struct Advice {
     pub evidence: String,
 }
 
-/// A layer that costs less than this, in percent of the throughput, is recommended without reservation.
+/// A layer that certainly costs less than this, in percent of the throughput, is recommended without reservation.
 const CHEAP_PERCENT: f64 = 5.0;
 
 const NO_REASON: &str = "no reason not to encrypt";
@@ -35,7 +35,7 @@ fn transactions(layer: &Layer) -> Advice {
     };
     let cost = match layer.throughput.difference {
         Difference::None { at_most_percent: percent }
-        | Difference::WithinResolution { resolution_percent: percent } => {
+        | Difference::WithinResolution { at_most_percent: percent, .. } => {
             let choice = if percent < CHEAP_PERCENT { NO_REASON } else { "measure longer, or on a quieter machine" };
             format!("no difference in throughput was seen; it is at most {percent:.1} %: {choice}")
         }
@@ -49,10 +49,13 @@ fn seen(ratio: &Interval) -> String {
     let percent = |ratio: f64| (1.0 - ratio) * 100.0;
     let cost = percent(ratio.estimate);
     let interval = format!("{:.1} to {:.1} %", percent(ratio.high), percent(ratio.low));
-    match cost {
-        ..0.0 => format!("throughput is {:.1} % higher with encryption: look for another difference", -cost),
+    match percent(ratio.low) {
+        _ if cost < 0.0 => format!("throughput is {:.1} % higher with encryption: look for another difference", -cost),
         ..CHEAP_PERCENT => format!("costs {cost:.1} % of the throughput ({interval}): {NO_REASON}"),
-        _ => format!("costs {cost:.1} % of the throughput ({interval}): plan that much more capacity"),
+        _ => {
+            let more = (1.0 / ratio.low.max(f64::MIN_POSITIVE) - 1.0) * 100.0;
+            format!("costs {cost:.1} % of the throughput ({interval}): plan {more:.0} % more capacity")
+        }
     }
 }
 
@@ -64,14 +67,19 @@ fn new_connections(layers: &[Layer]) -> Option<Advice> {
     let (tls, tunnel) = (find("ECDSA")?, find("tunnel"));
     let times = tls.seconds?;
     let tunnel = tunnel.and_then(|layer| layer.seconds).filter(|tunnel| tunnel.with < times.with);
-    let tunnel = tunnel.map(|tunnel| format!(", or use `sealant tunnel` ({:.2} ms)", tunnel.with * 1e3));
+    let tunnel = tunnel.map(|tunnel| format!(", or use `sealant tunnel` ({} ms)", time(tunnel.with * 1e3)));
     let text = format!(
-        "a new connection over TLS takes {:.2} ms instead of {:.2} ms: keep connections open{}",
-        times.with * 1e3,
-        times.without * 1e3,
+        "a new connection over TLS takes {} ms instead of {} ms: keep connections open{}",
+        time(times.with * 1e3),
+        time(times.without * 1e3),
         tunnel.unwrap_or_default()
     );
     Some(Advice { text, evidence: tls.experiment.clone() })
+}
+
+/// A time with the digits that tell two of them apart.
+fn time(value: f64) -> String {
+    if value < 1.0 { format!("{value:.3}") } else { format!("{value:.2}") }
 }
 
 /// Compares the costs of keys of different sizes.
@@ -96,7 +104,7 @@ fn copies(layer: &Layer) -> Option<Advice> {
         Difference::None { .. } | Difference::WithinResolution { .. } => "no difference was seen",
         Difference::TooFewRounds => "too few rounds to say whether they differ",
     };
-    let text = format!("{}, {:.2} s instead of {:.2} s: {cost}", layer.layer, times.with, times.without);
+    let text = format!("{}, {} s instead of {} s: {cost}", layer.layer, time(times.with), time(times.without));
     Some(Advice { text, evidence: layer.experiment.clone() })
 }
 
@@ -133,9 +141,7 @@ mod tests {
         let said = texts(&[at_rest(800.0)]);
         assert_eq!(
             said,
-            [
-                "tables, with data in memory: costs 20.0 % of the throughput (19.2 to 20.8 %): plan that much more capacity"
-            ]
+            ["tables, with data in memory: costs 20.0 % of the throughput (19.2 to 20.8 %): plan 26 % more capacity"]
         );
         assert!(texts(&[at_rest(970.0)])[0].ends_with(NO_REASON));
         let equal = texts(&[at_rest(1000.0)]);
@@ -168,7 +174,7 @@ mod tests {
         let name = "connections, one after the other, loopback";
         assert!(texts(&[part(Part::Connections, name, [(PLAIN, 4000.0), (TUNNEL, 2000.0)])]).is_empty());
         let said = texts(&[part(Part::Connections, name, [(PLAIN, 4000.0), ("TLS 1.3 ECDSA", 500.0)])]);
-        assert_eq!(said, ["a new connection over TLS takes 2.00 ms instead of 0.25 ms: keep connections open"]);
+        assert_eq!(said, ["a new connection over TLS takes 2.00 ms instead of 0.250 ms: keep connections open"]);
         let said = texts(&[part(Part::Disk, "decrypt 4096-byte sectors", [("aes-xts", 2e9), ("other", 1e9)])]);
         assert_eq!(
             said,

@@ -1,11 +1,11 @@
 //! Compares two reports: of two machines, versions or dates.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use serde::Serialize;
 
-use super::{COST_SCHEMA, CostRecord, Layer, Part};
-use crate::{Environment, Error, Interval, Unit, predict::ReportedCalibration};
+use super::{COST_SCHEMA, CostRecord, Layer, Part, PartRecord};
+use crate::{Environment, Error, Interval, Unit, predict::ReportedCalibration, sysbench};
 
 /// Name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "sealant.cost-compare/1";
@@ -175,6 +175,21 @@ impl CostRecord {
         experiments.find(|one| one.name == experiment).and_then(|one| one.resolution_percent).unwrap_or_default()
     }
 
+    /// Whole seconds of a run of transactions, by part.
+    fn run_lengths(&self) -> BTreeMap<Part, u64> {
+        let parts = self.parts.iter().filter(|part| part.part.is_of_transactions());
+        let length = |part: &PartRecord| {
+            let arm = part.record.experiments.first()?.arms.first()?;
+            Some((part.part, Duration::try_from_secs_f64(arm.seconds.estimate.round()).ok()?.as_secs()))
+        };
+        parts.filter_map(length).collect()
+    }
+
+    /// Whether sysbench ran transactions, rather than this program's own clients.
+    fn has_sysbench(&self) -> bool {
+        self.parts.iter().flat_map(|part| &part.record.programs).any(|program| program.name == sysbench::NAME)
+    }
+
     /// What differs besides the figures, and the parts that only one report has.
     fn remarks(&self, after: &Self) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -184,6 +199,12 @@ impl CostRecord {
             }
         };
         differ("the server's version", self.server != after.server);
+        differ("the data", self.data != after.data);
+        let lengths = after.run_lengths();
+        let is_other = |(part, length): &(Part, u64)| lengths.get(part).is_some_and(|other| other != length);
+        differ("the length of runs", self.run_lengths().into_iter().any(|one| is_other(&one)));
+        differ("the program that runs the transactions", self.has_sysbench() != after.has_sysbench());
+        differ("the kernel", self.environment.kernel != after.environment.kernel);
         differ("the processor", self.environment.cpu != after.environment.cpu);
         differ("the number of processors", self.environment.cores != after.environment.cores);
         differ("the version of this program", self.environment.version != after.environment.version);

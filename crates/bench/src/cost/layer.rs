@@ -180,7 +180,7 @@ pub(super) mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{Difference, Environment, Record, SCHEMA, Stop, Subject, Unit};
+    use crate::{ComparedBy, Difference, Environment, Record, SCHEMA, Stop, Subject, Unit};
 
     /// A part with one experiment and two arms, the baseline first. Rates are units per second.
     pub(in crate::cost) fn part(part: Part, name: &str, rates: [(&str, f64); 2]) -> PartRecord {
@@ -199,14 +199,15 @@ pub(super) mod tests {
             of: rates[1].0.to_owned(),
             to: rates[0].0.to_owned(),
             ratio,
-            difference: Difference::judge(&ratio, 5),
+            difference: Difference::judge(&ratio, 6),
         }];
         let experiment = ExperimentRecord {
             name: name.to_owned(),
             unit: Unit::Transactions,
             block_bytes: None,
-            rounds: 5,
+            rounds: 6,
             stopped: Stop::Rounds,
+            compared_by: ComparedBy::Rate,
             resolution_percent: None,
             arms: arms.into(),
             ratios,

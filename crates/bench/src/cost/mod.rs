@@ -14,6 +14,7 @@ mod unmeasured;
 
 use std::{
     borrow::Cow,
+    fmt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -43,10 +44,15 @@ use crate::{
         Watch,
         oltp::{check_directory, check_program},
     },
+    tls::is_mariadb,
 };
 
 /// Name and version of the JSON document.
 pub const COST_SCHEMA: &str = "sealant.cost/1";
+
+/// A note on a part that had less time than it should have.
+const SHORTENED: &str = "earlier parts took longer than planned, so that this one had the least time only: its runs are \
+                         short, and its intervals wide";
 
 /// Parameters of the measurement.
 #[derive(Debug)]
@@ -80,7 +86,7 @@ pub struct CostRecord {
     pub schema: Cow<'static, str>,
     /// The machine, before the first part.
     pub environment: Environment,
-    /// Version of the server.
+    /// Product and version of the server, for example `MySQL 9.7.4`.
     pub server: String,
     /// The data; `None` in reports of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,6 +125,18 @@ pub struct CostOutcome {
     pub resumed: Vec<Part>,
     /// Parts that could not be measured, and why.
     pub failed: Vec<(Part, Error)>,
+    /// Files with the results of these parts, from which the same command would resume.
+    saved: Vec<PathBuf>,
+}
+
+impl CostOutcome {
+    /// Removes the results of the parts of this report. Call it once the report is written.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn forget(&self) -> Result<(), Error> {
+        saved::remove(&self.saved)
+    }
 }
 
 impl CostSuite<'_> {
@@ -158,29 +176,39 @@ impl CostSuite<'_> {
         let mut failed = Vec::new();
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
+            let limits = self.limits(part, &missing, tables, left);
+            let is_short = limits.is_err();
             // If an earlier part has taken longer than planned, this part gets the least time that it needs.
-            let limits = self.limits(part, &missing, tables, left).unwrap_or_else(|_| Limits::least(part, tables));
+            let limits = limits.unwrap_or_else(|_| Limits::least(part, tables));
             let outcome = part.run(self, &server, tables, limits, &|text| watch(&format!("{part}: {text}")));
-            if self.stopped.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
+            let outcome = outcome.map(|mut outcome| {
+                outcome.record.notes.extend(is_short.then(|| SHORTENED.to_owned()));
+                outcome
+            });
+            let is_stopped = self.stopped.load(Ordering::Relaxed);
             match outcome {
-                Ok(outcome) => saved.keep(part, outcome)?,
+                Ok(outcome) if !outcome.interrupted => saved.keep(part, outcome)?,
+                Ok(_) => return Err(Error::Interrupted),
+                Err(_) if is_stopped => return Err(Error::Interrupted),
                 // If nothing can be measured, the next parts would fail, too.
                 Err(error) if saved.parts().is_empty() => return Err(error),
                 Err(error) => failed.push((part, error)),
             }
+            if is_stopped {
+                return Err(Error::Interrupted);
+            }
             missing.remove(0);
         }
         let data = DataRecord::new(&tables, saved.like());
+        let files = saved.files();
         let (parts, samples) = saved.into_results();
         let layers = layer::layers(&parts);
         let advice = advice::advice(&parts, &layers);
-        let unmeasured = unmeasured::unmeasured(self.parts, &failed, &server, self.directory);
+        let unmeasured = unmeasured::unmeasured(self, &failed, &server);
         let record = CostRecord {
             schema: COST_SCHEMA.into(),
             environment: parts.first().map_or(environment, |first| first.record.environment.clone()),
-            server: server.version,
+            server: server.to_string(),
             data: Some(data),
             layers,
             unmeasured,
@@ -188,7 +216,7 @@ impl CostSuite<'_> {
             advice,
             parts,
         };
-        Ok(CostOutcome { record, samples, resumed, failed })
+        Ok(CostOutcome { record, samples, resumed, failed, saved: files })
     }
 
     /// The tables that are measured.
@@ -202,14 +230,6 @@ impl CostSuite<'_> {
         let done = saved.parts();
         let is_missing = |part: &Part| !done.contains(part) && unmeasured::obstacle(*part, server).is_none();
         self.parts.iter().copied().filter(is_missing).collect()
-    }
-
-    /// Removes the results from which an interrupted run would resume. Call it once the report is written.
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn forget(&self) -> Result<(), Error> {
-        saved::remove(self.directory)
     }
 
     /// The part's share of the time that is left, if these parts are still to be measured.
@@ -245,4 +265,11 @@ pub(crate) struct CheckedServer {
     pub(crate) program: PathBuf,
     /// What `--version` prints.
     pub(crate) version: String,
+}
+
+impl fmt::Display for CheckedServer {
+    /// Writes the name of the product, then the version, which has the name already if it is MariaDB's.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_mariadb(&self.version) { out.write_str(&self.version) } else { write!(out, "MySQL {}", self.version) }
+    }
 }

@@ -51,7 +51,7 @@ pub(super) struct Limits {
 
 const MAX_SPAN: Duration = Duration::from_secs(60);
 /// Rounds that an interval needs, plus a round to warm up.
-const ROUNDS: u32 = 6;
+const ROUNDS: u32 = MIN_ROUNDS + 1;
 /// Rounds that are run before runs become longer: the speed of a virtual machine changes by a third within minutes, and many
 /// short pairs of runs find the ratio in spite of that.
 const MANY_ROUNDS: u32 = 25;
@@ -110,11 +110,11 @@ impl Part {
     /// Share of the time, relative to other parts.
     pub(super) const fn weight(self) -> u32 {
         match self {
-            Self::InMemory => 35,
-            Self::LargerThanMemory => 25,
+            Self::InMemory => 31,
+            Self::LargerThanMemory => 24,
             Self::Commits | Self::Connections => 17,
-            Self::Copies => 14,
-            Self::Joins => 19,
+            Self::Copies => 17,
+            Self::Joins => 21,
             Self::Disk => 6,
         }
     }
@@ -122,7 +122,7 @@ impl Part {
     /// Number of arms of all experiments together, and number of experiments.
     const fn runs(self) -> (u32, u32) {
         match self {
-            Self::InMemory | Self::LargerThanMemory | Self::Commits => (8, 3),
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => (6, 2),
             Self::Connections => (28, 3),
             Self::Copies => (4, 2),
             Self::Joins => (2, 1),
@@ -141,7 +141,7 @@ impl Part {
         }
     }
 
-    const fn is_of_transactions(self) -> bool {
+    pub(super) const fn is_of_transactions(self) -> bool {
         matches!(self, Self::InMemory | Self::LargerThanMemory | Self::Commits)
     }
 
@@ -243,6 +243,7 @@ impl Part {
             directory: suite.directory,
             arms: Arms::named(&[]),
             scale,
+            more_clients: &[],
             pace: Pace::Closed,
             driver: Driver::Installed,
             server_options: &[],
@@ -361,11 +362,11 @@ mod tests {
         let of = |minutes: u64| {
             let limits = Part::InMemory.limits(Duration::from_secs(60 * minutes), default_tables(100_000)).unwrap();
             let run = limits.span + Part::InMemory.least_span(default_tables(100_000)).1;
-            (limits.span, limits.budget.div_duration_f64(run * 3))
+            (limits.span, limits.budget.div_duration_f64(run * 4))
         };
-        let ((short, few), (same, more), (long, many)) = (of(3), of(5), of(30));
+        let ((short, few), (same, more), (long, many)) = (of(3), of(4), of(30));
         assert_eq!((short, same), (Duration::from_secs(1), Duration::from_secs(1)));
-        assert!(few > 6.0 && more > 1.5 * few && many > 20.0 && long > 4 * short, "{few} {more} {many} {long:?}");
+        assert!(few > 6.0 && more > 1.5 * few && many > 18.0 && long > 4 * short, "{few} {more} {many} {long:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::{WriteOptions, write_atomic};
+use files::{WriteOptions, proc::Processor, write_atomic};
 use serde::{Deserialize, Serialize};
 
 use super::{DataShape, Part, PartRecord};
@@ -34,12 +34,21 @@ struct Conditions {
     optimised: bool,
     server: String,
     rows: u32,
+    #[serde(default)]
+    cpu: Option<String>,
     /// The server that the data is like.
     #[serde(default)]
     like: Option<DataShape>,
 }
 
 impl Conditions {
+    /// Name of the directory of their results, so that a measurement of another server or of other data keeps its own.
+    fn directory(&self) -> String {
+        let like = self.like.as_ref().map(|like| format!("-{}", like.endpoint)).unwrap_or_default();
+        let name = format!("{}-{}{like}", self.server, self.rows);
+        name.replace(|character: char| !character.is_ascii_alphanumeric() && !"-.".contains(character), "_")
+    }
+
     /// Whether only the sizes of the same server may differ: they are estimates, and change from one look to the next.
     fn are_like(&self, other: &Self) -> bool {
         let endpoint = |of: &Self| of.like.as_ref().map(|shape| shape.endpoint.clone());
@@ -77,10 +86,11 @@ impl Saved {
             optimised: !cfg!(debug_assertions),
             server: server.to_owned(),
             rows,
+            cpu: Processor::this().model,
             like: like.cloned(),
         };
-        let mut saved =
-            Self { directory: parent.join(DIRECTORY), conditions, results: Vec::new(), new_calibration: None };
+        let directory = parent.join(DIRECTORY).join(conditions.directory());
+        let mut saved = Self { directory, conditions, results: Vec::new(), new_calibration: None };
         for part in parts {
             let document = fs::read(saved.path(*part)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
             if saved.results.is_empty()
@@ -122,10 +132,7 @@ impl Saved {
     }
 
     fn write(&self, path: &Path, document: &impl Serialize) -> Result<(), Error> {
-        match fs::create_dir(&self.directory) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(Error::file(&self.directory)(error)),
-            _ => {}
-        }
+        fs::create_dir_all(&self.directory).map_err(Error::file(&self.directory))?;
         let bytes = serde_json::to_vec(document)
             .map_err(|error| Error::CostFile { path: path.to_owned(), reason: error.to_string() })?;
         write_atomic(path, &bytes, WriteOptions::PUBLIC.replacing(true)).map_err(Error::file(path))
@@ -148,34 +155,41 @@ impl Saved {
         Ok(())
     }
 
+    /// The files of all results.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let results = self.results.iter().map(|(part, _)| self.path(*part));
+        results.chain([self.directory.join(CALIBRATION)]).collect()
+    }
+
     /// All results in the order of the parts, and their samples.
     pub(super) fn into_results(mut self) -> (Vec<PartRecord>, Vec<Sample>) {
         self.results.sort_by_key(|(part, _)| *part);
         let (mut records, mut samples) = (Vec::new(), Vec::new());
         for (part, document) in self.results {
             records.push(PartRecord { part, record: document.record });
-            samples.extend(document.samples);
+            let of_part = |sample| Sample { part: Some(part.to_string()), ..sample };
+            samples.extend(document.samples.into_iter().map(of_part));
         }
         (records, samples)
     }
 }
 
-/// Removes the results of all parts below a directory.
-pub(super) fn remove(parent: &Path) -> Result<(), Error> {
-    let directory = parent.join(DIRECTORY);
-    let files = Part::ALL.map(|part| format!("{part}.json")).into_iter().chain([CALIBRATION.to_owned()]);
-    for name in files {
-        let path = directory.join(name);
-        match fs::remove_file(&path) {
+/// Removes files of results, and the directories that are empty then.
+pub(super) fn remove(files: &[PathBuf]) -> Result<(), Error> {
+    for path in files {
+        match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(path)(error)),
             _ => {}
         }
     }
-    match fs::remove_dir(&directory) {
-        // A directory with other files is left alone.
-        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
-            Err(Error::file(directory)(error))
+    for directory in files.first().into_iter().flat_map(|path| path.ancestors().skip(1).take(2)) {
+        match fs::remove_dir(directory) {
+            // Results of other measurements stay.
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
+                return Err(Error::file(directory)(error));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }

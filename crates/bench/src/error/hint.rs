@@ -20,6 +20,9 @@ impl Error {
                 "an account sees tables on which it has a privilege, such as SHOW VIEW ON *.*, which reads no rows"
             }
             Self::NoAccount => "give --server-user NAME",
+            Self::SamplesFile { .. } => {
+                "give a file that --raw of `sealant cost` or of one of the measurements of `sealant bench` wrote"
+            }
             Self::CostFile { .. } => "give a file that `sealant cost --format json` wrote",
             Self::OtherMachine { .. } => "leave out --calibration: this machine is measured then",
             Self::CountersReset { .. } => "run it again, or observe for a shorter time with --for",

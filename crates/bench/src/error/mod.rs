@@ -46,6 +46,14 @@ pub enum Error {
         /// Path of the file.
         path: PathBuf,
     },
+    /// A file of samples cannot be used.
+    #[error("{}: not a file of samples: {reason}", path.display())]
+    SamplesFile {
+        /// Path of the file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// A saved result or report of costs cannot be used.
     #[error("{}: not a report of costs: {reason}", path.display())]
     CostFile {

@@ -8,7 +8,7 @@ use server::{
 };
 
 use super::workload::{column_c, column_pad, row};
-use crate::stats::Random;
+use crate::random::Random;
 
 /// Size of the data, and how it is accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

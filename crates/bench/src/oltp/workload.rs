@@ -6,7 +6,7 @@ use std::io;
 
 use super::tables::TableSet;
 use crate::{
-    stats::Random,
+    random::Random,
     tls::{Client, OLTP_DATABASE, Prepared, Value},
 };
 

@@ -18,7 +18,7 @@ use crate::{
     backup::{AgeKey, BackupTool, Sealant, Workspace},
     cache,
     oltp::{BenchServer, ServerSetup, preparation},
-    tls::{authority, issue, version_of},
+    tls::{authority, is_mariadb, issue, version_of},
 };
 
 /// Name of the experiment with backups.
@@ -126,7 +126,7 @@ impl CopiesSuite<'_> {
             directory: scratch.path(),
             authority: &ca,
             pair: &pair,
-            mariadb: version_of(self.server)?.contains("MariaDB"),
+            mariadb: is_mariadb(&version_of(self.server)?),
             pool_bytes: POOL_BYTES,
             options: &options,
             tables: self.tables,

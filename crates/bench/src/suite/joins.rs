@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Error, ServerArm, TableSet, TemporaryDirectory,
     oltp::{BenchServer, ServerSetup, preparation},
-    tls::{authority, issue},
+    tls::{authority, is_mariadb, issue},
 };
 
 /// The Galera provider below the base directory of a server, and in the directories of packages.
@@ -57,7 +57,7 @@ pub(crate) fn run_time(tables: &TableSet) -> Duration {
 
 /// Why joins cannot be measured with this server.
 pub(crate) fn obstacle(server: &Path, version: &str) -> Option<&'static str> {
-    if !version.contains("MariaDB") {
+    if !is_mariadb(version) {
         return Some("only MariaDB has a Galera cluster here; a replica takes the time of a copy and of its start");
     }
     let has_rsync = process::find(RSYNC).is_some() || installed(server, &[RSYNC_BESIDE]).is_some();

@@ -21,7 +21,7 @@ use crate::{
     migrate::{ChangeTool, Dump, Goal, MYDUMPER_PROGRAMS, MigrationTool, MyDumper, Pair, Replication, Sealant, Side},
     oltp::{ServerSetup, disk_bytes},
     processor::children_seconds,
-    tls::{authority, issue, version_of},
+    tls::{authority, is_mariadb, issue, version_of},
 };
 
 const COPIED: &str = "sealant";
@@ -116,7 +116,7 @@ impl MigrateSuite<'_> {
             directory: &source,
             authority: &ca,
             pair: &pair,
-            mariadb: version_of(server)?.contains("MariaDB"),
+            mariadb: is_mariadb(&version_of(server)?),
             pool_bytes: POOL_BYTES,
             options: &options,
             tables: self.tables,

@@ -58,9 +58,8 @@ impl Collected {
         pairs: &[(String, String)],
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let samples = run(experiment, settings, watch)?;
-        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(of, to)| (of.as_str(), to.as_str())).collect();
-        self.experiments.push(samples.record(&pairs));
+        let samples = run(experiment.compare(pairs), settings, watch)?;
+        self.experiments.push(samples.record(&[]));
         self.samples.extend_from_slice(samples.all());
         Ok(())
     }
@@ -81,10 +80,28 @@ impl Collected {
         Ok(true)
     }
 
-    /// The resolution of later experiments: how much two equal arms differed in the last experiment.
-    fn resolution(&self) -> Option<f64> {
-        let equal = self.experiments.last()?.ratios.first()?;
-        (equal.difference != Difference::TooFewRounds).then(|| equal.ratio.spread_percent())
+    /// The resolution: how much the first two arms of the last experiment, which are equal, can differ. A note says so
+    /// if they do differ.
+    fn resolution(&mut self) -> Option<f64> {
+        let last = self.experiments.last_mut()?;
+        let equal = last.ratios.first()?;
+        let percent = equal.ratio.spread_percent();
+        if equal.difference == Difference::Seen {
+            last.notes.push(format!(
+                "{} and {} are equal, but differ here: a difference of up to {percent:.1} % shows nothing",
+                equal.of, equal.to
+            ));
+        }
+        (equal.difference != Difference::TooFewRounds).then_some(percent)
+    }
+
+    /// Judges the differences of the last experiment again, by the resolution that its first two arms have shown.
+    fn resolve_others(&mut self, resolution_percent: Option<f64>) {
+        let equal = self.experiments.last().and_then(|last| last.ratios.first()).map(|equal| equal.difference);
+        self.resolve(resolution_percent);
+        if let (Some(equal), Some(last)) = (equal, self.experiments.last_mut()) {
+            last.ratios.iter_mut().take(1).for_each(|first| first.difference = equal);
+        }
     }
 
     /// Judges the differences of the last experiment again, by the resolution.
@@ -160,9 +177,9 @@ mod tests {
     #[test]
     fn a_busy_machine_and_a_debug_build_are_noted() {
         let here = Environment::now(Path::new("."));
-        let quiet = Environment { optimised: true, load: Some(0.0), ..here.clone() };
+        let quiet = Environment { optimised: true, busy_cores: Some(0.0), ..here.clone() };
         assert!(conditions(&quiet).is_empty());
-        let busy = Environment { optimised: false, load: Some(1000.0), ..here };
+        let busy = Environment { optimised: false, busy_cores: Some(1000.0), ..here };
         let notes = conditions(&busy);
         assert!(notes.len() == 2 && notes[0].contains("without optimisation") && notes[1].contains("trust the ratios"));
     }

@@ -3,6 +3,7 @@
 mod causes;
 mod driver;
 mod limits;
+mod option_file;
 mod predicted;
 mod schedule;
 
@@ -18,6 +19,7 @@ use std::{
 use pki::KeyType;
 
 pub(crate) use self::limits::{check_directory, check_program};
+pub use self::option_file::FileOptions;
 use self::{
     causes::{Explained, explain},
     driver::{Drivers, LoadOf},
@@ -26,17 +28,19 @@ use self::{
 };
 use super::{Collected, Outcome, Watch};
 use crate::{
-    Address, Arms, Certificates, Environment, Error, Experiment, Pace, Proxy, Scale, Security, ServerArm, Settings,
-    Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
+    Address, Arms, Certificates, ComparedBy, Environment, Error, Experiment, Pace, Proxy, Scale, Security, ServerArm,
+    Settings, Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
     oltp::{BenchServer, Driver, Load, ServerSetup, SysbenchLoad, Wire},
     perf::Perf,
     predict::Calibration,
     sysbench::Sysbench,
-    tls::{authority, issue, tunnel_pair, version_of},
+    tls::{authority, is_mariadb, issue, tunnel_pair, version_of},
 };
 
 /// Part of the names of experiments with encryption at rest.
 pub(crate) const AT_REST: &str = "encrypted at rest";
+/// Part of the names of experiments with two equal servers only.
+const EQUAL: &str = "two equal servers";
 /// Part of the names of experiments with encryption on the wire.
 pub(crate) const ON_THE_WIRE: &str = "connections, open all the time";
 /// Name of the second of two equal servers.
@@ -57,6 +61,8 @@ pub struct OltpSuite<'a> {
     pub arms: Arms,
     /// Operations, data, clients and times.
     pub scale: Scale,
+    /// Further numbers of clients, each with experiments of its own.
+    pub more_clients: &'a [u32],
     /// Rate of the clients.
     pub pace: Pace,
     /// The program that runs the transactions.
@@ -109,7 +115,7 @@ impl OltpSuite<'_> {
             directory: scratch.path(),
             authority: &ca,
             pair: &pair,
-            mariadb: version_of(program)?.contains("MariaDB"),
+            mariadb: is_mariadb(&version_of(program)?),
             pool_bytes: self.scale.pool_bytes,
             options: self.server_options,
             tables: self.scale.tables,
@@ -136,16 +142,10 @@ impl OltpSuite<'_> {
         collected.notes.push(sampling(perf.as_ref().err()));
         drivers.perf = perf.ok();
         collected.notes.extend(self.arms.left_out.iter().cloned());
-        self.equal_arms(&setup, &clear, &drivers, collected, schedule, watch)?;
-        let resolution = collected.resolution();
-        let mut explained = self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)?;
-        if !explained.is_empty() {
-            collected.resolve(resolution);
-        }
+        let (mut explained, resolutions) = self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)?;
         if !wires.is_empty() {
             schedule.begin(Step::OnTheWire);
-            explained.extend(self.on_the_wire(&clear, wires, &drivers, collected, watch)?);
-            collected.resolve(resolution);
+            explained.extend(self.on_the_wire(&clear, &wires, &drivers, &resolutions, collected, watch)?);
         }
         self.check_stopped()?;
         // Last, since its load would be one that only this server had.
@@ -181,30 +181,9 @@ impl OltpSuite<'_> {
         if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Compares two servers with the same settings and data: their difference is the resolution.
-    fn equal_arms<'p>(
-        &self,
-        setup: &'p ServerSetup<'p>,
-        clear: &BenchServer<'p>,
-        drivers: &Drivers,
-        collected: &mut Collected,
-        schedule: &Schedule,
-        watch: &Watch<'_>,
-    ) -> Result<(), Error> {
-        watch("a second server in the clear");
-        let again = BenchServer::start(setup, ServerArm::CLEAR, "b")?;
-        let arms = [(CLEAR_AGAIN, &again), (ServerArm::CLEAR.as_str(), clear)];
-        let load = self.load(drivers.sysbench(LoadOf::AtRest));
-        let arms = arms.map(|(name, server)| server.arm(name, server.socket(), load));
-        schedule.begin(Step::EqualArms);
-        let experiment = self.experiment("two equal servers").arms(arms);
-        collected.run(experiment, &self.settings, &pairs([CLEAR_AGAIN], ServerArm::CLEAR.as_str()), watch)?;
-        again.end();
-        Ok(())
-    }
-
-    /// Compares the servers with encryption to the server without it. Returns nothing if there is no server with
-    /// encryption, otherwise all servers with what explains their processor time.
+    /// Compares the servers with encryption to the server without it, and that one to a second one like it: their
+    /// difference is the resolution. Returns all servers with what explains their processor time, nothing if there is no
+    /// server with encryption, and the resolution for each number of clients.
     fn at_rest<'p>(
         &self,
         setup: &'p ServerSetup<'p>,
@@ -213,30 +192,43 @@ impl OltpSuite<'_> {
         collected: &mut Collected,
         schedule: &Schedule,
         watch: &Watch<'_>,
-    ) -> Result<Vec<Explained>, Error> {
-        schedule.begin(Step::Servers);
+    ) -> Result<(Vec<Explained>, Vec<Option<f64>>), Error> {
+        watch("a second server in the clear");
+        let again = BenchServer::start(setup, ServerArm::CLEAR, "b")?;
         let mut others = Vec::new();
         for (arm, directory) in self.arms.servers.iter().skip(1).zip('c'..) {
             watch(&format!("a server with {}", arm.as_str()));
             others.push((*arm, BenchServer::start(setup, *arm, &directory.to_string())?));
         }
-        if others.is_empty() {
-            return Ok(Vec::new());
-        }
-        let servers = std::iter::once((ServerArm::CLEAR, clear));
-        let servers = servers.chain(others.iter().map(|(arm, server)| (*arm, server)));
-        let load = Load { perf: drivers.perf.as_ref(), ..self.load(drivers.sysbench(LoadOf::AtRest)) };
-        let arms = servers.clone().map(|(arm, server)| server.arm(arm.as_str(), server.socket(), load));
-        schedule.begin(Step::AtRest);
-        let experiment = self.experiment(AT_REST).arms(arms);
         let compared = others
             .iter()
             .flat_map(|(arm, _)| arm.compared_with().iter().map(|to| (arm.as_str().to_owned(), (*to).to_owned())));
-        collected.run(experiment, &self.settings, &compared.collect::<Vec<_>>(), watch)?;
+        let equal = (CLEAR_AGAIN.to_owned(), ServerArm::CLEAR.as_str().to_owned());
+        let compared: Vec<_> = [equal].into_iter().chain(compared).collect();
+        let what = if others.is_empty() { EQUAL } else { AT_REST };
+        let mut resolutions = Vec::new();
+        schedule.begin(Step::AtRest);
+        for (name, load) in self.loads(what, drivers, LoadOf::AtRest) {
+            self.check_stopped()?;
+            // All arms run in the same rounds, so that the two equal servers age like the others.
+            let equal = [(ServerArm::CLEAR.as_str(), clear), (CLEAR_AGAIN, &again)];
+            let arms = equal.into_iter().chain(others.iter().map(|(arm, server)| (arm.as_str(), server)));
+            let arms = arms.map(|(name, server)| server.arm(name, server.socket(), load));
+            collected.run(self.experiment(&name).arms(arms), &self.settings, &compared, watch)?;
+            let resolution = collected.resolution();
+            collected.resolve_others(resolution);
+            resolutions.push(resolution);
+        }
         collected.notes.extend(others.iter().flat_map(|(_, server)| server.notes()));
-        let explained = servers.map(|(arm, server)| Explained::at_rest(arm, server.profile(arm.as_str()))).collect();
+        let servers = others.iter().map(|(arm, server)| (*arm, server));
+        let servers = std::iter::once((ServerArm::CLEAR, clear)).chain(servers);
+        let explained = match others.is_empty() {
+            true => Vec::new(),
+            false => servers.map(|(arm, server)| Explained::at_rest(arm, server.profile(arm.as_str()))).collect(),
+        };
         others.into_iter().for_each(|(_, server)| server.end());
-        Ok(explained)
+        again.end();
+        Ok((explained, resolutions))
     }
 
     /// How clients connect to the server in clear text.
@@ -263,21 +255,36 @@ impl OltpSuite<'_> {
     fn on_the_wire(
         &self,
         clear: &BenchServer<'_>,
-        wires: Vec<(WireArm, Wire)>,
+        wires: &[(WireArm, Wire)],
         drivers: &Drivers,
+        resolutions: &[Option<f64>],
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<Vec<Explained>, Error> {
-        let load = Load { perf: drivers.perf.as_ref(), ..self.load(drivers.sysbench(LoadOf::Wires)) };
-        let names: Vec<WireArm> = wires.iter().map(|(arm, _)| *arm).collect();
         let compared = wires.iter().flat_map(|(arm, _)| {
             let to = arm.compared_with().iter().filter(|to| self.arms.wires.contains(to));
             to.map(|to| (arm.as_str().to_owned(), to.as_str().to_owned()))
         });
         let compared: Vec<_> = compared.collect();
-        let arms = wires.into_iter().map(|(arm, wire)| clear.arm(arm.as_str(), wire, load));
-        collected.run(self.experiment(ON_THE_WIRE).arms(arms), &self.settings, &compared, watch)?;
-        Ok(names.into_iter().map(|arm| Explained::on_the_wire(arm, clear.profile(arm.as_str()))).collect())
+        for ((name, load), resolution) in self.loads(ON_THE_WIRE, drivers, LoadOf::Wires).into_iter().zip(resolutions) {
+            self.check_stopped()?;
+            let arms = wires.iter().map(|(arm, wire)| clear.arm(arm.as_str(), wire.clone(), load));
+            collected.run(self.experiment(&name).arms(arms), &self.settings, &compared, watch)?;
+            collected.resolve(*resolution);
+        }
+        let explained = |(arm, _): &(WireArm, Wire)| Explained::on_the_wire(*arm, clear.profile(arm.as_str()));
+        Ok(wires.iter().map(explained).collect())
+    }
+
+    /// The loads of an experiment, one for each number of clients, and its name with each. The first is also sampled.
+    fn loads<'l>(&'l self, what: &str, drivers: &'l Drivers, of: LoadOf) -> Vec<(String, Load<'l>)> {
+        let load = self.load(drivers.sysbench(of));
+        let first = (what.to_owned(), Load { perf: drivers.perf.as_ref(), ..load });
+        let more = self.more_clients.iter().map(|clients| {
+            let name = format!("{what}, {clients} clients");
+            (name, Load { clients: *clients, ..load })
+        });
+        [first].into_iter().chain(more).collect()
     }
 
     fn load<'l>(&'l self, sysbench: Option<&'l SysbenchLoad>) -> Load<'l> {
@@ -295,7 +302,11 @@ impl OltpSuite<'_> {
 
     fn experiment<'e>(&'e self, what: &str) -> Experiment<'e> {
         let name = format!("{}, {what}", self.scale.workload.as_str());
-        Experiment::new(name).unit(Unit::Transactions)
+        let compared_by = match self.pace {
+            Pace::Closed => ComparedBy::Rate,
+            Pace::Open(_) => ComparedBy::P95Latency,
+        };
+        Experiment::new(name).unit(Unit::Transactions).compared_by(compared_by)
     }
 
     /// Notes on the method.
@@ -305,7 +316,10 @@ impl OltpSuite<'_> {
         let pace = match self.pace {
             Pace::Closed => "each sends the next transaction when the last one is done".to_owned(),
             Pace::Open(rate) => {
-                format!("{rate} transactions begin per second; latencies count from when they were due")
+                format!(
+                    "{rate} transactions begin per second; latencies count from when they were due, and arms are \
+                     compared by their 95th percentile"
+                )
             }
         };
         vec![
@@ -314,10 +328,17 @@ impl OltpSuite<'_> {
                 files::quantity::size(self.scale.pool_bytes)
             ),
             format!("{} clients, {} s a run; {pace}", self.scale.clients, self.scale.span.as_secs_f64()),
-            "CPU time and bytes of the server include what it wrote after a run, until no page was changed".to_owned(),
-            "sync_binlog and innodb_flush_log_at_trx_commit are 1; fsyncs are those that InnoDB counts, without \
-             those of the binary log"
+            "pages that were still changed at the end of a run were written, and encrypted, after it: that counts in the \
+             CPU time and bytes of the server, not in the throughput"
                 .to_owned(),
+            "fsyncs are those that InnoDB counts, without those of the binary log".to_owned(),
+            match self.server_options {
+                [] => "sync_binlog and innodb_flush_log_at_trx_commit are 1".to_owned(),
+                options => format!(
+                    "sync_binlog and innodb_flush_log_at_trx_commit are 1, unless options of the servers change that: {}",
+                    options.join(" ")
+                ),
+            },
         ]
     }
 }
@@ -333,8 +354,4 @@ fn sampling(reason: Option<&String>) -> String {
 /// Both ends of a tunnel, the far end on the server's socket.
 fn tunnel(program: &Path, clear: &BenchServer<'_>, certificates: &Certificates) -> Result<Proxy, Error> {
     tunnel_pair(program, clear.directory(), certificates, &clear.socket_path(), Duration::ZERO)
-}
-
-fn pairs<'n>(names: impl IntoIterator<Item = &'n str>, to: &str) -> Vec<(String, String)> {
-    names.into_iter().map(|name| (name.to_owned(), to.to_owned())).collect()
 }

@@ -212,10 +212,12 @@ mod tests {
     #[test]
     fn this_program_is_compared_with_the_others_on_the_same_file_system() {
         let sample = |arm: &str| Sample {
+            part: None,
             experiment: JOINED.to_owned(),
             arm: arm.to_owned(),
             round: 0,
             position: 0,
+            unit: Unit::Bytes,
             amount: 1,
             seconds: 1.0,
             detail: None,

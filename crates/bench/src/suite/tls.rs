@@ -15,7 +15,7 @@ use super::{Collected, Outcome, Watch, server_program};
 use crate::{
     Arm, Certificates, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Settings, Subject,
     TemporaryDirectory, TemporaryServer, Unit,
-    tls::{authority, issue},
+    tls::{authority, is_mariadb, issue},
 };
 
 /// Part of the names of experiments with new connections.
@@ -165,7 +165,7 @@ fn client_program(server: &Path) -> Option<(PathBuf, bool)> {
         beside.or_else(|| process::find(name))
     };
     let program = named("mariadb").or_else(|| named("mysql"))?;
-    let is_mariadb = process::version_text(&program, &["--version"]).ok()?.contains("MariaDB");
+    let is_mariadb = is_mariadb(&process::version_text(&program, &["--version"]).ok()?);
     Some((program, is_mariadb))
 }
 

@@ -21,4 +21,4 @@ pub use proxies::{Certificates, Proxy, ssh_forward, stunnel_pair, tunnel_pair};
 pub use relay::Relay;
 pub use security::{Address, Security, TlsSettings, TlsVersion};
 pub use temporary_server::{KeyPairFiles, TemporaryServer};
-pub(crate) use temporary_server::{StartOptions, version_of};
+pub(crate) use temporary_server::{StartOptions, is_mariadb, version_of};

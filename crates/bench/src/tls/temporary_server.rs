@@ -96,7 +96,7 @@ impl TemporaryServer {
         extra: &StartOptions,
     ) -> Result<Self, Error> {
         let version = version_of(server)?;
-        let mariadb = version.contains("MariaDB");
+        let mariadb = is_mariadb(&version);
         let files = files(directory);
         let mut options = Installation::around(server).options();
         options.extend(extra.installation.iter().cloned());
@@ -140,7 +140,7 @@ impl TemporaryServer {
 
     /// The server as a program of a record.
     pub(crate) fn program(&self) -> Program {
-        let name = if self.version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        let name = if self.mariadb { "MariaDB" } else { "MySQL" };
         Program { name: name.to_owned(), version: Some(self.version.clone()) }
     }
 
@@ -238,6 +238,11 @@ impl Drop for SignalGuard {
             let _ = thread.join();
         }
     }
+}
+
+/// Whether a version is one of MariaDB.
+pub(crate) fn is_mariadb(version: &str) -> bool {
+    version.contains("MariaDB")
 }
 
 /// The version that a server program reports, for example `10.11.19-MariaDB`.

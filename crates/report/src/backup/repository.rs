@@ -26,6 +26,9 @@ pub fn write_backup_list_table(list: &ListReport, out: &mut dyn Write) -> Result
         let (data, stored, receipt) = (size(backup.bytes), size(backup.stored), &backup.receipt);
         writeln!(out, "{:>6}  {ended:20}  {state:12}  {data:>10}  {stored:>10}  {receipt}", backup.number)?;
     }
+    for unusable in &list.unusable {
+        writeln!(out, "{} cannot be used: {}", visible(&unusable.object), visible(&unusable.what))?;
+    }
     writeln!(out, "{} backups of {}", list.backups.len(), list.host)?;
     for window in &list.windows {
         let (from, to) = (second(window.from), second(window.to));

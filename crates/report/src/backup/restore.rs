@@ -3,7 +3,7 @@
 use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 use backup::{
-    prove::Proof,
+    prove::{ComparedPosition, Proof},
     restore::{self, Event, Opened, RestorePlan, Restored},
 };
 use files::quantity::{eta, rate};
@@ -112,11 +112,10 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
             pages.bad
         )));
     }
-    messages.extend(restored.logs_out_of_order().map(|log| {
-        let name = log.file_name().unwrap_or(log.as_os_str()).display().to_string();
+    messages.extend(restored.logs_out_of_order.iter().map(|log| {
         Message::warning(format!(
             "{}: the server had written a GTID before Previous_gtids, and may not start with this log (event-order)",
-            visible(&name)
+            visible(log)
         ))
     }));
     if pages.unproven > 0 {
@@ -166,15 +165,7 @@ fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
         proof.tables,
         restored_seconds + recovered
     ))];
-    if let Some(gtids) = &proof.gtids {
-        let gtid = visible(&gtids.gtid);
-        messages.push(if gtids.is_whole {
-            Message::info(format!("it has every transaction of the backup's position: {gtid}"))
-        } else {
-            let expected = visible(&gtids.expected);
-            Message::warning(format!("it has recovered {gtid}, and the backup's position is {expected}"))
-        });
-    }
+    messages.push(position_message(&proof.position));
     messages.extend(proof.bad_tables.iter().map(|table| Message::warning(visible(table))));
     if proof.bad_pages > 0 {
         messages.push(Message::warning(format!("{} pages are damaged after the server has stopped", proof.bad_pages)));
@@ -182,9 +173,53 @@ fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
     messages
 }
 
+/// Message about what a server has recovered, compared with the position of the backup.
+fn position_message(position: &ComparedPosition) -> Message {
+    match position {
+        ComparedPosition::Gtids(gtids) => {
+            let gtid = visible(&gtids.gtid);
+            if gtids.is_whole {
+                return Message::info(format!("it has every transaction of the backup's position: {gtid}"));
+            }
+            let expected = visible(&gtids.expected);
+            Message::warning(format!("it has recovered {gtid}, and the backup's position is {expected}"))
+        }
+        ComparedPosition::Log(log) => {
+            let (file, offset) = (visible(&log.file), log.offset);
+            if log.is_whole {
+                return Message::info(format!("its binary log ends at the backup's position: {file}:{offset}"));
+            }
+            let expected = log.expected;
+            Message::warning(format!(
+                "its binary log ends at {file}:{offset}, and the backup's position is {file}:{expected}"
+            ))
+        }
+        ComparedPosition::NotCompared(reason) => {
+            let reason = reason.to_string();
+            Message::info(format!("the position was not compared, because {}", visible(&reason)))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use backup::prove::{RecoveredLog, Uncompared};
+
     use super::*;
+
+    #[test]
+    fn a_proof_says_whether_the_position_was_compared() {
+        let log = |offset: u64, is_whole: bool| {
+            let file = "binlog.000003".to_owned();
+            ComparedPosition::Log(RecoveredLog { file, offset, expected: 900, is_whole })
+        };
+        let same = "its binary log ends at the backup's position: binlog.000003:900";
+        assert_eq!(position_message(&log(900, true)), Message::info(same));
+        let other = "its binary log ends at binlog.000003:800, and the backup's position is binlog.000003:900";
+        assert_eq!(position_message(&log(800, false)), Message::warning(other));
+        let none = "the position was not compared, because binary logs were replayed after the backup";
+        assert_eq!(position_message(&ComparedPosition::NotCompared(Uncompared::Replayed)), Message::info(none));
+    }
 
     #[test]
     fn an_empty_restore_has_no_percentage_to_divide_by() {

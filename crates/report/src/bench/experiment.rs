@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, CauseRecord, DetailRecord, Difference, ExperimentRecord, Interval, OperationsRecord, PredictionRecord,
-    RatioRecord, Stop, Unit,
+    ArmRecord, CauseRecord, ComparedBy, DetailRecord, Difference, ExperimentRecord, Interval, OperationsRecord,
+    PredictionRecord, RatioRecord, Stop, Unit,
 };
 
 use super::notes;
@@ -50,11 +50,14 @@ pub(crate) fn time_heading(experiment: &ExperimentRecord) -> &'static str {
     if experiment.block_bytes.is_some() { "NS EACH" } else { display(experiment.unit).time }
 }
 
-/// Seconds of a run, or of one of its operations if a run has many.
+/// Seconds of a run, or milliseconds of one of its operations if a run has many.
 pub(crate) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
     if let Some(bytes) = experiment.block_bytes {
         #[allow(clippy::cast_precision_loss, reason = "bytes of a sector")]
         return bytes as f64 * 1e9 / arm.rate.estimate.max(f64::MIN_POSITIVE);
+    }
+    if let Some(operations) = &arm.operations {
+        return operations.latency.mean_seconds * 1e3;
     }
     match experiment.unit {
         Unit::Bytes | Unit::Rows => arm.seconds.estimate,
@@ -64,7 +67,10 @@ pub(crate) fn time_of(experiment: &ExperimentRecord, arm: &ArmRecord) -> f64 {
 
 /// Three significant digits.
 pub(crate) fn figure(value: f64) -> String {
-    match value {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        ..0.1 => format!("{value:.4}"),
+        ..1.0 => format!("{value:.3}"),
         ..10.0 => format!("{value:.2}"),
         ..100.0 => format!("{value:.1}"),
         _ => format!("{value:.0}"),
@@ -234,13 +240,14 @@ pub(crate) fn sysbench_rows(experiment: &ExperimentRecord, out: &mut dyn Write) 
 /// A row: its name, and the figure of an arm, given the number of rounds.
 type SysbenchRow = (&'static str, fn(&ArmRecord, &OperationsRecord, f64) -> String);
 
-#[allow(clippy::cast_precision_loss, reason = "a number of statements")]
 const SYSBENCH_ROWS: [SysbenchRow; 9] = [
     ("transactions, a run", |arm, _, _| format!("{:.0}", arm.rate.estimate * arm.seconds.estimate)),
-    ("queries, a run", |_, operations, rounds| format!("{:.0}", operations.statements as f64 / rounds)),
+    ("queries, a run", |arm, operations, rounds| {
+        format!("{:.0}", queries_each(arm, operations, rounds) * arm.rate.estimate * arm.seconds.estimate)
+    }),
     ("transactions/s (events/s)", |arm, _, _| format!("{:.2}", arm.rate.estimate)),
     ("queries/s", |arm, operations, rounds| {
-        format!("{:.2}", operations.statements as f64 / rounds / arm.seconds.estimate.max(f64::MIN_POSITIVE))
+        format!("{:.2}", queries_each(arm, operations, rounds) * arm.rate.estimate)
     }),
     ("latency min, ms", |_, operations, _| format!("{:.2}", operations.latency.min_seconds * 1e3)),
     ("latency avg, ms", |_, operations, _| format!("{:.2}", operations.latency.mean_seconds * 1e3)),
@@ -248,6 +255,16 @@ const SYSBENCH_ROWS: [SysbenchRow; 9] = [
     ("latency max, ms", |_, operations, _| format!("{:.2}", operations.latency.max_seconds * 1e3)),
     ("events of a thread, stddev in % of avg", |_, operations, _| format!("{:.2}", operations.unfairness_percent)),
 ];
+
+/// Queries of a transaction. Reports of older versions have only the total.
+#[allow(clippy::cast_precision_loss, reason = "a number of statements")]
+fn queries_each(arm: &ArmRecord, operations: &OperationsRecord, rounds: f64) -> f64 {
+    let of_total = || {
+        let transactions = arm.rate.estimate * arm.seconds.estimate * rounds;
+        operations.statements as f64 / transactions.max(f64::MIN_POSITIVE)
+    };
+    operations.work.map_or_else(of_total, |work| work.statements.estimate)
+}
 
 /// The resolution: how much two equal arms differ.
 pub(crate) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
@@ -260,7 +277,7 @@ pub(crate) fn difference(ratio: &RatioRecord) -> String {
     match ratio.difference {
         Difference::Seen => String::new(),
         Difference::None { at_most_percent } => format!("no difference seen, at most {at_most_percent:.1} %"),
-        Difference::WithinResolution { resolution_percent } => {
+        Difference::WithinResolution { resolution_percent, .. } => {
             format!("no more than two equal arms can differ: {resolution_percent:.1} %")
         }
         Difference::TooFewRounds => "too few rounds for an interval".to_owned(),
@@ -272,7 +289,8 @@ pub(crate) fn conclusion(experiment: &ExperimentRecord) -> String {
     let mut ratios: Vec<&RatioRecord> = experiment.ratios.iter().collect();
     let size = |ratio: &RatioRecord| ratio.ratio.estimate.max(f64::MIN_POSITIVE).ln().abs();
     ratios.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    let said: Vec<String> = ratios.iter().take(CONCLUSIONS).map(|ratio| comparison(ratio)).collect();
+    let compared = ratios.iter().take(CONCLUSIONS);
+    let said: Vec<String> = compared.map(|ratio| comparison(ratio, experiment.compared_by)).collect();
     match ratios.len().saturating_sub(said.len()) {
         _ if said.is_empty() => fastest(experiment),
         0 => said.join("; "),
@@ -281,12 +299,18 @@ pub(crate) fn conclusion(experiment: &ExperimentRecord) -> String {
 }
 
 /// What a comparison of two arms shows.
-fn comparison(ratio: &RatioRecord) -> String {
+fn comparison(ratio: &RatioRecord, compared_by: ComparedBy) -> String {
     let (of, to) = (visible(&ratio.of), visible(&ratio.to));
     let Interval { estimate, low, high } = ratio.ratio;
     let said = difference(ratio);
     if !said.is_empty() {
         return format!("{of} and {to}: {said}");
+    }
+    if compared_by == ComparedBy::P95Latency {
+        let [times, least, most] = [estimate, high, low].map(|speed| figure(1.0 / speed.max(f64::MIN_POSITIVE)));
+        return format!(
+            "the 95th percentile of latency is {times} times as long with {of} as with {to} ({least} to {most})"
+        );
     }
     match estimate {
         0.5..1.0 => format!("{of} is {} slower than {to}", percent(1.0 - estimate, 1.0 - high, 1.0 - low)),
@@ -323,7 +347,7 @@ pub(crate) fn experiment_rounds(experiment: &ExperimentRecord) -> String {
     let rounds = count(experiment.rounds, "round");
     let stop = match experiment.stopped {
         Stop::Narrow => "intervals narrow",
-        Stop::Rounds => "as requested",
+        Stop::Rounds => "all done",
         Stop::Budget => "time over",
         Stop::Interrupted => "interrupted",
     };
@@ -340,11 +364,16 @@ fn arm(experiment: &ExperimentRecord, arm: &ArmRecord, width: usize, out: &mut d
 
 fn ratio(ratio: &RatioRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
     let Interval { estimate, low, high } = ratio.ratio;
-    let interval = format!("{low:.2} to {high:.2}");
-    let times = format!("{estimate:.2}x");
+    let interval = format!("{} to {}", times(low), times(high));
+    let times = format!("{}x", times(estimate));
     let name = pad(&ratio_name(ratio), width);
     let line = format!("{name}{times:>NUMBER$}{interval:>INTERVAL$}   {}", difference(ratio));
     Ok(writeln!(out, "{}", line.trim_end())?)
+}
+
+/// A ratio, with more digits near 1.
+pub(crate) fn times(ratio: f64) -> String {
+    if (0.5..2.0).contains(&ratio) { format!("{ratio:.3}") } else { figure(ratio) }
 }
 
 pub(crate) fn ratio_name(ratio: &RatioRecord) -> String {

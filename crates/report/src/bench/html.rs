@@ -8,7 +8,7 @@ use askama::Template;
 use super::experiment::{
     CAUSES, OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display, experiment_rounds,
     figure, latency_columns, operation_costs, operation_latencies, prediction_columns, ratio_name, resolution,
-    time_heading, time_of,
+    time_heading, time_of, times,
 };
 use super::{environment, programs, subject};
 use crate::Error;
@@ -85,13 +85,13 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         let rate = display.rate_of(arm);
         let (label, text) = (visible(&arm.name).into_owned(), figure(rate.estimate));
         let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-        arms.push((label.clone(), text.clone(), interval, time(time_of(experiment, arm))));
+        arms.push((label.clone(), text.clone(), interval, figure(time_of(experiment, arm))));
         bars.push(Bar { ours: arm.is_ours(), label, figure: rate, text });
     }
     let ratios = experiment.ratios.iter().map(|ratio| {
         let figures = &ratio.ratio;
-        let interval = format!("{:.2} to {:.2}", figures.low, figures.high);
-        (ratio_name(ratio), format!("{:.2}", figures.estimate), interval, difference(ratio))
+        let interval = format!("{} to {}", times(figures.low), times(figures.high));
+        (ratio_name(ratio), times(figures.estimate), interval, difference(ratio))
     });
     let latencies = experiment.arms.iter().filter_map(|arm| {
         let columns = latency_columns(arm.detail.as_ref()?);
@@ -121,11 +121,6 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
     })
 }
 
-/// Three digits that count.
-fn time(value: f64) -> String {
-    if value < 1.0 { format!("{value:.3}") } else { figure(value) }
-}
-
 fn operations(experiment: &ExperimentRecord) -> Vec<Operations> {
     let rows = |columns: fn(&OperationsRecord) -> [String; 6]| -> Vec<(String, [String; 6])> {
         let arms = experiment.arms.iter();
@@ -153,16 +148,16 @@ mod tests {
             "<h1>What it costs</h1>",
             "<th>seconds</th>",
             "<td>sealant, 1 thread</td><td>2000</td><td>1800 to 2200</td><td>0.500</td>",
-            "<td>sealant, 1 thread / read only</td><td>0.25</td><td>0.23 to 0.28</td>",
+            "<td>sealant, 1 thread / read only</td><td>0.250</td><td>0.225 to 0.275</td>",
             "<figcaption>Throughput; more is better</figcaption>",
             "MB/s; the lines are 95 % intervals</text>",
-            "<p>sealant, 1 thread is 0.25 times as fast as read only (0.23 to 0.28)</p>",
+            "<p>sealant, 1 thread is 0.250 times as fast as read only (0.225 to 0.275)</p>",
             "<td>sealant, 1 thread / read only</td><td>1.0 to 4.0</td><td>75.0</td><td>72.5 to 77.5</td><td>+71.0 points</td>",
             "<h3>where the server&#39;s processor time goes</h3>",
             "<li>read only, AES: no time is known</li>",
             "class=\"ours\"",
             "class=\"peer\"",
-            "against socat 1.7.4.4",
+            "with socat 1.7.4.4",
             "5 rounds, intervals narrow",
         ] {
             assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");

@@ -179,7 +179,7 @@ mod tests {
         let text = crate::text::collect(|out| layer(&one, 10, out)).unwrap();
         let wanted = "\ntables      in clear text; if it is encrypted\n  \
              processors 0.010 to 0.020 (1.00 to 2.00 % of the server's time)\n  \
-             a statement 1.00 µs to 20.0 µs longer, throughput 0.50 to 2.00 % less\n    \
+             a statement 1.00 µs to 20.0 µs longer, throughput 0.500 to 2.00 % less\n    \
              pages read: 500 × 3.00 µs to 6.00 µs\n    pages written: 500 × 3.00 µs to 6.00 µs, in the background\n";
         assert_eq!(text, wanted);
         let absent = LayerPrediction { state: State::Absent, ..one };

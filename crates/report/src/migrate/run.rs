@@ -43,6 +43,10 @@ pub fn migrate_event(event: &Event) -> Option<String> {
         Event::InUse { tables } => {
             format!("{}: in use by a transaction, so other tables are copied first", visible(tables))
         }
+        Event::ComparesAgain => {
+            "the log that tells who else changes the copies is not read: every row is compared again before writes are blocked"
+                .to_owned()
+        }
         Event::Divergence(found) => {
             let how = match found.kind {
                 DivergenceKind::Missing => "is missing at the target",

@@ -3,6 +3,7 @@
 mod backup;
 mod disk;
 mod effort;
+mod judge;
 mod migrate;
 mod oltp;
 mod output;
@@ -29,7 +30,7 @@ use crate::process::processors;
 /// Measure what this program costs on this machine, compared with its alternatives
 ///
 /// Each alternative is called an arm. Arms run in interleaved rounds (A B B A …) until the 95 % interval of every
-/// median is narrow or the time is up. Ratios are computed within rounds, with bootstrap intervals.
+/// ratio, or else of every median, is narrow or the time is up. Ratios are computed within rounds, with 95 % intervals.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     #[command(subcommand)]
@@ -40,6 +41,7 @@ pub(crate) struct Bench {
 enum What {
     Backup(Box<backup::BenchBackup>),
     Disk(Box<disk::BenchDisk>),
+    Judge(judge::BenchJudge),
     Migrate(Box<migrate::BenchMigrate>),
     Oltp(Box<oltp::BenchOltp>),
     Sst(Box<sst::BenchSst>),
@@ -98,6 +100,7 @@ impl Bench {
         match self.what {
             What::Backup(verb) => verb.run(),
             What::Disk(verb) => verb.run(),
+            What::Judge(verb) => verb.run(),
             What::Migrate(verb) => verb.run(),
             What::Oltp(verb) => verb.run(),
             What::Sst(verb) => verb.run(),

@@ -31,7 +31,7 @@ fn sentence((least, most): (f64, f64), (open_least, open_most): (f64, f64)) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Difference, Interval, RatioRecord, Stop, Unit};
+    use crate::{ComparedBy, Difference, Interval, RatioRecord, Stop, Unit};
 
     fn experiment(verb: &str, ratios: &[f64]) -> ExperimentRecord {
         let ratio = |estimate: &f64| RatioRecord {
@@ -46,6 +46,7 @@ mod tests {
             block_bytes: Some(512),
             rounds: 5,
             stopped: Stop::Rounds,
+            compared_by: ComparedBy::Rate,
             resolution_percent: None,
             arms: Vec::new(),
             ratios: ratios.iter().map(ratio).collect(),

@@ -25,7 +25,7 @@ pub(super) struct Drivers {
 /// What a load is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoadOf {
-    /// The experiments with encryption at rest and with two equal servers.
+    /// The experiment with encryption at rest and two equal servers.
     AtRest,
     /// The experiment with connections.
     Wires,

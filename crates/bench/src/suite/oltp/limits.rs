@@ -15,7 +15,7 @@ use crate::{
     Error, TemporaryDirectory,
     oltp::disk_bytes,
     suite::{require_room, server_program},
-    tls::version_of,
+    tls::{is_mariadb, version_of},
 };
 
 /// Files that every InnoDB data directory has exactly once.
@@ -31,7 +31,7 @@ impl OltpSuite<'_> {
     /// [`Error`]: a directory or socket of another server is named, or there is too little disk or memory.
     pub fn check(&mut self) -> Result<PathBuf, Error> {
         let program = self.find_program()?;
-        let mariadb = version_of(&program)?.contains("MariaDB");
+        let mariadb = is_mariadb(&version_of(&program)?);
         self.arms.leave_out(|arm| arm.obstacle(mariadb));
         Ok(program)
     }
@@ -49,9 +49,9 @@ impl OltpSuite<'_> {
         Ok(program)
     }
 
-    /// Number of servers that run at the same time: two equal servers, then a server for each arm.
+    /// Number of servers that run at the same time: a server for each arm, and a second one in the clear.
     fn servers(&self) -> u64 {
-        u64::try_from(self.arms.servers.len()).unwrap_or(u64::MAX).max(2)
+        u64::try_from(self.arms.servers.len()).unwrap_or(u64::MAX).max(1).saturating_add(1)
     }
 
     fn check_memory(&self) -> Result<(), Error> {
@@ -97,7 +97,7 @@ pub(crate) fn check_program(named: &Path) -> Result<(), Error> {
 }
 
 /// Refuses options that would make a server use files other than its own, or accept other clients.
-fn check_option(option: &str) -> Result<(), Error> {
+pub(super) fn check_option(option: &str) -> Result<(), Error> {
     const OWN: [&str; 9] =
         ["datadir", "socket", "port", "bind-address", "log-bin", "init-file", "plugin-load", "user", "defaults-file"];
     let refused = |reason| Err(Error::ServerOption { option: option.to_owned(), reason });
@@ -132,6 +132,7 @@ mod tests {
             directory,
             arms: Arms::named(&[]),
             scale: scale(),
+            more_clients: &[],
             pace: Pace::Closed,
             driver: Driver::Own,
             server_options: &[],
@@ -172,7 +173,7 @@ mod tests {
         let stopped = Arc::default();
         let scale_of_memory = Scale { pool_bytes: 1 << 50, ..scale() };
         let large = OltpSuite { scale: scale_of_memory, ..suite(Path::new("/tmp"), &stopped) };
-        assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 3, .. })));
+        assert!(matches!(large.find_program(), Err(Error::NoMemory { servers: 4, .. })));
         let parent = tempfile::tempdir().unwrap();
         let scratch = TemporaryDirectory::below(parent.path()).unwrap();
         let tables = TableSet { tables: 1000, rows: u32::MAX, ..TableSet::default() };

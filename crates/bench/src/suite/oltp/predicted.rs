@@ -1,10 +1,13 @@
 //! Compares what the counters of the server in clear text predict with what was measured.
 
 use crate::{
-    Error, PredictionRecord, Security, ServerArm, WireArm,
+    Error, ExperimentRecord, PredictionRecord, Security, ServerArm, WireArm,
     oltp::{BenchServer, Load, observation_of},
     predict::{self, Calibration, Prediction},
-    suite::Collected,
+    suite::{
+        Collected,
+        oltp::{AT_REST, ON_THE_WIRE},
+    },
 };
 
 /// A prediction for the load of a measurement.
@@ -39,7 +42,12 @@ impl Predicted {
 
     /// Adds what was predicted for the arms of all experiments.
     pub(super) fn compare(&self, collected: &mut Collected) {
-        for experiment in &mut collected.experiments {
+        // The load that was observed is that of the first number of clients.
+        let is_predicted = |experiment: &&mut ExperimentRecord| {
+            experiment.compared_by.is_rate()
+                && [AT_REST, ON_THE_WIRE].iter().any(|what| experiment.name.ends_with(what))
+        };
+        for experiment in collected.experiments.iter_mut().filter(is_predicted) {
             for ratio in &experiment.ratios {
                 let expectation = EXPECTATIONS.iter().find(|one| one.arm == ratio.of && one.to == ratio.to);
                 let Some(Expectation { layers, .. }) = expectation else { continue };

@@ -16,13 +16,9 @@ const BETWEEN_RUNS: Duration = Duration::from_millis(300);
 /// A step of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The first server, and a second one like it.
-    EqualServers,
-    /// Two equal servers.
-    EqualArms,
-    /// The servers that encrypt.
+    /// The start of all servers.
     Servers,
-    /// Encryption at rest.
+    /// Encryption at rest, and two equal servers.
     AtRest,
     /// Encryption on the wire.
     OnTheWire,
@@ -39,18 +35,15 @@ pub(super) struct Schedule {
 impl Schedule {
     pub(super) fn new(suite: &OltpSuite<'_>) -> Self {
         let Arms { servers, wires, .. } = &suite.arms;
-        let others = servers.len().saturating_sub(1);
+        // The server in the clear is there twice.
+        let count = servers.len().max(1).saturating_add(1);
         let mut steps =
-            vec![(Step::EqualServers, suite.preparation(2)), (Step::EqualArms, suite.experiment_duration(2))];
-        if others > 0 {
-            steps.push((Step::Servers, suite.preparation(others)));
-            steps.push((Step::AtRest, suite.experiment_duration(servers.len())));
-        }
+            vec![(Step::Servers, suite.preparation(count)), (Step::AtRest, suite.experiment_duration(count))];
         if !wires.is_empty() {
             steps.push((Step::OnTheWire, suite.experiment_duration(wires.len())));
         }
         steps.push((Step::Prediction, [observation_of(suite.scale.span); 2]));
-        Self { steps, now: Cell::new((Step::EqualServers, Instant::now())) }
+        Self { steps, now: Cell::new((Step::Servers, Instant::now())) }
     }
 
     /// Shortest and longest duration of the whole measurement.
@@ -79,16 +72,18 @@ impl OltpSuite<'_> {
         [crate::oltp::preparation(&self.scale.tables).saturating_mul(u32::try_from(servers).unwrap_or(u32::MAX)); 2]
     }
 
-    /// Duration of an experiment with that many arms; the first round is not measured.
+    /// Duration of the experiments with that many arms, one for each number of clients; the first round is not measured.
     fn experiment_duration(&self, arms: usize) -> [Duration; 2] {
         let round = (self.scale.span + BETWEEN_RUNS).saturating_mul(u32::try_from(arms).unwrap_or(u32::MAX));
         let warm_up = u32::from(self.settings.warm_up);
-        match self.settings.rounds {
+        let experiment = match self.settings.rounds {
             Rounds::Exactly(rounds) => [round.saturating_mul(rounds.get().saturating_add(warm_up)); 2],
             Rounds::UntilNarrow => {
                 let least = round.saturating_mul(MIN_ROUNDS + warm_up);
                 [least, least.max(self.settings.budget)]
             }
-        }
+        };
+        let loads = u32::try_from(self.more_clients.len()).unwrap_or(u32::MAX).saturating_add(1);
+        experiment.map(|duration| duration.saturating_mul(loads))
     }
 }

@@ -14,7 +14,7 @@ use snapshot::DataDir;
 
 use super::Method;
 use crate::{
-    Environment, Error, Installation, Node, Sample, TemporaryDirectory, Writer, program,
+    Environment, Error, Installation, Node, Sample, TemporaryDirectory, Unit, Writer, program,
     tls::{authority, issue},
 };
 
@@ -103,10 +103,12 @@ impl Cluster<'_> {
 
     pub(super) fn samples(&self, arm: &str, joined: &Joined, round: u32, position: usize) -> Vec<Sample> {
         let sample = |(experiment, time): (&str, Duration)| Sample {
+            part: None,
             experiment: experiment.to_owned(),
             arm: arm.to_owned(),
             round,
             position,
+            unit: Unit::Bytes,
             amount: self.bytes,
             seconds: time.as_secs_f64(),
             detail: None,

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::suite::oltp::OltpSuite;
+use ::bench::suite::oltp::{FileOptions, OltpSuite};
 use ::bench::{Arms, Changes, Driver, Pace, Preset, Settings, Workload};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -35,10 +35,10 @@ use crate::process::{current_program, ended_by_signals};
 ///
 /// The installed sysbench runs the transactions, or else clients of this program with the same statements (--driver):
 /// if sysbench is missing or too old, at a fixed rate, in runs of a fraction of a second, and in experiments with the
-/// arm `rotation`. The report says which. The first experiment compares two equal servers: their difference
-/// is the resolution of this machine, and smaller differences are not reported as such. After each run the server
-/// writes all changed pages and purges its undo logs, so that this disturbs no other run; its CPU time and its bytes
-/// are counted.
+/// arm `rotation`. The report says which. A second server without encryption (`clear again`) runs in the same rounds:
+/// the difference of these two is the resolution of this machine, and smaller differences are not reported as such.
+/// After each run the server writes all changed pages and purges its undo logs, so that this disturbs no other run; its
+/// CPU time and its bytes are counted. At a fixed rate, arms are compared by their latency.
 ///
 /// The expected duration is said first. Ctrl-C ends the measurement early: the rounds completed until then are reported.
 ///
@@ -54,6 +54,10 @@ pub(crate) struct BenchOltp {
     /// Option for all servers, such as --innodb-doublewrite=OFF (repeatable)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     server_option: Vec<String>,
+    /// Option file of a server, such as my.cnf, whose settings of InnoDB, logs, buffers and limits all servers get; paths,
+    /// accounts, network, encryption and the size of the buffer pool are left out, with a warning
+    #[arg(long, value_name = "FILE")]
+    defaults_file: Option<PathBuf>,
     /// Settings to begin with, which the options below change
     #[arg(long, value_name = "NAME", default_value = "quick", value_parser = value::word(PRESETS))]
     preset: Preset,
@@ -72,9 +76,9 @@ pub(crate) struct BenchOltp {
     /// Access all rows equally often, not mostly one row in a hundred as sysbench does
     #[arg(long)]
     uniform: bool,
-    /// Number of clients [default: that of --preset]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    threads: Option<u32>,
+    /// Numbers of clients, separated by commas; all experiments are run with each [default: that of --preset]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000))]
+    threads: Vec<u32>,
     /// Transactions that begin per second, whether or not earlier ones are done [default: each client begins one when
     /// its last one is done]
     #[arg(long, value_name = "N")]
@@ -125,6 +129,8 @@ Examples:
   sealant bench oltp --dir /var/tmp
   sealant bench oltp --dir /var/tmp --server mysql --preset webinar --html cost.html --raw samples.jsonl
   sealant bench oltp --dir /var/tmp --mysqld /opt/ps/bin/mysqld --preset larger-than-memory --arms tde,tde+logs
+  sealant bench oltp --dir /var/tmp --mysqld /opt/ps/bin/mysqld --defaults-file /etc/my.cnf --arms clear,tde,tls
+  sealant bench oltp --dir /var/tmp --threads 1,2,4,8 --arms tde+logs,tcp,tls --rounds 20
   sealant bench oltp --dir /var/tmp --workload oltp_point_select --rate 2000 --arms tcp,tls";
 
 const EXITS: exit::Codes = &[
@@ -150,6 +156,8 @@ impl BenchOltp {
         // Servers are stopped and their files removed when a signal ends the measurement.
         let stopped = ended_by_signals()?;
         let program = current_program()?;
+        let file = self.defaults_file.as_deref().map(FileOptions::read).transpose()?.unwrap_or_default();
+        let options = [file.taken.as_slice(), &self.server_option].concat();
         let mut suite = OltpSuite {
             program: &program,
             server: self.server.named(),
@@ -157,13 +165,15 @@ impl BenchOltp {
             directory: &self.dir,
             arms: Arms::named(&self.arms),
             scale: self.preset.scale().with(&self.changes()),
+            more_clients: self.threads.get(1..).unwrap_or_default(),
             pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open(rate.get())),
             driver: self.driver,
-            server_options: &self.server_option,
+            server_options: &options,
             settings: Settings { stopped: Some(&stopped), ..self.effort.settings() },
             stopped: &stopped,
         };
         let server = suite.check()?;
+        suite.arms.left_out.extend(self.defaults_file.as_deref().and_then(|path| file.warning(path)));
         suite.arms.left_out.iter().for_each(|text| warning(text));
         self.output.announce(suite.duration());
         // The comparison that this preset repeats was published in sysbench's rows.
@@ -177,7 +187,7 @@ impl BenchOltp {
             tables: self.tables,
             rows: self.rows,
             uniform: self.uniform,
-            clients: self.threads,
+            clients: self.threads.first().copied(),
             span: self.span,
             pool_bytes: self.buffer_pool,
         }

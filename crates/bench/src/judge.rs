@@ -1,0 +1,143 @@
+//! Judges the samples of an earlier measurement again, by other arms or by latency.
+
+use std::{fs, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ComparedBy, Environment, Error, Record, SCHEMA, Sample, Samples, Subject};
+
+/// The first line of a file of samples.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct SamplesHead {
+    /// The machine on which they were taken.
+    pub environment: Environment,
+}
+
+/// Reads a file of samples, and compares all arms of each experiment with one of them: with `to`, or if an experiment
+/// has no such arm, with its first one.
+///
+/// # Errors
+/// [`Error::File`]; [`Error::SamplesFile`] if the file is not one of samples, or no experiment has the arm `to`.
+pub fn judge(path: &Path, to: Option<&str>, by: ComparedBy) -> Result<Record, Error> {
+    let text = fs::read_to_string(path).map_err(Error::file(path))?;
+    let failed = |reason: String| Error::SamplesFile { path: path.to_owned(), reason };
+    let mut lines = text.lines().enumerate();
+    let (_, head) = lines.next().ok_or_else(|| failed("it is empty".to_owned()))?;
+    let head: SamplesHead = serde_json::from_str(head).map_err(|error| failed(format!("line 1: {error}")))?;
+    let samples = lines.map(|(index, line)| {
+        let line_number = index.saturating_add(1);
+        serde_json::from_str(line).map_err(|error| failed(format!("line {line_number}: {error}")))
+    });
+    let samples: Vec<Sample> = samples.collect::<Result<_, _>>()?;
+    let experiments: Vec<Samples> = experiments(samples);
+    let has_arm = |arm: &str| experiments.iter().any(|experiment| experiment.arms.iter().any(|one| one == arm));
+    if let Some(arm) = to.filter(|arm| !has_arm(arm)) {
+        let arms: Vec<&str> = experiments.iter().flat_map(|one| &one.arms).map(String::as_str).collect();
+        return Err(failed(format!("no experiment has the arm {arm}; there are {}", arms.join(", "))));
+    }
+    let judged = experiments.into_iter().map(|experiment| Samples { compared_by: by, ..compared_with(experiment, to) });
+    Ok(Record {
+        schema: SCHEMA.into(),
+        environment: head.environment,
+        subject: Subject::default(),
+        programs: Vec::new(),
+        missing: Vec::new(),
+        experiments: judged.map(|experiment| experiment.record(&[])).collect(),
+        opinions: Vec::new(),
+        notes: vec![format!("judged again from the samples of {}", path.display())],
+    })
+}
+
+/// The experiments of samples, in their order. Parts of `sealant cost` may have experiments of the same name.
+fn experiments(samples: Vec<Sample>) -> Vec<Samples> {
+    let mut found: Vec<(Option<String>, String, Vec<Sample>)> = Vec::new();
+    for sample in samples {
+        match found.iter_mut().find(|(part, name, _)| *part == sample.part && *name == sample.experiment) {
+            Some((_, _, samples)) => samples.push(sample),
+            None => found.push((sample.part.clone(), sample.experiment.clone(), vec![sample])),
+        }
+    }
+    let experiment = |(part, name, all): (Option<String>, String, Vec<Sample>)| {
+        let unit = all.first().map(|sample| sample.unit).unwrap_or_default();
+        let rounds = all.iter().map(|sample| sample.round.saturating_add(1)).max().unwrap_or_default();
+        let samples = Samples::from_samples(&name, unit, rounds, &all);
+        Samples { name: part.map_or_else(|| name.clone(), |part| format!("{part}: {name}")), ..samples }
+    };
+    found.into_iter().map(experiment).collect()
+}
+
+/// The experiment with the ratios of all arms to one.
+fn compared_with(experiment: Samples, to: Option<&str>) -> Samples {
+    let named = to.filter(|arm| experiment.arms.iter().any(|one| one == arm));
+    let Some(to) = named.or_else(|| experiment.arms.first().map(String::as_str)) else { return experiment };
+    let others = experiment.arms.iter().filter(|arm| *arm != to);
+    let pairs = others.map(|arm| (arm.clone(), to.to_owned())).collect();
+    Samples { pairs, ..experiment }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Experiment, Rounds, Settings, Unit, Work};
+
+    fn written(experiments: &[(&str, &Samples)]) -> tempfile::NamedTempFile {
+        let head = SamplesHead { environment: Environment::now(Path::new("/")) };
+        let mut text = serde_json::to_string(&head).unwrap() + "\n";
+        for (part, samples) in experiments {
+            for sample in samples.all() {
+                let sample = Sample { part: Some((*part).to_owned()), ..sample.clone() };
+                text += &(serde_json::to_string(&sample).unwrap() + "\n");
+            }
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        file
+    }
+
+    fn measured(rates: [u64; 3]) -> Samples {
+        let arm = |name: &'static str, rate: u64| {
+            crate::Arm::self_timed(name, move || Ok(Work { amount: rate, seconds: Some(1.0), ..Work::default() }))
+        };
+        let [clear, tde, logs] = rates;
+        let arms = [arm("clear", clear), arm("tde", tde), arm("tde+logs", logs)];
+        let settings =
+            Settings { rounds: Rounds::Exactly(std::num::NonZeroU32::new(6).unwrap()), ..Settings::default() };
+        Experiment::new("e").unit(Unit::Transactions).arms(arms).run(&settings, &|_| {}).unwrap()
+    }
+
+    #[test]
+    fn samples_give_the_same_figures_again_by_part_and_with_any_arm() {
+        let (memory, commits) = (measured([100, 90, 80]), measured([50, 50, 25]));
+        let file = written(&[("in-memory", &memory), ("commits", &commits)]);
+        let judged = |to| judge(file.path(), to, ComparedBy::Rate).unwrap();
+        let record = judged(None);
+        let names: Vec<&str> = record.experiments.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["in-memory: e", "commits: e"]);
+        assert_eq!((record.experiments[0].unit, record.experiments[0].rounds), (Unit::Transactions, 6));
+        let ratio = |record: &Record, experiment: usize, at: usize| {
+            let ratio = &record.experiments[experiment].ratios[at];
+            (ratio.of.clone(), ratio.to.clone(), (ratio.ratio.estimate * 1000.0).round())
+        };
+        let named = |of: &str, to: &str, estimate: f64| (of.to_owned(), to.to_owned(), estimate);
+        assert_eq!(ratio(&record, 0, 1), named("tde+logs", "clear", 800.0));
+        assert_eq!(ratio(&record, 1, 1), named("tde+logs", "clear", 500.0));
+        assert_eq!(ratio(&judged(Some("tde")), 0, 1), named("tde+logs", "tde", 889.0));
+    }
+
+    #[test]
+    fn other_files_and_arms_are_refused() {
+        let refused = |text: &str, to: Option<&str>| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            fs::write(file.path(), text).unwrap();
+            judge(file.path(), to, ComparedBy::Rate).unwrap_err().to_string()
+        };
+        assert!(refused("", None).contains("it is empty"));
+        assert!(refused("{}\n", None).contains("line 1: "));
+        let file = written(&[("p", &measured([1, 2, 3]))]);
+        let text = fs::read_to_string(file.path()).unwrap();
+        assert!(refused(&format!("{text}{{"), None).contains("line 20: "));
+        assert!(
+            refused(&text, Some("luks")).contains("no experiment has the arm luks; there are clear, tde, tde+logs")
+        );
+    }
+}
