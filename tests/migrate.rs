@@ -219,7 +219,8 @@ fn what_is_special_or_in_the_way_is_named() {
              XA START 'x'; INSERT INTO shop.customers (email) VALUES ('c'); XA END 'x'; XA PREPARE 'x';",
         )
         .unwrap();
-    pair.target.sql("CREATE DATABASE shop; CREATE VIEW shop.orders AS SELECT 1; CREATE DATABASE _sealant").unwrap();
+    pair.target.sql("CREATE DATABASE shop; CREATE VIEW shop.orders AS SELECT 1").unwrap();
+    pair.target.sql("CREATE DATABASE _sealant; CREATE TABLE _sealant.mine (a INT)").unwrap();
     let (code, found) = pair.findings();
     let ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
     let expected = ["log.prepared", "target.empty", "target.state", "tables.lane", "tables.lane", "tables.placement"];

@@ -25,6 +25,7 @@ use crate::{
     shared::Shared,
     state,
     stream::{Follower, replica_settings},
+    target_encryption::TargetEncryption,
     target_log::{self, TargetLog},
     visibility::{end_read, note_log_file, wait_until_visible},
     weights::Weights,
@@ -45,6 +46,8 @@ pub(crate) struct Active<'m> {
     /// Holds the lock at the target.
     pub(crate) target: Connection,
     pub(crate) phase: Phase,
+    /// What the target encrypts beside the tables; `None` if that is not judged.
+    encryption: Option<TargetEncryption>,
     /// Whether the source's log lacks what the source applies of other servers.
     omits_replicated: bool,
     work: Work,
@@ -70,6 +73,7 @@ pub(crate) fn with_stream<T>(
     // Checked before the first row is sent to the target.
     definitions::check_encryption(settings)?;
     let earlier = state::run(&mut target)?;
+    let encryption = TargetEncryption::open(settings, earlier.is_some(), &mut source, &mut target)?;
     // A source that is set otherwise meanwhile does not change how the tables are copied: each change says whether its
     // cascades are logged.
     let logs_cascades = match &earlier {
@@ -107,8 +111,19 @@ pub(crate) fn with_stream<T>(
     let (work, pace, beaten) = (Work::Follow, Pace::default(), Instant::now());
     let (state, moved) = (&shared, tables.as_slice());
     // Keeps both locks until the threads have ended.
-    let mut active =
-        Active { settings, shared: state, tables: moved, source, target, phase, omits_replicated, work, pace, beaten };
+    let mut active = Active {
+        settings,
+        shared: state,
+        tables: moved,
+        source,
+        target,
+        phase,
+        encryption,
+        omits_replicated,
+        work,
+        pace,
+        beaten,
+    };
     // What fails after the switch does not undo it.
     let (is_switched, result) = thread::scope(|threads| {
         threads.spawn(|| shared.watched(|| follower.follow()));
@@ -322,6 +337,13 @@ impl Active<'_> {
         if self.omits_replicated {
             nothing_is_replicated(&mut self.source)?;
         }
+        if self.encryption.as_ref().is_some_and(TargetEncryption::is_due) {
+            self.require_encryption()?;
+        }
+        let may_have_new_tables = std::mem::take(&mut self.shared.lock().may_have_new_tables);
+        if may_have_new_tables {
+            definitions::check_list(self.settings, &mut self.source)?;
+        }
         let lag = self.lag()?;
         self.report_tables(events);
         events(Event::Progress(self.progress(lag)));
@@ -421,6 +443,26 @@ impl Active<'_> {
     /// Checks that the source's log is still the one that the stream reads.
     pub(crate) fn check_log(&self) -> Result<(), Error> {
         self.shared.check_log(&self.settings.source, &replica_settings(server_id()))
+    }
+
+    /// Checks that the target still encrypts what it writes beside the tables.
+    ///
+    /// # Errors
+    /// [`Error::LessEncrypted`].
+    pub(crate) fn require_encryption(&mut self) -> Result<(), Error> {
+        let Some(encryption) = &mut self.encryption else { return Ok(()) };
+        encryption.read_again(&mut self.source, &mut self.target)?;
+        encryption.require(Some(&mut self.target))
+    }
+
+    /// Checks that once more, and records for the proof what is encrypted.
+    ///
+    /// # Errors
+    /// [`Error::LessEncrypted`].
+    pub(crate) fn note_encryption(&mut self) -> Result<(), Error> {
+        self.require_encryption()?;
+        let described = self.encryption.as_ref().map(TargetEncryption::described);
+        described.map_or(Ok(()), |described| self.note("encryption", &described))
     }
 
     /// Checks that nothing else than this migration has written to the target up to now.

@@ -8,20 +8,21 @@ use std::{
     time::Duration,
 };
 
-use server::{Connection, dialect::catalog::FRESH_STATISTICS, error_code};
+use server::Connection;
 
 use crate::{
     Error, Event, Phase, Side,
     accounts::{self, Accounts, Moved},
     active::{Active, lock_target, with_stream},
     catalog::{Filter, read},
-    definitions,
+    counters, definitions,
     fence::{Fence, Former, TableLocks, lift_external, may_fence, no_other_writers, no_replication, nothing_prepared},
     link::{self, Server, identity, same_server},
     moved_table::moved_tables,
     position::{self, Position},
+    prepare::give_up,
     program,
-    run::verify_changed,
+    run::{forget_comparisons, verify_changed},
     settings::Settings,
     shared::Shared,
     state::{self, SwitchEnd},
@@ -79,6 +80,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         }
         create_accounts(active, events)?;
         compare_before(active, events)?;
+        counters::raise(active, &mut control, events)?;
         let fence = Fence::new(settings, Former::read(&mut control, &settings.fencing)?, &table_locks);
         let shared = active.shared;
         let ended = thread::scope(|threads| {
@@ -131,6 +133,9 @@ pub(crate) fn lift_earlier(target: &mut Connection, source: &mut Connection) -> 
 
 /// Compares as much as possible while clients write, so that little is left for the time when they cannot.
 fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+    if active.shared.lock().target_log.is_none() {
+        forget_all(active, events)?;
+    }
     for _ in 0..ROUNDS {
         active.catch_up(events)?;
         verify_changed(active, OnChange::Defer, events)?;
@@ -142,6 +147,7 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
     // The log can be long, and is read while clients can still write.
     active.only_we_write(events)?;
     definitions::check(active.settings)?;
+    active.require_encryption()?;
     let chunks = active.unverified();
     let left = chunks.len();
     if active.bytes_of(&chunks) > comparable(active.settings) {
@@ -149,6 +155,14 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
         return Err(Error::NotReady { what });
     }
     Ok(())
+}
+
+/// Lets every row be compared again: nothing has told whether somebody else has changed rows of the target since they
+/// were compared.
+fn forget_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+    events(Event::ComparesAgain);
+    active.note("compares-again", "every row, before writes are blocked: the target's log is not read")?;
+    forget_comparisons(active)
 }
 
 /// Bytes that can be compared while writes are blocked: those of one chunk at least.
@@ -175,12 +189,15 @@ fn fenced(
     state::set_step(&mut active.target, "fenced", &[])?;
     step(active, "fenced", "", events)?;
     let end = drain(active, fence, source, events)?;
-    set_counters(active, source)?;
+    counters::complete(active, source)?;
+    active.note_encryption()?;
     // Before the log is read: it shows that nobody else has written to the target before this position.
     let switch_end = way_back::switch_end(active)?;
     active.read_target_log(events)?;
     // Only here: it opens a connection, while writes are blocked.
     active.check_target_log()?;
+    // As late as possible: under the locks of tables, others can be made.
+    definitions::check_list(active.settings, source)?;
     switch(active, fence, source, &end, &switch_end)?;
     let detail = format!("{:.3} s without writes at the source", fence.age().as_secs_f64());
     // The switch is done, even if the journal cannot record it.
@@ -309,40 +326,19 @@ fn still_end(source: &mut Connection, fence: &Fence<'_>, shared: &Shared) -> Res
     Ok(Position { log, ..shared.source_end(source)? })
 }
 
-/// Sets AUTO_INCREMENT to the source's counters, which may be beyond the newest rows if those were deleted.
-fn set_counters(active: &mut Active<'_>, source: &mut Connection) -> Result<(), Error> {
-    match source.query(FRESH_STATISTICS) {
-        // Older servers do not cache these counters.
-        Ok(_) | Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => {}
-        Err(error) => return Err(Error::at(Side::Source)(error)),
-    }
-    let sql = "SELECT table_schema AS s, table_name AS n, auto_increment AS c FROM information_schema.tables \
-               WHERE auto_increment IS NOT NULL";
-    let counters = source.query(sql).map_err(Error::at(Side::Source))?;
-    for row in 0..counters.rows.len() {
-        let named = |moved: &&crate::moved_table::MovedTable| {
-            counters.value(row, "s") == Some(&moved.table.schema) && counters.value(row, "n") == Some(&moved.table.name)
-        };
-        let counter = counters.value(row, "c").and_then(|text| text.parse::<u64>().ok());
-        if let (Some(moved), Some(counter)) = (active.tables.iter().find(named), counter) {
-            active.target.query(&moved.set_counter(counter)).map_err(Error::at(Side::Target))?;
-        }
-    }
-    Ok(())
-}
-
 /// Gives a migration up: makes the source writable as before, and removes the accounts that a cut-over has created, and
 /// the state at the target. With `drop_tables`,
 /// also drops the target's copies of the tables that the filter selects at the source; these must be exactly the tables
-/// of the migration. The source is contacted only to lift a fence or to select tables.
+/// of the migration. Of a migration that has not begun, it drops the tables that an interrupted
+/// [`prepare`](crate::prepare()) has created. The source is contacted only to lift a fence or to select tables.
 ///
 /// # Errors
-/// [`Error::NotBegun`] if there is no migration; [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if
-/// the filter selects other tables.
+/// [`Error::NotBegun`] if there is no migration; [`Error::NotEmpty`] if one that has not begun has tables with rows;
+/// [`Error::Switched`] after the cut-over; [`Error::OtherMigration`] if the filter selects other tables.
 pub fn abort(source: &Server, server: &Server, drop_tables: Option<&Filter>) -> Result<(), Error> {
     let mut target = link::target(server)?;
     lock_target(&mut target)?;
-    let run = state::run(&mut target)?.ok_or(Error::NotBegun)?;
+    let Some(run) = state::run(&mut target)? else { return give_up(&mut target, drop_tables.is_some()) };
     if run.phase == Phase::Switched {
         return Err(Error::Switched);
     }

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use server::Connection;
+
 use crate::{
     Difference, Error, Side,
-    catalog::{Catalog, Encrypt, Filter, Table, TableName, differences, less_encrypted, read},
+    catalog::{Catalog, Encrypt, Filter, Table, TableName, base_table_names, differences, less_encrypted, read},
     link::{self, Server},
     settings::Settings,
 };
@@ -21,16 +23,38 @@ pub(crate) fn check_encryption(settings: &Settings) -> Result<(), Error> {
     refuse(less_encrypted(&settings.catalog, &target, Encrypt::AsSource).collect())
 }
 
-/// Checks the encryption, and all columns, indexes and options, of the tables that are moved.
+/// Checks the encryption, and all columns, indexes and options, of the tables that are moved, and that all tables which
+/// are selected are moved.
 ///
 /// # Errors
-/// [`Error::Structure`].
+/// [`Error::Structure`], [`Error::NewTables`].
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
     let names = names(settings);
-    let source = catalog(Side::Source, &settings.source, &names)?;
+    let mut connection = link::definitions(Side::Source, &settings.source)?;
+    let source = read(&mut connection, &settings.filter).map_err(Error::at(Side::Source))?;
+    all_are_moved(source.tables.iter().map(Table::full_name).collect(), &names)?;
     let target = catalog(Side::Target, &settings.target, &names)?;
     let less = less_encrypted(&source, &target, Encrypt::AsSource);
     refuse(less.chain(differences(&source, &target)).collect())
+}
+
+/// Checks that all tables which are selected at the source are moved. Others can be made at any time after the command
+/// has read which there are.
+///
+/// # Errors
+/// [`Error::NewTables`].
+pub(crate) fn check_list(settings: &Settings, source: &mut Connection) -> Result<(), Error> {
+    let selected = base_table_names(source, &settings.filter).map_err(Error::at(Side::Source))?;
+    all_are_moved(selected, &names(settings))
+}
+
+fn all_are_moved(mut selected: BTreeSet<TableName>, moved: &BTreeSet<TableName>) -> Result<(), Error> {
+    selected.retain(|name| !moved.contains(name));
+    if selected.is_empty() {
+        return Ok(());
+    }
+    let new: Vec<_> = selected.iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
+    Err(Error::NewTables { tables: new.join(", ") })
 }
 
 fn refuse(differences: Vec<Difference>) -> Result<(), Error> {
@@ -50,4 +74,23 @@ pub(crate) fn catalog(side: Side, server: &Server, names: &BTreeSet<TableName>) 
     catalog.tables.retain(|table| names.contains(&table.full_name()));
     catalog.structure.retain(|table, _| names.contains(table));
     Ok(catalog)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(tables: &[&str]) -> BTreeSet<TableName> {
+        tables.iter().map(|table| ("shop".to_owned(), (*table).to_owned())).collect()
+    }
+
+    #[test]
+    fn tables_that_are_not_moved_are_named() {
+        let moved = names(&["orders", "users"]);
+        // A table that is gone is found in the log.
+        assert!(all_are_moved(names(&["orders"]), &moved).is_ok());
+        let error = all_are_moved(names(&["new", "orders", "users", "visits"]), &moved).unwrap_err();
+        assert!(matches!(&error, Error::NewTables { tables } if tables == "shop.new, shop.visits"), "{error}");
+        assert!(error.is_refusal());
+    }
 }

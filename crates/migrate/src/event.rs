@@ -29,6 +29,9 @@ pub enum Event {
         /// The tables, with commas.
         tables: String,
     },
+    /// A cut-over compares every row again before writes are blocked, because the target's log does not tell whether
+    /// somebody else has written there.
+    ComparesAgain,
     /// A row differs.
     Divergence(Divergence),
     /// A step of the cut-over was done.

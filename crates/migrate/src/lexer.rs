@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use binlog::event::StatusVariables;
-use server::sql::{self, TokenKind, tokens};
+use server::sql::{self, Token, TokenKind, tokens};
 
 /// Character set of a statement, which decides how names are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,10 +66,39 @@ impl Word {
 /// is not closed. A server would not have executed such a statement.
 pub(crate) fn words(statement: &[u8], syntax: Syntax) -> Option<Vec<Word>> {
     let text = decoded(statement, syntax.charset)?;
+    let tokens: Vec<_> = tokens(&text, syntax.quotes).collect::<Result<_, _>>().ok()?;
+    Some(words_of(tokens))
+}
+
+/// The words of a statement before the first one that is not ASCII. In the character sets of clients no byte of another
+/// letter looks like the end of a comment, so that these words are also right if the whole statement cannot be read.
+pub(crate) fn first_words(statement: &[u8], syntax: Syntax) -> Vec<Word> {
+    let letter = |byte: &u8| if byte.is_ascii() { char::from(*byte) } else { char::REPLACEMENT_CHARACTER };
+    let text: String = statement.iter().map(letter).collect();
+    words_of(tokens(&text, syntax.quotes).map_while(Result::ok).take_while(|token| token.text.is_ascii()))
+}
+
+/// Whether a statement that cannot be read may contain this name. All character sets of clients have the bytes of ASCII,
+/// so that a name in ASCII is there only if its bytes are, in capitals or not. Any other name may be there.
+pub(crate) fn may_contain(statement: &[u8], name: &str) -> bool {
+    // Quotes within a name are doubled.
+    if name.is_empty() || !name.is_ascii() || name.contains(['`', '"']) {
+        return true;
+    }
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$');
+    statement.windows(name.len()).enumerate().any(|(at, found)| {
+        // The digits of a version can precede a name: `/*!50700name*/`.
+        let begins = at.checked_sub(1).and_then(|before| statement.get(before)).is_none_or(|byte| !is_letter(byte));
+        let after = statement.get(at.saturating_add(name.len()));
+        let ends = after.is_none_or(|byte| !is_letter(byte) && !byte.is_ascii_digit());
+        begins && ends && found.eq_ignore_ascii_case(name.as_bytes())
+    })
+}
+
+fn words_of<'t>(tokens: impl IntoIterator<Item = Token<'t>>) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let (mut qualifier, mut is_after_word) = (None, false);
-    for token in tokens(&text, syntax.quotes) {
-        let token = token.ok()?;
+    for token in tokens {
         match token.kind {
             TokenKind::VersionStart | TokenKind::VersionEnd => {}
             TokenKind::Word | TokenKind::QuotedName => {
@@ -84,13 +113,13 @@ pub(crate) fn words(statement: &[u8], syntax: Syntax) -> Option<Vec<Word>> {
             TokenKind::Symbol | TokenKind::Text => (qualifier, is_after_word) = (None, false),
         }
     }
-    Some(words)
+    words
 }
 
 fn decoded(statement: &[u8], charset: Charset) -> Option<Cow<'_, str>> {
     match charset {
         // MySQL's latin1 is cp1252, which differs from Unicode from 0x80 to 0x9F, and has a blank at 0xA0. Statements
-        // with these bytes are refused.
+        // with these bytes are not read.
         Charset::Latin1 => {
             let letters = statement.iter().map(|byte| Some(char::from(*byte)).filter(|_| !matches!(byte, 0x80..=0xA0)));
             letters.collect::<Option<String>>().map(Cow::Owned)
@@ -172,5 +201,37 @@ mod tests {
         assert_eq!(read(b"caf\x80", 8), None);
         assert_eq!(read(b"'\x81\x5C' t", 28), None, "gbk");
         assert_eq!(read(b"t", 28).as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn first_words_end_before_what_cannot_be_read() {
+        let first = |statement: &[u8]| {
+            let words = first_words(statement, Syntax::default());
+            words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(first(b"CREATE TABLE s.t (a INT COMMENT '5 \x80', b INT)"), "CREATE TABLE s t a INT COMMENT");
+        // The second byte of this letter of sjis is a backslash.
+        assert_eq!(first(b"/* \x95\\ */ DROP /* caf\xE9 */ TABLE `\x95\\`, orders"), "DROP TABLE");
+        assert_eq!(first(b"-- \xE6\xF3\xEA\nALTER TABLE t COMMENT 'open"), "ALTER TABLE t COMMENT");
+        assert_eq!(first(b"\xE6 DROP TABLE t"), "");
+    }
+
+    #[test]
+    fn a_name_is_found_in_any_character_set() {
+        for statement in [
+            &b"DROP TABLE shop.orders"[..],
+            b"DROP TABLE `Orders`",
+            b"DROP TABLE\xA0orders\xA0",
+            b"/*!50700orders*/",
+            b"orders",
+        ] {
+            assert!(may_contain(statement, "orders"), "{statement:?}");
+        }
+        for statement in [&b"DROP TABLE orders_old"[..], b"DROP TABLE reorders, orders2, _orders", b""] {
+            assert!(!may_contain(statement, "orders"), "{statement:?}");
+        }
+        for name in ["gr\u{F6}\u{DF}e", "a`b", ""] {
+            assert!(may_contain(b"DROP TABLE t", name), "{name}");
+        }
     }
 }

@@ -22,10 +22,16 @@ const EXACT_READ: [&str; 3] = [
     "SET SESSION innodb_lock_wait_timeout = 1",
 ];
 
+/// Refuses values that a column cannot hold.
+const STRICT: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'";
+/// Stores such values as the server changes them, with a warning of each, and keeps all warnings.
+const WITH_WARNINGS: &str =
+    "SET SESSION sql_mode = 'ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO', max_error_count = 65535";
+
 /// Settings of a session that stores exactly what it receives, or fails. READ COMMITTED keeps loads and changes from
 /// taking gap locks.
 const EXACT_STORE: [&str; 3] = [
-    "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
+    STRICT,
     "SET SESSION foreign_key_checks = 0, unique_checks = 1",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
@@ -122,6 +128,12 @@ pub(crate) fn definitions(side: Side, server: &Server) -> Result<Connection, Err
 /// A connection that writes to the target.
 pub(crate) fn target(server: &Server) -> Result<Connection, Error> {
     open(Side::Target, server, Options { changes: true, bulk_load: true, ..options(server) }, &EXACT_STORE)
+}
+
+/// The statement by which a session of [`target`] refuses values that a column cannot hold, as it does at first, or
+/// only warns of them.
+pub(crate) const fn strictness(strict: bool) -> &'static str {
+    if strict { STRICT } else { WITH_WARNINGS }
 }
 
 fn open(side: Side, server: &Server, options: Options, session: &[&str]) -> Result<Connection, Error> {

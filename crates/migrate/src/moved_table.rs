@@ -29,6 +29,8 @@ pub(crate) struct MovedTable {
     pub(crate) key: KeyColumns,
     /// Where the columns of the identity are in the fields of [`Self::select`].
     pub(crate) key_fields: Vec<usize>,
+    /// Where its columns of the type ENUM are in these fields.
+    enum_fields: Vec<usize>,
     /// Numbers of the tables that are copied from one snapshot, itself among them, in order; empty if it is copied in
     /// chunks.
     pub(crate) group: Vec<usize>,
@@ -106,6 +108,8 @@ impl MovedTable {
             .filter(|at| table.columns.get(*at).is_some_and(|column| !column.generated))
             .collect();
         let field_of = |position| stored.iter().position(|at| *at == position);
+        let is_enum = |at: &usize| table.columns.get(*at).is_some_and(|column| column.data_type == "enum");
+        let enum_fields = (0..stored.len()).filter(|field| stored.get(*field).is_some_and(is_enum)).collect();
         let quoted = quote::table(&table.schema, &table.name);
         let by_key = match &table.identity {
             Some(identity) if !key.is_empty() => {
@@ -119,6 +123,7 @@ impl MovedTable {
             quoted,
             key_fields: key.iter().filter_map(|column| field_of(column.position)).collect(),
             key,
+            enum_fields,
             table: table.clone(),
             shown: format!("{}.{}", table.schema, table.name),
             group: Vec::new(),
@@ -177,12 +182,16 @@ impl MovedTable {
         let mut assignments = Vec::new();
         for (number, column) in self.stored().enumerate() {
             let name = quote::identifier(&column.name);
-            if column.data_type == "json" {
-                fields.push(format!("@v{number}"));
-                assignments.push(format!("{name} = CONVERT(@v{number} USING utf8mb4)"));
-            } else {
-                fields.push(name);
-            }
+            let value = match column.data_type.as_str() {
+                "json" => format!("CONVERT(@v{number} USING utf8mb4)"),
+                "enum" | "set" => format!("CAST(@v{number} AS UNSIGNED)"),
+                _ => {
+                    fields.push(name);
+                    continue;
+                }
+            };
+            fields.push(format!("@v{number}"));
+            assignments.push(format!("{name} = {value}"));
         }
         let set = if assignments.is_empty() { String::new() } else { format!(" SET {}", assignments.join(", ")) };
         format!(
@@ -190,6 +199,13 @@ impl MovedTable {
             self.quoted,
             fields.join(", ")
         )
+    }
+
+    /// How many fields of a row of [`Self::select`] are ENUMs with the number 0, which sessions without strict mode leave
+    /// in place of a label that does not exist. Such sessions can store it, and are warned of each.
+    pub(crate) fn enum_zeros(&self, fields: &[Option<&[u8]>]) -> u64 {
+        let is_zero = |at: &&usize| fields.get(**at).is_some_and(|field| *field == Some(&b"0"[..]));
+        u64::try_from(self.enum_fields.iter().filter(is_zero).count()).unwrap_or(u64::MAX)
     }
 
     /// The statement that sets AUTO_INCREMENT.
@@ -212,9 +228,37 @@ impl MovedTable {
     }
 }
 
-/// The expression that reads a column as it is stored. Widens FLOAT to all its digits, because its own text has only
-/// six.
+/// The expression that reads a column as it is stored.
 fn read_expression(column: &Column) -> String {
     let name = quote::identifier(&column.name);
-    if column.data_type == "float" { format!("{name} * 1E0") } else { name }
+    match column.data_type.as_str() {
+        // Its own text has only six digits.
+        "float" => format!("{name} * 1E0"),
+        // Two numbers can have the same text: that of an ENUM without a label is empty, and a label may be.
+        "enum" | "set" => format!("CAST({name} AS UNSIGNED)"),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing;
+
+    #[test]
+    fn enums_and_sets_are_copied_by_number() {
+        let column = |name: &str, data_type: &str| Column { data_type: data_type.to_owned(), ..testing::column(name) };
+        let generated = Column { generated: true, ..column("g", "enum") };
+        let columns =
+            vec![column("id", "int"), generated, column("e", "enum"), column("s", "set"), column("j", "json")];
+        let table = MovedTable::new(0, &Table { columns, ..testing::table("t") });
+        let read = table.select(None, None);
+        assert!(read.starts_with("SELECT `id`, CAST(`e` AS UNSIGNED), CAST(`s` AS UNSIGNED), `j` FROM"), "{read}");
+        let load = table.load("");
+        let expected = "(`id`, @v1, @v2, @v3) SET `e` = CAST(@v1 AS UNSIGNED), `s` = CAST(@v2 AS UNSIGNED), \
+                        `j` = CONVERT(@v3 USING utf8mb4)";
+        assert!(load.ends_with(expected), "{load}");
+        let zeros = |enumeration: Option<&[u8]>| table.enum_zeros(&[Some(b"0"), enumeration, Some(b"0"), Some(b"0")]);
+        assert_eq!([Some(&b"0"[..]), Some(b"10"), Some(b""), None].map(zeros), [1, 0, 0, 0]);
+    }
 }

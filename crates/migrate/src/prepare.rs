@@ -1,10 +1,14 @@
 //! Prepares the first run: the user confirms a plan, and the tables are created at the target.
 
+use server::{Connection, error_code, quote};
+
 use crate::{
-    Error, Server, Settings, Side, link,
+    Error, Server, Settings, Side,
+    active::lock_target,
+    catalog::{Table, TableName, create},
+    link,
     plan::{Plan, Readiness, judge},
     preflight::{Facts, Request},
-    run::create_tables,
     state,
 };
 
@@ -18,12 +22,12 @@ pub enum Preparation {
 }
 
 /// Prepares a run. If no migration has begun: makes the plan, asks `confirm` to accept it, and creates the tables at
-/// the target as the plan has read them at the source; the run compares them before it copies. If a migration has
-/// begun: reads the tables again.
+/// the target as the plan has read them at the source; the run compares them before it copies. After a call that was
+/// interrupted while it created them, creates the others. If a migration has begun: reads the tables again.
 ///
 /// # Errors
 /// What `confirm` returns; [`Error::Unverified`]; [`Error::Server`]; [`Error::ForeignState`] if the schema for the
-/// state contains tables of something else.
+/// state contains tables of something else; [`Error::Create`], after which the same call can be repeated.
 pub fn prepare<E: From<Error>>(
     source: Server,
     target: Server,
@@ -43,6 +47,63 @@ pub fn prepare<E: From<Error>>(
     confirm(&plan)?;
     let Request { filter, encrypt, accounts } = facts.request;
     let settings = Settings { encrypt, filter, accounts, ..Settings::new(source, target, catalog) };
-    create_tables(&settings)?;
+    create_listed(&settings)?;
     Ok(Preparation::Ready(Box::new(settings)))
+}
+
+/// Creates the tables, after a list of them, so that a kill at any moment leaves nothing that the next call, or
+/// [`give_up`], does not know.
+fn create_listed(settings: &Settings) -> Result<(), Error> {
+    let mut target = link::definitions(Side::Target, &settings.target)?;
+    // In this session, which the server ends only after its last statement: then a killed process creates nothing more.
+    lock_target(&mut target)?;
+    // Another process may have begun the migration since the plan was made.
+    if state::run(&mut target)?.is_none() {
+        let tables = &settings.catalog.tables;
+        let encrypted = settings.encrypt.requires_any(tables);
+        state::begin_creating(&mut target, tables.iter().map(Table::full_name), encrypted)?;
+    }
+    create(&mut target, &settings.catalog, settings.encrypt).map(drop)
+}
+
+/// Gives up what an interrupted [`prepare`] has left of a migration that has not begun: the list of its tables, and
+/// with `drop_tables` the tables, which are empty.
+///
+/// # Errors
+/// [`Error::NotBegun`] if there is no such list; [`Error::NotEmpty`], before anything is dropped, if a table has rows.
+pub(crate) fn give_up(target: &mut Connection, drop_tables: bool) -> Result<(), Error> {
+    let listed = state::creating(target)?;
+    if listed.is_empty() {
+        return Err(Error::NotBegun);
+    }
+    if drop_tables {
+        drop_empty(target, &listed)?;
+    }
+    state::remove(target)
+}
+
+fn drop_empty(target: &mut Connection, tables: &[TableName]) -> Result<(), Error> {
+    let mut existing = Vec::new();
+    for (schema, name) in tables {
+        let quoted = quote::table(schema, name);
+        match has_rows(target, &quoted)? {
+            // Somebody else's: nothing was copied.
+            Some(true) => return Err(Error::NotEmpty { table: format!("{schema}.{name}") }),
+            Some(false) => existing.push(quoted),
+            None => {}
+        }
+    }
+    for table in existing {
+        target.query(&format!("DROP TABLE IF EXISTS {table}")).map_err(Error::at(Side::Target))?;
+    }
+    Ok(())
+}
+
+/// Whether a table of the target has rows; `None` if it does not exist.
+fn has_rows(target: &mut Connection, quoted: &str) -> Result<Option<bool>, Error> {
+    match target.query(&format!("SELECT 1 FROM {quoted} LIMIT 1")) {
+        Ok(rows) => Ok(Some(!rows.rows.is_empty())),
+        Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => Ok(None),
+        Err(error) => Err(Error::at(Side::Target)(error)),
+    }
 }

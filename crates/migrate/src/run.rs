@@ -7,7 +7,7 @@ use crate::{
     active::{Active, with_stream},
     catalog::create,
     chunk_map::ChunkMap,
-    copy, definitions, link,
+    collision, copy, definitions, link,
     settings::{Settings, Until},
     state,
     verify::{self, OnChange},
@@ -84,6 +84,7 @@ pub(crate) fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> R
     active.catch_up(events)?;
     // Checked after the stream has caught up: the stream's error names the statement that changed a table.
     definitions::check(active.settings)?;
+    active.require_encryption()?;
     if active.phase == Phase::Copy {
         active.set_phase(Phase::Copied)?;
         active.note("copied", "every row, and every change since then")?;
@@ -120,6 +121,8 @@ fn follow(
         }
         let compared = verify_changed(active, OnChange::Defer, events)?;
         active.only_we_write(events)?;
+        // The log does not show what sessions with `sql_log_bin=0` make.
+        definitions::check_list(active.settings, &mut active.source)?;
         verified.chunks = verified.chunks.saturating_add(compared.chunks);
         verified.rows = verified.rows.saturating_add(compared.rows);
         verified.open = compared.open;
@@ -184,13 +187,20 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
             return Err(Error::NotCopied);
         }
         active.catch_up(events)?;
-        // Stored before comparing: a chunk in which this run finds a difference must not count as compared afterwards.
-        state::unverify(&mut active.target)?;
-        active.shared.update(|state| state.watched.clear());
+        forget_comparisons(active)?;
         let verified = verify_changed(active, OnChange::Split, events)?;
         active.only_we_write(events)?;
         Ok(verified)
     })
+}
+
+/// Lets every row be compared again. That is stored before comparing: a chunk in which this run finds a difference must
+/// not count as compared afterwards.
+pub(crate) fn forget_comparisons(active: &mut Active<'_>) -> Result<(), Error> {
+    // The stream marks chunks as changed meanwhile.
+    collision::repeat(active, |this| &mut this.target, |this| state::unverify(&mut this.target))?;
+    active.shared.update(|state| state.watched.clear());
+    Ok(())
 }
 
 /// Creates the tables of the source at the target.

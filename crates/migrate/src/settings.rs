@@ -84,6 +84,9 @@ pub struct Settings {
     pub on_switch: Option<PathBuf>,
     /// For how long after a cut-over the source is kept ready for a fallback; `None` for no fallback.
     pub fallback: Option<Duration>,
+    /// Whether it is the way back after a cut-over, to a server that has had the rows before. What that server encrypts
+    /// beside the tables is not judged.
+    pub way_back: bool,
     /// The caller sets it to end a run in an orderly way.
     pub stop: Arc<AtomicBool>,
 }
@@ -108,6 +111,7 @@ impl Settings {
             fencing: Fencing::default(),
             on_switch: None,
             fallback: None,
+            way_back: false,
             stop: Arc::default(),
         }
     }

@@ -92,6 +92,8 @@ pub(crate) struct RunState {
     pub(crate) waits: [Duration; 2],
     /// Whether a thread is waiting for a change that is not applied yet.
     pub(crate) flush_wanted: bool,
+    /// Whether the log has shown that the source may have more tables than when they were last listed.
+    pub(crate) may_have_new_tables: bool,
     probes: Vec<Probe>,
     next_probe: u64,
     ended: bool,
@@ -274,6 +276,7 @@ impl Shared {
             in_use: Vec::new(),
             waits: [Duration::ZERO; 2],
             flush_wanted: false,
+            may_have_new_tables: false,
             probes: Vec::new(),
             next_probe: 0,
             ended: false,

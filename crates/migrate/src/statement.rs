@@ -4,7 +4,10 @@
 //! of a statement are compared with the names of the tables. In doubt, a statement counts as one that concerns a moved
 //! table.
 
-use crate::{lexer::Word, moved_table::MovedTable};
+use crate::{
+    lexer::{Word, may_contain},
+    moved_table::MovedTable,
+};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +71,10 @@ pub(crate) fn kind(words: &[Word]) -> Kind {
         ("SELECT" | "CALL" | "DO" | "TABLE" | "VALUES", _) => Kind::Rows,
         // Without its end; see `without_settings`.
         ("SET", "STATEMENT") => Kind::Definition,
-        ("GRANT" | "REVOKE" | "FLUSH" | "ANALYZE" | "SET", _) => Kind::Harmless,
+        ("ANALYZE", "TABLE" | "TABLES" | "LOCAL" | "NO_WRITE_TO_BINLOG") => Kind::Harmless,
+        // MariaDB executes the statement that it analyzes.
+        ("ANALYZE", _) => Kind::Rows,
+        ("GRANT" | "REVOKE" | "FLUSH" | "SET", _) => Kind::Harmless,
         ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE") => Kind::Harmless,
         // `TEMPORARY` keeps a server from dropping a table that is not temporary.
         ("CREATE" | "DROP", "TEMPORARY") => Kind::Harmless,
@@ -87,13 +93,35 @@ pub(crate) fn keeps_rows(words: &[Word]) -> bool {
         return true;
     }
     match keywords.next().as_deref() {
-        Some("OPTIMIZE" | "CHECK" | "ANALYZE") => true,
+        Some("OPTIMIZE" | "CHECK") => true,
         // Other words can precede, such as the definer; the first of these tells the kind of object.
         Some("CREATE" | "ALTER" | "DROP") => keywords
             .find(|word| CODE.contains(&word.as_str()) || OTHERS.contains(&word.as_str()))
             .is_some_and(|word| CODE.contains(&word.as_str())),
         _ => false,
     }
+}
+
+/// Whether a statement that cannot be read as a whole leaves the moved tables as they are. `first` are its words that
+/// can be read. The names of the tables are looked for in all of it, in comments and texts, too.
+pub(crate) fn is_elsewhere(first: &[Word], statement: &[u8], tables: &[MovedTable]) -> bool {
+    const DEFINITIONS: [&str; 7] = ["ALTER", "CREATE", "DROP", "OPTIMIZE", "RENAME", "REPAIR", "TRUNCATE"];
+    match kind(first) {
+        Kind::Transaction | Kind::Harmless => true,
+        Kind::Definition => {
+            // What follows `SET STATEMENT … FOR` may be one of the words that cannot be read.
+            let verb = without_settings(first).first().map(Word::keyword).unwrap_or_default();
+            let is_named = || tables.iter().any(|moved| may_name(statement, moved));
+            DEFINITIONS.contains(&verb.as_str()) && (keeps_rows(first) || !is_named())
+        }
+        Kind::Rollback | Kind::Rows | Kind::Xa | Kind::XaCommit | Kind::XaEnd => false,
+    }
+}
+
+/// Whether a statement that cannot be read may name a table, or its schema as a whole.
+fn may_name(statement: &[u8], moved: &MovedTable) -> bool {
+    let has = |name: &str| may_contain(statement, name);
+    has(&moved.table.name) || (has(&moved.table.schema) && (has("DATABASE") || has("SCHEMA")))
 }
 
 /// Whether a statement that may change rows refers only to tables of the schema `mysql`.
@@ -143,7 +171,7 @@ mod tests {
     use crate::{
         Table,
         catalog::Identity,
-        lexer::{Syntax, words},
+        lexer::{Syntax, first_words, words},
         preflight::testing::column,
     };
 
@@ -183,9 +211,57 @@ mod tests {
         assert_eq!(kind_of("SET STATEMENT max_statement_time = 9 FOR TRUNCATE t"), Kind::Definition);
         assert_eq!(kind_of("SET STATEMENT sql_mode = 'FOR' FOR DELETE FROM t"), Kind::Rows);
         assert_eq!(kind_of("/*!40000 ALTER TABLE t DISABLE KEYS */"), Kind::Definition);
-        for statement in ["INSERT INTO t VALUES (1)", "WITH c AS (SELECT 1) DELETE FROM t", "SELECT f()", "CALL p()"] {
+        for statement in [
+            "INSERT INTO t VALUES (1)",
+            "WITH c AS (SELECT 1) DELETE FROM t",
+            "SELECT f()",
+            "CALL p()",
+            "ANALYZE DELETE FROM t",
+            "ANALYZE FORMAT=JSON UPDATE t SET a = 1",
+        ] {
             assert_eq!(kind_of(statement), Kind::Rows, "{statement}");
         }
+        for statement in ["ANALYZE TABLE t", "ANALYZE LOCAL TABLE t", "GRANT SELECT ON t TO u"] {
+            assert_eq!(kind_of(statement), Kind::Harmless, "{statement}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_elsewhere_unless_it_may_name_a_table() {
+        let tables = [table(0, "shop", "users")];
+        let passes = |statement: &[u8], tables: &[MovedTable]| {
+            is_elsewhere(&first_words(statement, Syntax::default()), statement, tables)
+        };
+        for statement in [
+            &b"CREATE TABLE other.t (a INT COMMENT '5 \x80')"[..],
+            b"ALTER TABLE other.t COMMENT '\xE6\xF3\xEA'",
+            b"DROP TABLE shop.\xE6",
+            b"CREATE VIEW shop.v AS SELECT '\x80' FROM shop.users",
+            b"CREATE PROCEDURE p() DELETE FROM users WHERE a = '\x80'",
+            b"OPTIMIZE TABLE users, `\x80`",
+            b"CREATE TABLE other.t (a INT COMMENT '\x80') SELECT 1 AS users",
+            b"GRANT SELECT ON shop.users TO '\xE6'@'%'",
+            b"SAVEPOINT `\xE6`",
+            b"SET STATEMENT max_statement_time = 9 FOR DROP TABLE other.`\xE6`",
+        ] {
+            assert!(passes(statement, &tables), "{}", statement.escape_ascii());
+        }
+        for statement in [
+            &b"ALTER TABLE shop.users COMMENT '\x80'"[..],
+            b"DROP TABLE `\xE6`, USERS",
+            b"RENAME TABLE other.`\xE6` TO other.t, shop.users TO other.u",
+            b"/* \x80 */ DROP DATABASE shop",
+            b"ALTER SCHEMA `shop` COMMENT '\x80'",
+            b"INSERT INTO other.t VALUES ('\x80')",
+            b"/* \x80 */ DELETE FROM other.t",
+            b"SET STATEMENT sql_mode = '\x80' FOR DROP TABLE other.t",
+            b"ROLLBACK TO `\xE6`",
+            b"\xE6 DROP TABLE other.t",
+            b"INSTALL SONAME '\xE6'",
+        ] {
+            assert!(!passes(statement, &tables), "{}", statement.escape_ascii());
+        }
+        assert!(!passes(b"DROP TABLE other.`\xE6`", &[table(0, "shop", "ma\u{DF}")]));
     }
 
     #[test]

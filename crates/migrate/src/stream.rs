@@ -19,7 +19,7 @@ use crate::{
         write::Writer,
     },
     key::Key,
-    lexer::{Syntax, words},
+    lexer::{Syntax, Word, first_words, words},
     link,
     log_file::LogFile,
     logged_type,
@@ -248,8 +248,8 @@ impl<'m> Follower<'m> {
     }
 
     fn statement(&mut self, query: &Query<'_>, at: &str) -> Result<(), Error> {
-        let words = words(&query.statement, Syntax::from_variables(&query.variables()))
-            .ok_or_else(|| gap("a statement that cannot be read", at))?;
+        let syntax = Syntax::from_variables(&query.variables());
+        let Some(words) = words(&query.statement, syntax) else { return self.unreadable(query, syntax, at) };
         let concerned = || statement::concerned(&words, query.database, self.tables).map(|found| found.shown.clone());
         let position = at.to_owned();
         match statement::kind(&words) {
@@ -271,13 +271,38 @@ impl<'m> Follower<'m> {
             // The definitions at both ends were compared after this statement, and every read waits until it is
             // visible.
             Kind::Definition if self.is_old() => {}
-            Kind::Definition => {
-                let Some(table) = concerned() else { return Ok(()) };
-                let statement = statement::shown(&query.statement);
-                return Err(Error::DefinitionChanged { table, position, statement });
-            }
+            Kind::Definition => return self.definition(&words, query, at),
         }
         Ok(())
+    }
+
+    /// Passes over a definition, unless it may change the rows or columns of a moved table.
+    fn definition(&self, words: &[Word], query: &Query<'_>, at: &str) -> Result<(), Error> {
+        let concerned = statement::concerned(words, query.database, self.tables);
+        if let Some(moved) = concerned.filter(|_| !statement::keeps_rows(words)) {
+            let (table, position) = (moved.shown.clone(), at.to_owned());
+            return Err(Error::DefinitionChanged { table, position, statement: statement::shown(&query.statement) });
+        }
+        self.note_new_tables();
+        Ok(())
+    }
+
+    /// Passes over a statement in a character set that is not known, unless it may concern a moved table.
+    fn unreadable(&self, query: &Query<'_>, syntax: Syntax, at: &str) -> Result<(), Error> {
+        let first = first_words(&query.statement, syntax);
+        if !statement::is_elsewhere(&first, &query.statement, self.tables) {
+            return Err(gap("a statement that cannot be read", at));
+        }
+        if statement::kind(&first) == Kind::Definition {
+            self.note_new_tables();
+        }
+        Ok(())
+    }
+
+    /// Lets the tables of the source be listed again: a statement does not tell whether its table is still there. It can
+    /// also be in the log before its table is visible; then the rows of that table let them be listed once more.
+    fn note_new_tables(&self) {
+        self.shared.update(|state| state.may_have_new_tables = true);
     }
 
     fn rows(&mut self, rows: &Rows<'_>, at: &str) -> Result<(), Error> {
@@ -290,7 +315,12 @@ impl<'m> Follower<'m> {
             Err(_) if self.is_old() => return Ok(()),
             moved => moved?,
         };
-        let Some(table) = table else { return Ok(()) };
+        let Some(table) = table else {
+            if self.settings.filter.table(&map.database, &map.name) {
+                self.note_new_tables();
+            }
+            return Ok(());
+        };
         if self.xa {
             // The rows become visible only with XA COMMIT, which may come much later.
             return Err(gap("an XA transaction, which is not supported,", at));

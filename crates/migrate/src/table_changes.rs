@@ -9,7 +9,7 @@ use binlog::{
 
 use crate::{
     STATE_SCHEMA,
-    lexer::{Syntax, Word, words},
+    lexer::{Syntax, Word, first_words, words},
     moved_table::MovedTable,
     statement::{self, Kind},
     stream::{LIMITS, obstacle},
@@ -90,8 +90,10 @@ impl TableChanges {
     }
 
     fn statement(&mut self, query: &Query<'_>, tables: &[MovedTable], prepared: &mut Prepared) {
-        let Some(words) = words(&query.statement, Syntax::from_variables(&query.variables())) else {
-            self.any = true;
+        let syntax = Syntax::from_variables(&query.variables());
+        let Some(words) = words(&query.statement, syntax) else {
+            let first = first_words(&query.statement, syntax);
+            self.any |= !statement::is_elsewhere(&first, &query.statement, tables);
             return;
         };
         match statement::kind(&words) {

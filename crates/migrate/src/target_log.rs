@@ -2,7 +2,7 @@
 //!
 //! Every transaction of a migration that changes rows also changes the state, so a transaction that changes only rows is
 //! not one of a migration. The account needs REPLICATION SLAVE and REPLICATION CLIENT at the target. Without them, or
-//! without a log, foreign writes are found only where rows differ.
+//! without a log, foreign writes are found only where rows differ, and a cut-over compares every row again.
 
 use std::time::Instant;
 

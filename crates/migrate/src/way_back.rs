@@ -11,7 +11,7 @@ use crate::{
     Error, Settings, Side, Until,
     accounts::Accounts,
     active::{Active, check_source, tracking},
-    catalog::{Encrypt, Table},
+    catalog::{Encrypt, Filter, Table},
     definitions,
     fence::require_grants,
     fencing::Fencing,
@@ -75,7 +75,10 @@ fn trigger(settings: &Settings) -> Option<String> {
 
 /// Settings of a migration from the target to the source.
 pub(crate) fn swapped(settings: &Settings) -> Result<Settings, Error> {
-    let catalog = definitions::catalog(Side::Target, &settings.target, &definitions::names(settings))?;
+    let names = definitions::names(settings);
+    let catalog = definitions::catalog(Side::Target, &settings.target, &names)?;
+    // New tables of the target do not come back.
+    let filter = Filter { only: Some(names), ..Filter::default() };
     let (source, target) = (settings.target.clone(), settings.source.clone());
     let (encrypt, until) = (Encrypt::AsSource, Until::Forever);
     let (accounts, fencing) = (Accounts::Report, Fencing::default());
@@ -83,12 +86,14 @@ pub(crate) fn swapped(settings: &Settings) -> Result<Settings, Error> {
         source,
         target,
         catalog,
+        filter,
         encrypt,
         until,
         accounts,
         fencing,
         on_switch: None,
         fallback: None,
+        way_back: true,
         ..settings.clone()
     })
 }

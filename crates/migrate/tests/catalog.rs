@@ -114,6 +114,7 @@ fn a_mysql_server_is_read() {
         exclude: ["shop.sealed", "*.general", "shop.in*", "shop.h*"]
             .map(|pattern| glob::Pattern::new(pattern).unwrap())
             .to_vec(),
+        ..Filter::default()
     };
     let some = catalog::read(&mut connect(&server), &filter).unwrap();
     assert_eq!(some.tables.len(), 4);

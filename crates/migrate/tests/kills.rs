@@ -13,8 +13,8 @@ use std::{
 };
 
 use harness::Kind;
-use migrate::{Error, Phase, Settings, Until};
-use support::{Addresses, Kinds, Pair, writers::Writers};
+use migrate::{Error, Phase, Preparation, Settings, Until, plan::Plan};
+use support::{Addresses, Kinds, Pair, shop, writers::Writers};
 
 /// Milliseconds after which the copying process is killed.
 const COPYING: [u64; 3] = [100, 1600, 700];
@@ -31,6 +31,19 @@ fn run_in_a_child() {
 fn cut_over_in_a_child() {
     let Some(addresses) = Addresses::from_environment() else { return };
     migrate::cut_over(&addresses.settings(), &mut |_| {}).unwrap();
+}
+
+#[test]
+fn create_in_a_child() {
+    let Some(addresses) = Addresses::from_environment() else { return };
+    create(&addresses.settings());
+}
+
+/// Creates the tables as the command does.
+fn create(settings: &Settings) {
+    let confirm = |_: &Plan| -> Result<(), Error> { Ok(()) };
+    let prepared = migrate::prepare(settings.source.clone(), settings.target.clone(), shop(), confirm).unwrap();
+    assert!(matches!(prepared, Preparation::Ready(_)), "{prepared:?}");
 }
 
 /// Returns whether the process was still working when it was killed.
@@ -95,6 +108,28 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 #[test]
 fn a_killed_migration_goes_on() {
     goes_on(Kinds::MYSQL_97, 8000, &COPYING, &[]);
+}
+
+/// Before the migration begins.
+#[test]
+fn a_run_that_was_killed_while_it_created_tables_goes_on() {
+    let Some(pair) = Pair::of_kinds(Kinds::MYSQL_97, 100) else { return };
+    let more = (0..60).map(|number| format!("CREATE TABLE shop.more{number} (id INT PRIMARY KEY) ENCRYPTION='Y';"));
+    pair.source.sql(&more.collect::<String>()).unwrap();
+    let created = || -> u32 {
+        let sql = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema IN ('shop', '_sealant')";
+        pair.target.value(sql).unwrap().parse().unwrap()
+    };
+    for delay in [0, 150, 20] {
+        let before = created();
+        let mut child = pair.addresses().child("create_in_a_child");
+        wait_for("a table is created", || created() > before || child.try_wait().unwrap().is_some());
+        kill(child, delay);
+    }
+    let settings = Settings { until: Until::Copied, ..pair.addresses().settings() };
+    create(&settings);
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
 }
 
 #[test]

@@ -7,18 +7,19 @@ mod support;
 use std::{
     collections::HashSet,
     sync::atomic::{AtomicBool, Ordering},
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
 use findings::Action;
-use harness::{limit, wait_until};
+use harness::{Server, limit, wait_until};
 use migrate::{
-    DivergenceKind, Error, Event, NotWritable, Phase, ProofVerdict, Settings, Side, Until,
+    DivergenceKind, Error, Event, Fencing, NotWritable, Phase, Preparation, ProofVerdict, Settings, Side, Until,
+    Verified,
     catalog::Encrypt,
     preflight::{Effect, Facts, Finding, Remedy, judge},
 };
-use support::{Pair, shop, writers::Writers};
+use support::{Kinds, Pair, shop, writers::Writers};
 
 const ROWS: u32 = 8_000;
 
@@ -266,8 +267,8 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     pair.assert_equal();
     assert!(done.blocked.is_some_and(|blocked| blocked < settings.max_blocked), "{:?}", done.blocked);
     assert_eq!(pair.source.value("SELECT @@super_read_only").unwrap(), "1");
-    let counter = "SET information_schema_stats_expiry = 0; SELECT auto_increment FROM information_schema.tables WHERE table_name = 'item'";
-    assert_eq!(pair.source.value(counter).unwrap(), pair.target.value(counter).unwrap());
+    let [given, next] = [&pair.source, &pair.target].map(|server| counter(server, "item"));
+    assert!(next >= given, "{next} was given already: {given}");
     // Repeated: nothing is left to do.
     assert_eq!(migrate::cut_over(&settings, &mut |_| {}).unwrap().blocked, None);
     assert!(matches!(migrate::abort(&settings.source, &settings.target, Some(&shop().filter)), Err(Error::Switched)));
@@ -287,6 +288,94 @@ fn no_acknowledged_write_is_lost_by_a_cut_over() {
     let saved = saved.unwrap();
     assert_eq!((saved.verdict(), saved.source_end), (ProofVerdict::Proven, done.source_end));
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
+}
+
+/// The next number of a table.
+fn counter(server: &Server, table: &str) -> u64 {
+    let sql = "SET information_schema_stats_expiry = 0; SELECT auto_increment FROM information_schema.tables \
+               WHERE table_schema = 'shop' AND table_name =";
+    server.value(&format!("{sql} '{table}'")).unwrap().parse().unwrap()
+}
+
+/// Numbers that no row has are not given again, and a table that somebody uses at the target does not block writes.
+#[test]
+fn no_number_is_given_twice() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let burn = "INSERT INTO shop.item (name) VALUES ('a'), ('b'); DELETE FROM shop.item WHERE name IN ('a', 'b')";
+    pair.source.sql(&format!("BEGIN; {burn}; ROLLBACK; BEGIN; {burn}; COMMIT")).unwrap();
+    let mut reader = support::root(&pair.target);
+    reader.query("BEGIN").unwrap();
+    reader.query("SELECT id FROM shop.item LIMIT 1").unwrap();
+    pair.target.sql("GRANT SELECT ON performance_schema.* TO mig@'%'").unwrap();
+    let mut steps = Vec::new();
+    let error = migrate::cut_over(&settings, &mut |event| {
+        if let Event::Step { name } = event {
+            steps.push(name);
+        }
+    });
+    let error = error.unwrap_err();
+    let named = matches!(&error, Error::TargetInUse { table, by } if table == "shop.item" && by.contains(" of root"));
+    assert!(named && steps.is_empty(), "{error}: {steps:?}");
+    reader.query("COMMIT").unwrap();
+    // A counter that gets ahead after the others were set.
+    let ahead = |event: Event| {
+        if matches!(event, Event::Step { name: "drained" }) {
+            let alter = "SET sql_log_bin = 0; SET GLOBAL super_read_only = OFF; \
+                ALTER TABLE shop.item AUTO_INCREMENT = 900000; SET GLOBAL super_read_only = ON";
+            pair.source.sql(alter).unwrap();
+        }
+    };
+    migrate::cut_over(&settings, &mut { ahead }).unwrap();
+    assert_eq!(counter(&pair.target, "item"), 900_000);
+    // Rows that were inserted together have left numbers out.
+    let [given, next] = [&pair.source, &pair.target].map(|server| counter(server, "bill_line"));
+    assert!((given..=given + 10_000).contains(&next), "{given}, {next}");
+    pair.assert_equal();
+}
+
+/// A number of an ENUM or SET is more than its text: sessions without strict mode leave 0 in an ENUM in place of a label
+/// that does not exist, and labels can be empty.
+#[test]
+fn enums_and_sets_keep_their_numbers() {
+    let Some(pair) = Pair::start(100) else { return };
+    let columns = "e ENUM('0','a') NOT NULL, w ENUM('b','') CHARACTER SET utf16, s SET('','b')";
+    let tables = format!(
+        "CREATE TABLE shop.mood (id INT PRIMARY KEY, {columns}) ENCRYPTION='Y';
+         CREATE TABLE shop.mood_log (id INT, {columns}) ENCRYPTION='Y';"
+    );
+    pair.target.sql(&tables).unwrap();
+    pair.source.sql(&tables).unwrap();
+    let both = |statement: &str| {
+        let sql = ["mood", "mood_log"].map(|table| statement.replace("mood", table));
+        pair.source.sql(&format!("SET sql_mode = ''; {}", sql.join(";"))).unwrap();
+    };
+    let are_equal = || {
+        for table in ["mood", "mood_log"] {
+            let rows = |server: &Server| {
+                server.sql(&format!("SELECT id, e + 0, w + 0, s + 0 FROM shop.{table} ORDER BY id")).unwrap()
+            };
+            assert_eq!(rows(&pair.source), rows(&pair.target), "{table}");
+        }
+    };
+    both("INSERT INTO shop.mood VALUES (1, 'bogus', 'bogus', 1), (2, '0', '', 2), (3, 'a', NULL, NULL)");
+    both("INSERT INTO shop.mood VALUES (4, 'a', 'b', 0)");
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    are_equal();
+    both("UPDATE shop.mood SET e = 'bogus', w = '', s = 3 WHERE id = 4");
+    both("UPDATE shop.mood SET w = 'b' WHERE id = 1");
+    both("INSERT INTO shop.mood VALUES (5, 'bogus', 'bogus', 1), (6, 'a', 'b', 'b')");
+    both("DELETE FROM shop.mood WHERE id = 5");
+    both("UPDATE shop.mood SET e = 'bogus', w = 'bogus' WHERE id = 6");
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    are_equal();
+    let zeros = "SELECT CONCAT(SUM(e = 0), SUM(w = 0), SUM(s = 1)) FROM shop.mood";
+    assert_eq!(pair.target.value(zeros).unwrap(), "311");
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    are_equal();
+    assert_eq!(migrate::proof(&settings.target).unwrap().verdict(), ProofVerdict::Proven);
 }
 
 /// Cuts over, and calls `act` after the step `step`. Asserts that the cut-over fails, and that the source takes writes
@@ -496,6 +585,92 @@ fn a_table_that_was_encrypted_after_the_plan_is_not_copied_in_clear() {
     assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'").unwrap(), "");
 }
 
+/// Every row that is applied would be in clear in that log.
+#[test]
+fn a_target_whose_log_is_in_clear_gets_no_rows() {
+    let Some(pair) = Pair::start(200) else { return };
+    let mut settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let set = |value: &str| drop(pair.target.sql(&format!("SET GLOBAL binlog_encryption = {value}")).unwrap());
+    let is_refused = |error: &Error| {
+        assert!(matches!(error, Error::LessEncrypted { check: "encryption.binary-log", .. }), "{error}");
+        assert!(error.is_refusal() && error.hint().unwrap().contains("SET PERSIST binlog_encryption = ON"));
+    };
+    set("OFF");
+    pair.source.sql("INSERT INTO shop.ack VALUES (7)").unwrap();
+    for ended in [
+        migrate::run(&settings, &mut |_| {}).map(drop),
+        migrate::verify(&settings, &mut |_| {}).map(drop),
+        migrate::cut_over(&settings, &mut |_| {}).map(drop),
+    ] {
+        is_refused(&ended.unwrap_err());
+    }
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.ack").unwrap(), "0");
+    set("ON");
+    is_refused(&failed_cut_over(&pair, &settings, "fenced", &|| set("OFF")));
+    set("ON");
+    settings.until = Until::Forever;
+    let mut is_off = false;
+    let followed = migrate::run(&settings, &mut |event| {
+        if matches!(&event, Event::Progress(progress) if progress.phase == Phase::Copied) && !is_off {
+            is_off = true;
+            set("OFF");
+        }
+    });
+    is_refused(&followed.unwrap_err());
+    set("ON");
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+    let journal = migrate::proof(&settings.target).unwrap().journal;
+    let noted = |what: &str| journal.iter().filter(|entry| entry.what == what).collect::<Vec<_>>();
+    assert_eq!(noted("less-encrypted").len(), 5, "{journal:?}");
+    let encrypted = "binary log encrypted (binlog_encryption), redo log in clear";
+    assert!(noted("encryption").last().unwrap().detail.contains(encrypted), "{journal:?}");
+}
+
+/// As if a run had been killed between two tables.
+#[test]
+fn tables_that_an_interrupted_run_has_created_are_its_own() {
+    let Some(pair) = Pair::of_kinds(Kinds::MYSQL_97, 100) else { return };
+    let settings = pair.addresses().settings();
+    let prepare = |after_plan: &dyn Fn()| {
+        migrate::prepare(settings.source.clone(), settings.target.clone(), shop(), |_| -> Result<(), Error> {
+            after_plan();
+            Ok(())
+        })
+    };
+    let is_ready = || assert!(matches!(prepare(&|| ()).unwrap(), Preparation::Ready(_)));
+    let abort = || migrate::abort(&settings.source, &settings.target, Some(&shop().filter));
+    // All that is left of a run that is killed before it stores what it is about to create.
+    pair.target.sql("CREATE DATABASE _sealant").unwrap();
+    let view = || drop(pair.target.sql("CREATE DATABASE shop; CREATE VIEW shop.label AS SELECT 1").unwrap());
+    let error = prepare(&view).unwrap_err();
+    assert!(matches!(&error, Error::Create { object, .. } if object == "shop.label"), "{error}");
+    let created = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables \
+                   WHERE table_schema = 'shop' AND table_type = 'BASE TABLE'";
+    assert_eq!(pair.target.value(created).unwrap(), "ack,bill,bill_line,entry,grade,item");
+    assert!(matches!(migrate::status(&settings.target), Err(Error::NotBegun)));
+    // The view alone is in the way.
+    let blocked = found(&pair, "target.empty");
+    assert!(matches!(blocked.as_slice(), [view] if view.object == "shop.label"), "{blocked:?}");
+    assert!(matches!(prepare(&|| ()).unwrap(), Preparation::Refused(_)));
+    pair.target.sql("DROP VIEW shop.label; DROP TABLE shop.ack").unwrap();
+    is_ready();
+
+    pair.target.sql("INSERT INTO shop.ack VALUES (7)").unwrap();
+    let error = abort().unwrap_err();
+    assert!(matches!(&error, Error::NotEmpty { table } if table == "shop.ack"), "{error}");
+    pair.target.sql("DELETE FROM shop.ack").unwrap();
+    abort().unwrap();
+    assert_eq!(pair.target.sql("SHOW DATABASES LIKE '%sealant'; SHOW TABLES FROM shop").unwrap(), "");
+    assert!(matches!(abort(), Err(Error::NotBegun)));
+
+    is_ready();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    assert_eq!(pair.target.sql("SHOW TABLES FROM _sealant LIKE 'creating'").unwrap(), "");
+    pair.assert_equal();
+}
+
 #[test]
 fn a_process_that_another_one_has_followed_stores_nothing() {
     let Some(pair) = Pair::start(200) else { return };
@@ -601,6 +776,94 @@ fn comments_do_not_hide_a_definition() {
     }
     let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::DefinitionChanged { table, .. } if table == "shop.ack"), "{error}");
+}
+
+/// Runs a migration until it is stopped, in a thread of its own. Returns once the rows are copied.
+fn following(settings: &Settings) -> JoinHandle<Result<Verified, Error>> {
+    let settings = Settings { until: Until::Forever, ..settings.clone() };
+    let target = settings.target.clone();
+    let run = thread::spawn(move || migrate::run(&settings, &mut |_| {}));
+    wait_until("the rows are copied", limit(60), || {
+        assert!(!run.is_finished(), "the run has ended");
+        migrate::status(&target).is_ok_and(|status| status.phase == Phase::Copied)
+    });
+    run
+}
+
+/// Rows of such a table would be at the source alone.
+#[test]
+fn a_table_that_is_made_meanwhile_is_named() {
+    let Some(pair) = Pair::start(200) else { return };
+    let mut settings = pair.addresses().settings();
+    let is_named = |error: &Error, name: &str| {
+        matches!(error, Error::NewTables { tables } if tables == name)
+            && error.is_refusal()
+            && error.hint().unwrap().contains("--exclude")
+    };
+    let make = |name: &str| {
+        let sql = format!("CREATE TABLE {name} (id INT PRIMARY KEY); INSERT INTO {name} VALUES (1)");
+        pair.source.sql(&sql).unwrap();
+    };
+    let run = following(&settings);
+    make("shop.new");
+    let error = run.join().unwrap().unwrap_err();
+    assert!(is_named(&error, "shop.new"), "while following: {error}");
+    // As if it had been made after the cut-over had listed the tables, and before that.
+    let error = failed_cut_over(&pair, &settings, "", &|| {});
+    assert!(is_named(&error, "shop.new"), "in the cut-over: {error}");
+    let error = failed_cut_over(&pair, &pair.addresses().settings(), "", &|| {});
+    assert!(matches!(&error, Error::OtherMigration { what } if what.starts_with("shop.new ")), "{error}");
+    settings.filter.exclude.push(glob::Pattern::new("shop.new").unwrap());
+    // Only moved tables are locked.
+    settings.fencing = Fencing { lock_tables: true, lasting: None };
+    let error = failed_cut_over(&pair, &settings, "verified", &|| make("shop.late"));
+    assert!(is_named(&error, "shop.late"), "while writes are blocked: {error}");
+    // One that is gone again needs no `--exclude`.
+    pair.source.sql("DROP TABLE shop.late").unwrap();
+    settings.fencing = Fencing::default();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+#[test]
+fn statements_that_keep_rows_do_not_end_a_run() {
+    let Some(pair) = Pair::start(200) else { return };
+    let settings = pair.addresses().settings();
+    let run = following(&settings);
+    let trigger = "CREATE TRIGGER shop.more AFTER INSERT ON shop.ack FOR EACH ROW
+        UPDATE shop.pair SET v = 'fired' WHERE u = 7";
+    for statement in [
+        "OPTIMIZE TABLE shop.pair",
+        "ANALYZE TABLE shop.pair",
+        "CREATE VIEW shop.seen AS SELECT * FROM shop.pair",
+        "CREATE PROCEDURE shop.clear() DELETE FROM shop.ack",
+        "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 YEAR STARTS NOW() + INTERVAL 1 YEAR DO DELETE FROM shop.ack",
+        trigger,
+        "CREATE DATABASE other; CREATE TABLE other.copy LIKE shop.pair",
+    ] {
+        pair.source.sql(statement).unwrap();
+    }
+    let mut root = pair.root();
+    for (charset, statement) in [
+        ("cp1251", &b"ALTER TABLE other.copy COMMENT '\xE6\xF3\xEA'"[..]),
+        ("latin1", b"CREATE TABLE other.t (a INT COMMENT '5 \x80')"),
+    ] {
+        root.query(&format!("SET NAMES {charset}")).unwrap();
+        root.execute(statement).unwrap();
+    }
+    pair.source.sql("INSERT INTO shop.ack VALUES (77)").unwrap();
+    wait_until("the change of the trigger is applied", limit(60), || {
+        assert!(!run.is_finished(), "the run has ended");
+        pair.target.value("SELECT COUNT(*) FROM shop.pair WHERE v = 'fired'").unwrap() == "1"
+    });
+    settings.stop.store(true, Ordering::Relaxed);
+    run.join().unwrap().unwrap();
+    settings.stop.store(false, Ordering::Relaxed);
+    pair.assert_equal();
+    // This one may have changed the columns.
+    root.execute(b"ALTER TABLE shop.pair COMMENT '5 \x80'").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::LogGap { what, .. } if what.contains("cannot be read")), "{error}");
 }
 
 #[test]
@@ -748,11 +1011,20 @@ fn a_target_needs_no_binary_log() {
     let settings = pair.addresses().settings();
     migrate::run(&settings, &mut |_| {}).unwrap();
     pair.target.sql("UPDATE shop.pair SET v = 'other' WHERE u = 7").unwrap();
+    // A run compares only what has changed at the source, but a cut-over compares everything, before it blocks writes.
     migrate::run(&settings, &mut |_| {}).unwrap();
-    let error = migrate::verify(&settings, &mut |_| {}).unwrap_err();
+    let mut said = Vec::new();
+    let error = migrate::cut_over(&settings, &mut |event| {
+        said.extend(Some(event).filter(|event| matches!(event, Event::ComparesAgain | Event::Step { .. })));
+    });
+    let error = error.unwrap_err();
     assert!(matches!(&error, Error::Divergence(rows) if rows.len() == 1), "{error}");
+    assert_eq!(said, [Event::ComparesAgain]);
+    assert!(matches!(migrate::verify(&settings, &mut |_| {}), Err(Error::Divergence(_))));
     pair.source.sql("UPDATE shop.pair SET v = 'new' WHERE u = 7").unwrap();
     migrate::cut_over(&settings, &mut |_| {}).unwrap();
     pair.assert_equal();
-    assert_eq!(migrate::proof(&settings.target).unwrap().verdict(), ProofVerdict::Proven);
+    let proof = migrate::proof(&settings.target).unwrap();
+    assert_eq!(proof.verdict(), ProofVerdict::Proven);
+    assert_eq!(proof.journal.iter().filter(|entry| entry.what == "compares-again").count(), 2);
 }

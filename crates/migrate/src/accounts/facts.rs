@@ -23,6 +23,8 @@ pub struct AccountFacts {
     pub(super) source: BTreeMap<Account, Record>,
     pub(super) target: TargetFacts,
     pub(super) flavors: [Flavor; 2],
+    /// As [`TargetFacts::revokes`], of the source.
+    pub(super) source_revokes: bool,
 }
 
 /// What counts of the target.
@@ -36,7 +38,8 @@ pub(super) struct TargetFacts {
     pub(super) plugins: BTreeSet<String>,
     /// Names of privileges, in upper case.
     pub(super) privileges: BTreeSet<String>,
-    /// Whether parts of global privileges can be revoked.
+    /// Whether parts of global privileges can be revoked. Then `_` and `%` in the name of a schema stand for
+    /// themselves.
     pub(super) revokes: bool,
     /// Tables of the server itself.
     pub(super) tables: BTreeSet<TableName>,
@@ -76,6 +79,7 @@ impl AccountFacts {
         let own = [own_name(source).map_err(&of_source)?, own_name(target).map_err(&of_target)?];
         Ok(Self {
             source: records(source, &own).map_err(&of_source)?,
+            source_revokes: revokes(source).map_err(&of_source)?,
             flavors: [flavor(source), flavor(target)],
             target: TargetFacts::read(target, &own).map_err(&of_target)?,
         })
@@ -99,19 +103,23 @@ impl TargetFacts {
             let mut row = row.into_iter();
             Some((row.next()??, row.next()??))
         });
-        let revokes = match target.query("SELECT @@GLOBAL.partial_revokes") {
-            Ok(rows) => rows.scalar() == Some("1"),
-            Err(ServerError::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => false,
-            Err(error) => return Err(error),
-        };
         Ok(Self {
             own: Grants::parse(lines.rows.iter().filter_map(|row| row.first()?.as_deref()), None),
             plugins,
             privileges: privileges.iter().map(|name| name.to_ascii_uppercase()).collect(),
-            revokes,
+            revokes: revokes(target)?,
             tables: tables.collect(),
             accounts: if may_read(target)? { records(target, own)? } else { BTreeMap::new() },
         })
+    }
+}
+
+/// Whether parts of global privileges can be revoked (`partial_revokes`).
+fn revokes(connection: &mut Connection) -> Result<bool, ServerError> {
+    match connection.query("SELECT @@GLOBAL.partial_revokes") {
+        Ok(rows) => Ok(rows.scalar() == Some("1")),
+        Err(ServerError::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -205,7 +213,7 @@ impl AccountFacts {
             revokes: false,
             tables: BTreeSet::new(),
         };
-        Self { source: BTreeMap::new(), target, flavors: [Flavor::MySql; 2] }
+        Self { source: BTreeMap::new(), target, flavors: [Flavor::MySql; 2], source_revokes: false }
     }
 }
 

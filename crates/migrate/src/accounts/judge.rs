@@ -262,6 +262,7 @@ impl AccountFacts {
         let known = |name: &str| name == ALL || name == "USAGE" || self.target.privileges.contains(name);
         let is_global = grant.object == Object::Global;
         let others = if is_global { other_names(&grant.privilege) } else { &[] };
+        let object = self.object_there(&grant.object)?;
         let names = match known(&grant.privilege) {
             true => vec![grant.privilege.as_str()],
             false => others.iter().copied().filter(|name| known(name)).collect(),
@@ -269,7 +270,8 @@ impl AccountFacts {
         if names.is_empty() {
             return Err("the target does not know this privilege".to_owned());
         }
-        let carried = names.into_iter().map(|name| Grant { privilege: name.to_owned(), ..grant.clone() });
+        let carried =
+            names.into_iter().map(|name| Grant { object: object.clone(), privilege: name.to_owned(), ..grant.clone() });
         let carried: Vec<_> = carried.collect();
         if is_global && let Some(withheld) = carried.iter().find(|grant| !self.target.may_give(grant)) {
             return Err(format!(
@@ -279,6 +281,39 @@ impl AccountFacts {
         }
         Ok(carried)
     }
+
+    /// The object as the target names it: where parts of privileges can be revoked, `_` and `%` in the name of a schema
+    /// stand for themselves, and else for other characters.
+    ///
+    /// # Errors
+    /// Why the target has no name for it.
+    fn object_there(&self, object: &Object) -> Result<Object, String> {
+        let Object::Schema(pattern) = object else { return Ok(object.clone()) };
+        match (self.source_revokes, self.target.revokes) {
+            (true, false) => Ok(Object::Schema(escaped(pattern))),
+            (false, true) if escaped(pattern) != *pattern => {
+                Err("_ and % stand for other characters, which the target does not know with partial_revokes = ON"
+                    .to_owned())
+            }
+            _ => Ok(object.clone()),
+        }
+    }
+}
+
+/// The name of a schema in a grant, in which `_` and `%` stand for themselves.
+fn escaped(pattern: &str) -> String {
+    let mut escaped = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if matches!(character, '_' | '%') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+        if character == '\\' {
+            escaped.extend(characters.next());
+        }
+    }
+    escaped
 }
 
 impl TargetFacts {
@@ -384,6 +419,7 @@ mod tests {
         AccountFacts {
             source: source.iter().map(|(account, record)| (name(account), record.clone())).collect(),
             flavors: [Flavor::MySql, Flavor::MySql],
+            source_revokes: false,
             target: TargetFacts {
                 accounts: BTreeMap::new(),
                 own: Grants::parse(own.iter().copied(), None),
@@ -426,6 +462,32 @@ mod tests {
         assert_eq!(plan.omitted, expected);
         // Without --schema the whole server is moved.
         assert_eq!(judged(&facts, &[])[0].omitted.len(), 4);
+    }
+
+    /// With `partial_revokes = ON`, `a_b` is one schema, and else many.
+    #[test]
+    fn names_of_schemas_are_not_wider_than_at_the_source() {
+        let grants = ["a_b", "a\\_b", "a%"].map(|pattern| format!("GRANT SELECT ON `{pattern}`.* TO `a`@`%`"));
+        let grants = grants.each_ref().map(String::as_str);
+        let mut facts = facts(&[("a@%", record(SHA2, &grants))], &[ALL_ON_ALL]);
+        let judged = |source: bool, target: bool, facts: &mut AccountFacts| {
+            (facts.source_revokes, facts.target.revokes) = (source, target);
+            let (filter, tables) = (Filter::default(), BTreeSet::new());
+            let judged = facts.judge(&Moved { filter: &filter, tables: &tables });
+            let carried: Vec<_> = judged.orders[0].grants.iter().map(ToString::to_string).collect();
+            (carried, judged.plans[0].omitted.clone())
+        };
+        let same = ["SELECT ON `a%`.*", "SELECT ON `a\\_b`.*", "SELECT ON `a_b`.*"].map(str::to_owned);
+        for both in [false, true] {
+            assert_eq!(judged(both, both, &mut facts), (same.to_vec(), Vec::new()));
+        }
+        let one = ["SELECT ON `a\\%`.*", "SELECT ON `a\\_b`.*"].map(str::to_owned);
+        assert_eq!(judged(true, false, &mut facts), (one.to_vec(), Vec::new()));
+        let (carried, omitted) = judged(false, true, &mut facts);
+        assert_eq!(carried, ["SELECT ON `a\\_b`.*"]);
+        let refused = ["SELECT ON `a%`.*: _ and % stand for", "SELECT ON `a_b`.*: _ and % stand for"];
+        assert!(omitted.iter().zip(refused).all(|(why, start)| why.starts_with(start)), "{omitted:?}");
+        assert_eq!(omitted.len(), 2);
     }
 
     #[test]

@@ -14,8 +14,22 @@ use server::quote;
 
 use crate::{Column, NotWritable, key::Key, moved_table::MovedTable, settings::BatchLimits, value};
 
+/// Values of a row as a text for a statement.
+#[derive(Debug, Default)]
+pub(crate) struct ValueText {
+    pub(crate) text: Vec<u8>,
+    /// How many of them are ENUMs with the number 0, which servers refuse in strict mode.
+    pub(crate) enum_zeros: u64,
+}
+
+impl ValueText {
+    pub(crate) const fn len(&self) -> usize {
+        self.text.len()
+    }
+}
+
 /// The newest image of each changed row of a table; `None` for a row that is gone.
-pub(crate) type Images = HashMap<Key, Option<Vec<u8>>>;
+pub(crate) type Images = HashMap<Key, Option<ValueText>>;
 
 /// A change of a row of a table that was copied whole.
 #[derive(Debug)]
@@ -32,11 +46,11 @@ pub(crate) struct ExactChange {
 #[derive(Debug)]
 pub(crate) enum Operation {
     /// Inserts these values.
-    Insert(Vec<u8>),
+    Insert(ValueText),
     /// Assigns values to a row that fulfils a condition.
     Update {
         /// The assignments.
-        assignments: Vec<u8>,
+        assignments: ValueText,
         /// The condition.
         condition: Vec<u8>,
     },
@@ -67,14 +81,15 @@ impl ChangeBatch {
     }
 
     /// Notes a row's image, as literals of a statement.
-    pub(crate) fn store(&mut self, table: usize, key: Key, image: Vec<u8>) {
+    pub(crate) fn store(&mut self, table: usize, key: Key, image: ValueText) {
         self.put(table, key, Some(image));
     }
 
     /// Notes a change of a row of a table that was copied whole.
     pub(crate) fn push(&mut self, change: ExactChange) {
         let bytes = match &change.operation {
-            Operation::Insert(text) | Operation::Delete(text) => text.len(),
+            Operation::Insert(image) => image.len(),
+            Operation::Delete(condition) => condition.len(),
             Operation::Update { assignments, condition } => assignments.len().saturating_add(condition.len()),
         };
         self.count(bytes.saturating_add(OVERHEAD_BYTES));
@@ -82,8 +97,8 @@ impl ChangeBatch {
         self.in_order.push(change);
     }
 
-    fn put(&mut self, table: usize, key: Key, image: Option<Vec<u8>>) {
-        let bytes = |image: &Option<Vec<u8>>| image.as_ref().map_or(0, Vec::len).saturating_add(OVERHEAD_BYTES);
+    fn put(&mut self, table: usize, key: Key, image: Option<ValueText>) {
+        let bytes = |image: &Option<ValueText>| image.as_ref().map_or(0, ValueText::len).saturating_add(OVERHEAD_BYTES);
         self.count(bytes(&image));
         match self.tables.entry(table).or_default().insert(key, image) {
             Some(before) => self.bytes = self.bytes.saturating_sub(bytes(&before)),
@@ -131,10 +146,10 @@ pub(crate) fn image(
     table: &MovedTable,
     row: &[Option<Value<'_>>],
     doubles: WholeDoubles,
-) -> Result<Vec<u8>, (String, NotWritable)> {
-    let mut image = vec![b'('];
+) -> Result<ValueText, (String, NotWritable)> {
+    let mut image = ValueText { text: vec![b'('], enum_zeros: 0 };
     append_values(&mut image, table, row, doubles, |_| String::new())?;
-    image.push(b')');
+    image.text.push(b')');
     Ok(image)
 }
 
@@ -146,15 +161,16 @@ pub(crate) fn assignments(
     table: &MovedTable,
     row: &[Option<Value<'_>>],
     doubles: WholeDoubles,
-) -> Result<Vec<u8>, (String, NotWritable)> {
-    let mut text = Vec::new();
-    append_values(&mut text, table, row, doubles, |column| format!("{} = ", quote::identifier(&column.name)))?;
-    Ok(text)
+) -> Result<ValueText, (String, NotWritable)> {
+    let mut assignments = ValueText::default();
+    let name = |column: &Column| format!("{} = ", quote::identifier(&column.name));
+    append_values(&mut assignments, table, row, doubles, name)?;
+    Ok(assignments)
 }
 
 /// Appends the stored values with commas between them, each after a text for its column.
 fn append_values(
-    text: &mut Vec<u8>,
+    values: &mut ValueText,
     table: &MovedTable,
     row: &[Option<Value<'_>>],
     doubles: WholeDoubles,
@@ -163,11 +179,13 @@ fn append_values(
     let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
     for (number, (column, value)) in columns.enumerate() {
         if number > 0 {
-            text.push(b',');
+            values.text.push(b',');
         }
-        text.extend_from_slice(before(column).as_bytes());
-        let written = value::write(text, value.as_ref(), column, doubles);
+        values.text.extend_from_slice(before(column).as_bytes());
+        let written = value::write(&mut values.text, value.as_ref(), column, doubles);
         written.map_err(|why| (column.name.clone(), why))?;
+        let is_zero = matches!(value, Some(Value::Enum(0)));
+        values.enum_zeros = values.enum_zeros.saturating_add(u64::from(is_zero));
     }
     Ok(())
 }
@@ -175,6 +193,20 @@ fn append_values(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Table, preflight::testing};
+
+    #[test]
+    fn enums_with_the_number_zero_are_counted() {
+        let of_type = |data_type: &str| Column { data_type: data_type.to_owned(), ..testing::column(data_type) };
+        let columns = ["enum", "set", "enum"].map(of_type).into();
+        let table = MovedTable::new(0, &Table { columns, ..testing::table("t") });
+        let row = [Some(Value::Enum(0)), Some(Value::Null), Some(Value::Enum(2))];
+        let image = image(&table, &row, WholeDoubles::AsIntegers).unwrap();
+        assert_eq!((image.text.as_slice(), image.enum_zeros), (&b"(0,NULL,2)"[..], 1));
+        let assignments = assignments(&table, &row, WholeDoubles::AsIntegers).unwrap();
+        assert_eq!(assignments.text, b"`enum` = 0,`set` = NULL,`enum` = 2");
+        assert_eq!(assignments.enum_zeros, 1);
+    }
 
     #[test]
     fn chunks_stay_touched_when_changes_come_again() {

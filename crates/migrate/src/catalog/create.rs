@@ -56,8 +56,8 @@ const SESSION: [&str; 4] = [
 /// the first call.
 ///
 /// # Errors
-/// [`Error::Server`]; [`Error::Definition`] if a definition cannot be read; [`Error::Structure`] if a table differs
-/// from the source's, or is less encrypted.
+/// [`Error::Server`]; [`Error::Create`] if the target refuses a definition; [`Error::Definition`] if one cannot be read;
+/// [`Error::Structure`] if a table differs from the source's, or is less encrypted.
 pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Result<Catalog, Error> {
     let failed = |error| Error::Server { side: Side::Target, error };
     let version = describe(target).map_err(failed)?.version;
@@ -72,8 +72,8 @@ pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Re
     let filter =
         Filter { schemas: source.schemas.iter().map(|schema| schema.name.clone()).collect(), ..Filter::default() };
     let before = if filter.schemas.is_empty() { Catalog::default() } else { read(target, &filter).map_err(failed)? };
-    for statement in statements(&version, source, &before, encrypt)? {
-        target.query(&statement).map_err(failed)?;
+    for (object, statement) in statements(&version, source, &before, encrypt)? {
+        target.query(&statement).map_err(|error| refused(object, error))?;
     }
     let mut after = read(target, &filter).map_err(failed)?;
     after.tables.retain(|table| source.structure.contains_key(&table.full_name()));
@@ -83,24 +83,34 @@ pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Re
     if wrong.is_empty() { Ok(after) } else { Err(Error::Structure { differences: wrong }) }
 }
 
-/// The statements that create what the target lacks.
+/// An error of a statement that creates something, which is named if the server has refused it.
+fn refused(object: String, error: server::Error) -> Error {
+    match error {
+        error @ server::Error::Server { .. } => Error::Create { object, error },
+        error => Error::at(Side::Target)(error),
+    }
+}
+
+/// The statements that create what the target lacks, each with the name of its schema or table.
 fn statements(
     version: &ServerVersion,
     source: &Catalog,
     target: &Catalog,
     encrypt: Encrypt,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<(String, String)>, Error> {
     let mut statements = Vec::new();
     for schema in &source.schemas {
         if !target.schemas.iter().any(|existing| existing.name == schema.name) {
             let encrypted = encrypt == Encrypt::All || schema.encrypted == Some(true);
-            statements.push(create_schema(version, &schema.name, &schema.charset, &schema.collation, encrypted));
+            let statement = create_schema(version, &schema.name, &schema.charset, &schema.collation, encrypted);
+            statements.push((schema.name.clone(), statement));
         }
     }
     for table in &source.tables {
         if !target.structure.contains_key(&table.full_name()) {
             let definition = definition(version, table, encrypt.requires(table));
-            statements.push(definition.ok_or_else(|| Error::Definition { table: table.label() })?);
+            let statement = definition.ok_or_else(|| Error::Definition { table: table.label() })?;
+            statements.push((table.label(), statement));
         }
     }
     Ok(statements)
@@ -236,6 +246,17 @@ mod tests {
         let rewritten = rewritten("t", create, true).unwrap();
         let words: Vec<_> = rewritten.split_whitespace().skip(5).collect();
         assert_eq!(words, ["ENCRYPTION='Y'", "ENGINE=InnoDB", "COMMENT='`ENCRYPTED`=NO'"]);
+    }
+
+    #[test]
+    fn what_the_server_refuses_is_named() {
+        let (sqlstate, message) = ("HY000".to_owned(), "Unknown collation".to_owned());
+        let error = refused("s.t".to_owned(), server::Error::Server { code: 1273, sqlstate, message });
+        let expected = "target: s.t cannot be created there: server error 1273 (HY000): Unknown collation";
+        assert_eq!(error.to_string(), expected);
+        // The same call may succeed after that.
+        let lost = refused("s.t".to_owned(), server::Error::Lost { phase: server::Phase::BinaryLog });
+        assert!(lost.is_transient() && !error.is_transient(), "{lost}");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Which tables of a server are migrated.
 
+use std::collections::BTreeSet;
+
 use glob::Pattern;
+
+use super::TableName;
 
 /// Selects tables by schema and by patterns of `schema.table`.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +13,8 @@ pub struct Filter {
     pub schemas: Vec<String>,
     /// Tables that are left out: patterns such as `shop.log_*` over `schema.table`.
     pub exclude: Vec<Pattern>,
+    /// If set, no other tables than these.
+    pub only: Option<BTreeSet<TableName>>,
 }
 
 impl Filter {
@@ -21,8 +27,12 @@ impl Filter {
     /// Whether the table is selected.
     #[must_use]
     pub fn table(&self, schema: &str, table: &str) -> bool {
+        if !self.schema(schema) {
+            return false;
+        }
         let name = format!("{schema}.{table}");
-        self.schema(schema) && !self.exclude.iter().any(|pattern| pattern.matches(&name))
+        let is_named = |only: &BTreeSet<TableName>| only.contains(&(schema.to_owned(), table.to_owned()));
+        !self.exclude.iter().any(|pattern| pattern.matches(&name)) && self.only.as_ref().is_none_or(is_named)
     }
 }
 
@@ -32,12 +42,15 @@ mod tests {
 
     #[test]
     fn schemas_are_named_and_tables_left_out() {
-        let filter =
-            Filter { schemas: vec!["shop".into()], exclude: vec![Pattern::new("shop.log_*").expect("a pattern")] };
+        let exclude = vec![Pattern::new("shop.log_*").expect("a pattern")];
+        let filter = Filter { schemas: vec!["shop".into()], exclude, ..Filter::default() };
         assert!(filter.table("shop", "orders"));
         assert!(!filter.table("shop", "log_2026"));
         assert!(!filter.table("other", "orders"));
         assert!(Filter::default().table("other", "orders"));
         assert!(!Filter::default().table(crate::STATE_SCHEMA, "run"));
+        let only = Some([("shop".to_owned(), "orders".to_owned())].into());
+        let filter = Filter { only, ..filter };
+        assert!(filter.table("shop", "orders") && !filter.table("shop", "new"));
     }
 }

@@ -26,6 +26,7 @@ pub(crate) use {
     cascades::{Cascade, cascades, groups, reaching},
     create::less_encrypted,
     order::{Order, is_ordered_by_servers},
+    read::base_table_names,
     structure::EMPTY_DEFAULT,
 };
 

@@ -1,10 +1,10 @@
 //! Reads the catalogue of a server: a few queries for all tables, and one statement for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use server::{
     Connection, Error, Rows, ServerVersion, describe,
-    dialect::catalog::{self, UTF8MB4_COLLATION, show_create_table},
+    dialect::catalog::{self, TABLE_NAMES, UTF8MB4_COLLATION, show_create_table},
 };
 
 use super::{
@@ -59,6 +59,21 @@ pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Err
     Ok(found)
 }
 
+/// The names of the base tables that the filter selects.
+///
+/// # Errors
+/// Those of [`Connection::query`].
+pub(crate) fn base_table_names(connection: &mut Connection, filter: &Filter) -> Result<BTreeSet<TableName>, Error> {
+    let rows = connection.query(TABLE_NAMES)?;
+    let selected = Record::all(&rows).filter(|record| is_selected(record, filter));
+    Ok(selected.map(|record| record.table()).collect())
+}
+
+/// Whether a row of a list of tables is a base table that the filter selects.
+fn is_selected(record: &Record<'_>, filter: &Filter) -> bool {
+    BASE_TABLES.contains(&record.text("type").as_str()) && filter.table(&record.text("schema"), &record.text("table"))
+}
+
 /// The rows of a result as texts by column; NULL is the empty text.
 struct Record<'r> {
     rows: &'r Rows,
@@ -98,12 +113,8 @@ fn base_tables(
     let spaces = TablespaceEncryption::read(connection, version)?;
     let mut columns = by_table(columns, column);
     let mut parts = by_table(indexes, index_part);
-    let selected = |record: &Record<'_>| {
-        BASE_TABLES.contains(&record.text("type").as_str())
-            && filter.table(&record.text("schema"), &record.text("table"))
-    };
     let mut found = Vec::new();
-    for record in Record::all(tables).filter(selected) {
+    for record in Record::all(tables).filter(|record| is_selected(record, filter)) {
         let name = record.table();
         let create = connection.query(&show_create_table(&name.0, &name.1))?;
         let create = create.rows.first().and_then(|row| row.get(1).cloned().flatten()).unwrap_or_default();

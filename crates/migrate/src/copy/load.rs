@@ -14,11 +14,13 @@ use crate::{
 pub(crate) struct Loader<'m> {
     target: Connection,
     shared: &'m Shared,
+    /// Whether the session refuses values that a column cannot hold.
+    is_strict: bool,
 }
 
 impl<'m> Loader<'m> {
     pub(crate) fn open(server: &Server, shared: &'m Shared) -> Result<Self, Error> {
-        Ok(Self { target: link::target(server)?, shared })
+        Ok(Self { target: link::target(server)?, shared, is_strict: true })
     }
 
     /// The connection to the target.
@@ -41,9 +43,10 @@ impl<'m> Loader<'m> {
         self.begin(content)?;
         if content.rows > 0 {
             let loaded = self.send(content, "")?;
-            if loaded.affected_rows != content.rows || loaded.warnings != 0 {
+            if loaded.affected_rows != content.rows || !is_exact(content, loaded) {
                 self.replace(content, loaded)?;
             }
+            self.set_strict(true)?;
             self.read_back(content)?;
         }
         self.query(&state::mark_loaded(content.table.number, &content.chunk, content.size()))?;
@@ -52,6 +55,7 @@ impl<'m> Loader<'m> {
 
     /// Begins a transaction.
     pub(super) fn begin_transaction(&mut self) -> Result<(), Error> {
+        self.set_strict(true)?;
         self.query("START TRANSACTION")?;
         state::require_epoch(&mut self.target, self.shared.epoch)
     }
@@ -68,10 +72,11 @@ impl<'m> Loader<'m> {
             return Ok(());
         }
         let loaded = self.send(part, "")?;
-        if loaded.affected_rows != part.rows || loaded.warnings != 0 {
-            let code = self.first_warning()?;
-            return Err(refused(part, loaded, code));
+        if loaded.affected_rows != part.rows || !is_exact(part, loaded) {
+            let warning = self.first_warning(part)?;
+            return Err(refused(part, loaded, warning));
         }
+        self.set_strict(true)?;
         // Without a key, the rows of a part cannot be told from those of other parts.
         if part.table.has_key() { self.read_back(part) } else { Ok(()) }
     }
@@ -120,18 +125,18 @@ impl<'m> Loader<'m> {
     /// Loads a chunk that collides with a row outside of it: that row has given up a unique value at the source, but
     /// the change was not applied yet. Replaces the row; its newer image follows in the log.
     fn replace(&mut self, content: &ChunkRows<'_>, plain: Executed) -> Result<(), Error> {
-        let code = self.first_warning()?;
-        if code != error_code::DUPLICATE_ENTRY {
-            return Err(refused(content, plain, code));
+        let warning = self.first_warning(content)?;
+        if warning.code != error_code::DUPLICATE_ENTRY {
+            return Err(refused(content, plain, warning));
         }
         self.query("ROLLBACK")?;
         self.begin(content)?;
         let loaded = self.send(content, "REPLACE ")?;
-        if loaded.affected_rows >= content.rows && loaded.warnings == 0 {
+        if loaded.affected_rows >= content.rows && is_exact(content, loaded) {
             return Ok(());
         }
-        let code = self.first_warning()?;
-        Err(refused(content, loaded, code))
+        let warning = self.first_warning(content)?;
+        Err(refused(content, loaded, warning))
     }
 
     /// Compares the stored rows with those that were sent, before they count as copied.
@@ -162,14 +167,28 @@ impl<'m> Loader<'m> {
 
     /// Sends the rows. `LOAD DATA LOCAL` turns duplicates and truncated values into warnings, even in strict mode.
     fn send(&mut self, content: &ChunkRows<'_>, duplicates: &str) -> Result<Executed, Error> {
+        self.set_strict(content.enum_zeros == 0)?;
         let statement = content.table.load(duplicates);
         self.target.load_data(statement.as_bytes(), &content.file).map_err(Error::at(Side::Target))
     }
 
-    /// The error number of the first warning. The message is left out, since it can contain a value.
-    fn first_warning(&mut self) -> Result<u16, Error> {
-        let warnings = self.target.query("SHOW WARNINGS LIMIT 1").map_err(Error::at(Side::Target))?;
-        Ok(warnings.value(0, "Code").and_then(|code| code.parse().ok()).unwrap_or(0))
+    /// The first warning; if there are any of another kind, not one of those that an ENUM with the number 0 causes.
+    fn first_warning(&mut self, content: &ChunkRows<'_>) -> Result<Warning, Error> {
+        let rows = self.target.query("SHOW WARNINGS").map_err(Error::at(Side::Target))?;
+        let code = |row: &usize| rows.value(*row, "Code").and_then(|code| code.parse::<u16>().ok()).unwrap_or(0);
+        let is_of_zero = |row: &usize| content.enum_zeros > 0 && code(row) == error_code::TRUNCATED;
+        let row = (0..rows.rows.len()).find(|row| !is_of_zero(row)).unwrap_or(0);
+        let message = rows.value(row, "Message").unwrap_or_default();
+        Ok(Warning { code: code(&row), column: named_column(content.table, message) })
+    }
+
+    /// Sets whether the session refuses values that a column cannot hold, or only warns of them.
+    fn set_strict(&mut self, wanted: bool) -> Result<(), Error> {
+        if self.is_strict != wanted {
+            self.query(link::strictness(wanted))?;
+            self.is_strict = wanted;
+        }
+        Ok(())
     }
 
     fn query(&mut self, sql: &str) -> Result<(), Error> {
@@ -177,12 +196,79 @@ impl<'m> Loader<'m> {
     }
 }
 
-fn refused(content: &ChunkRows<'_>, loaded: Executed, code: u16) -> Error {
+/// A warning of the target. Its message is left out, since it can contain a value.
+struct Warning {
+    code: u16,
+    column: Option<String>,
+}
+
+/// Whether the target has warned of nothing but ENUMs with the number 0, of each of which it warns once.
+fn is_exact(content: &ChunkRows<'_>, loaded: Executed) -> bool {
+    u64::from(loaded.warnings) <= content.enum_zeros
+}
+
+/// The column that a warning names: as `'name'` or as `` `schema`.`table`.`name` ``.
+fn named_column(table: &MovedTable, message: &str) -> Option<String> {
+    let texts = |name: &str| [format!("column '{name}' at row "), format!("`{name}` at row ")];
+    let is_named = |name: &String| texts(name).iter().any(|text| message.contains(text));
+    table.stored().map(|column| column.name.clone()).find(is_named)
+}
+
+fn refused(content: &ChunkRows<'_>, loaded: Executed, warning: Warning) -> Error {
+    let (table, chunk) = (content.table, &content.chunk);
+    let range = [(&chunk.after, "after"), (&chunk.upto, "up to")];
+    let range = range.map(|(key, word)| {
+        key.as_ref().map_or_else(String::new, |key| format!(" {word} the key {}", table.key.literals(key)))
+    });
     Error::Load {
-        table: content.table.shown.clone(),
+        table: table.shown.clone(),
+        range: range.concat(),
         sent: content.rows,
         stored: loaded.affected_rows,
         warnings: loaded.warnings,
-        code,
+        code: warning.code,
+        column: warning.column,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zeroize::Zeroizing;
+
+    use super::*;
+    use crate::{
+        Table,
+        chunk_map::{Chunk, State},
+        preflight::testing,
+    };
+
+    #[test]
+    fn a_warning_names_its_column_and_no_value() {
+        let columns = ["id", "e", "price"].map(testing::column).into();
+        let table = MovedTable::new(0, &Table { columns, ..testing::table("entries") });
+        for (message, column) in [
+            ("Data truncated for column 'e' at row 7", Some("e")),
+            ("Incorrect integer value: 'e' for column `shop`.`entries`.`price` at row 1", Some("price")),
+            ("Duplicate entry '7' for key 'entries.PRIMARY'", None),
+            ("Data truncated for column 'other' at row 1", None),
+        ] {
+            assert_eq!(named_column(&table, message).as_deref(), column, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_range() {
+        let table = MovedTable::new(0, &testing::table("orders"));
+        let key = |text: &[u8]| table.key.parse([text]);
+        let chunk = Chunk { number: 0, after: key(b"12"), upto: key(b"40"), state: State::InFlight };
+        let file = Zeroizing::new(Vec::new());
+        let content = ChunkRows { table: &table, chunk, rows: 3, enum_zeros: 0, file };
+        let warning = Warning { code: error_code::TRUNCATED, column: Some("e".to_owned()) };
+        let error = refused(&content, Executed { affected_rows: 3, warnings: 1 }, warning);
+        assert_eq!(
+            error.to_string(),
+            "shop.orders: 3 rows after the key 12 up to the key 40 were sent, 3 stored, with 1 warnings \
+             (first code 1265 for column e)"
+        );
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct ChunkRows<'m> {
     pub(crate) table: &'m MovedTable,
     pub(crate) chunk: Chunk<Key>,
     pub(crate) rows: u64,
+    /// How many of their values are ENUMs with the number 0.
+    pub(crate) enum_zeros: u64,
     /// The rows as lines of a file.
     pub(crate) file: Zeroizing<Vec<u8>>,
 }
@@ -92,12 +94,13 @@ impl<'m> Reader<'m> {
         // Chunks are sized by the chunks before them, so a chunk may reach twice the size.
         let limit = self.settings.chunk_bytes.saturating_mul(2);
         let mut file = Zeroizing::new(Vec::with_capacity(self.settings.chunk_bytes));
-        let mut rows = 0_u64;
+        let (mut rows, mut enum_zeros) = (0_u64, 0_u64);
         let mut last = None;
         let select = table.select(chunk.after.as_ref(), chunk.upto.as_ref());
         let whole = self.source.query_rows(select.as_bytes(), &mut |fields| {
             append_line(&mut file, fields);
             rows = rows.saturating_add(1);
+            enum_zeros = enum_zeros.saturating_add(table.enum_zeros(fields));
             if file.len() < limit {
                 return ControlFlow::Continue(());
             }
@@ -121,7 +124,7 @@ impl<'m> Reader<'m> {
             }
         }
         self.jobs.note(table, rows, file.len(), began.elapsed());
-        Ok(ChunkRows { table, chunk, rows, file })
+        Ok(ChunkRows { table, chunk, rows, enum_zeros, file })
     }
 }
 

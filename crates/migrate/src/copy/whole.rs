@@ -78,12 +78,14 @@ impl<'m> Whole<'m> {
         let limit = self.settings.chunk_bytes;
         let (loader, weights, shared) = (&mut self.loader, &mut self.weights, self.shared);
         let chunk = Chunk { number: 0, after: None, upto: None, state: State::Loaded };
-        let part = ChunkRows { table, chunk, rows: 0, file: Zeroizing::new(Vec::with_capacity(limit)) };
+        let file = Zeroizing::new(Vec::with_capacity(limit));
+        let part = ChunkRows { table, chunk, rows: 0, enum_zeros: 0, file };
         let mut loading = Loading { loader, weights, shared, part, chunks: Vec::new() };
         let mut failed = None;
         let read = source.query_rows(table.select(None, None).as_bytes(), &mut |fields| {
             append_line(&mut loading.part.file, fields);
             loading.part.rows = loading.part.rows.saturating_add(1);
+            loading.part.enum_zeros = loading.part.enum_zeros.saturating_add(table.enum_zeros(fields));
             if loading.part.file.len() < limit {
                 return ControlFlow::Continue(());
             }
@@ -135,7 +137,7 @@ impl Loading<'_, '_> {
         }
         let chunk = &mut self.part.chunk;
         (chunk.number, chunk.after) = (chunk.number.saturating_add(1), chunk.upto.take());
-        self.part.rows = 0;
+        (self.part.rows, self.part.enum_zeros) = (0, 0);
         self.part.file.clear();
         Ok(())
     }

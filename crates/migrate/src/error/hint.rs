@@ -27,13 +27,29 @@ impl Error {
                 format!("give --{side}-tls-ca FILE, or --{side}-tls-fingerprint HEX").into()
             }
             Self::Definition { .. } => "leave the table out with --exclude".into(),
-            Self::Structure { .. } => "the target must create tables as the source has them".into(),
+            Self::Create { error, .. } => server_hint(Side::Target, error).unwrap_or_else(|| {
+                "change it at the source, or leave the table out with --exclude; the same command then goes on".into()
+            }),
+            Self::LessEncrypted { remedy, .. } => {
+                return remedy.as_ref().map(|remedy| format!("{remedy}; then give the same command again").into());
+            }
+            Self::Structure { .. } => "the target must create tables as the source has them; those that were created before the \
+                                       source's were changed go with sealant migrate abort --drop-tables"
+                .into(),
+            Self::NewTables { .. } => {
+                "leave them out with --exclude, or drop them at the source; to move them, begin again after sealant \
+                 migrate abort"
+                    .into()
+            }
             Self::Stream(error) => of_side(Side::Source, &error.hint()?).into(),
             Self::SourceSetting { .. } => "set it on the source, then run again".into(),
             Self::SortKey { .. } => "leave the table out with --exclude".into(),
             Self::TableInUse { .. } => {
                 "end the transaction that uses them (SHOW PROCESSLIST), or wait for it; the same command goes on".into()
             }
+            Self::TargetInUse { .. } => "end the transaction or statement that uses it (SHOW PROCESSLIST at the target, and \
+                                         performance_schema.metadata_locks), then give the same command again"
+                .into(),
             Self::RowNotFound { .. } => {
                 "begin again after sealant migrate abort --drop-tables, and find out what else has changed the target".into()
             }
@@ -149,9 +165,11 @@ impl Error {
             Self::WayBackClosed(_) => true,
             Self::WayBack(error) => error.is_refusal(),
             Self::Unverified { .. }
+            | Self::LessEncrypted { .. }
             | Self::OneServer
             | Self::FollowsTarget { .. }
             | Self::Structure { .. }
+            | Self::NewTables { .. }
             | Self::Divergence(_)
             | Self::TargetWritten { .. }
             | Self::LateWrite { .. }

@@ -40,11 +40,35 @@ pub enum Error {
         /// `schema.table`.
         table: String,
     },
+    /// The target refused to create a schema or a table.
+    #[error("target: {object} cannot be created there: {error}")]
+    Create {
+        /// The schema, or `schema.table`.
+        object: String,
+        /// The server's error.
+        error: server::Error,
+    },
+    /// The target writes something in clear that a check of the plan requires to be encrypted.
+    #[error("target: {evidence} ({check})")]
+    LessEncrypted {
+        /// Identifier of the check, such as `encryption.binary-log`.
+        check: &'static str,
+        /// What it writes in clear.
+        evidence: String,
+        /// What to do.
+        remedy: Option<String>,
+    },
     /// Tables of the target differ from those of the source.
     #[error("target: {}", described(differences))]
     Structure {
         /// What differs.
         differences: Vec<Difference>,
+    },
+    /// Tables of the source are selected, but are not those of the migration.
+    #[error("source: made after the migration was begun, and not moved: {tables}")]
+    NewTables {
+        /// `schema.table`, several with commas.
+        tables: String,
     },
     /// A setting of the source makes it impossible to follow its log.
     #[error("source: {variable} is {found}, and not {wanted}")]
@@ -119,6 +143,14 @@ pub enum Error {
         /// How long the program has tried.
         seconds: u64,
     },
+    /// AUTO_INCREMENT of a table of the target could not be set, because somebody uses the table.
+    #[error("target: AUTO_INCREMENT of {table} could not be set, because {by} uses the table")]
+    TargetInUse {
+        /// `schema.table`.
+        table: String,
+        /// Sessions, with commas, or that the account may not see them.
+        by: String,
+    },
     /// A row of a table that was copied whole is not at the target, although the source has changed it.
     #[error("target: {table} lacks a row, with these values, that the source has changed or deleted")]
     RowNotFound {
@@ -144,10 +176,15 @@ pub enum Error {
         table: String,
     },
     /// The target refused rows of a chunk, or changed their values.
-    #[error("{table}: {sent} rows were sent, {stored} stored, with {warnings} warnings (first code {code})")]
+    #[error(
+        "{table}: {sent} rows{range} were sent, {stored} stored, with {warnings} warnings (first code {code}{})",
+        of_column(column.as_ref())
+    )]
     Load {
         /// `schema.table`.
         table: String,
+        /// The range of their keys, as it follows the word; empty for the whole table.
+        range: String,
         /// Number of rows that were sent.
         sent: u64,
         /// Number of rows that the target stored.
@@ -156,6 +193,8 @@ pub enum Error {
         warnings: u16,
         /// The server's error number of the first warning; 0 if there is no warning.
         code: u16,
+        /// The column that this warning names.
+        column: Option<String>,
     },
     /// The target returned another row than it was sent.
     #[error("target: {table} did not store the rows that were sent: {what}")]
@@ -390,6 +429,10 @@ pub enum Error {
     /// A thread of the run ended because another one failed, or the caller stopped it.
     #[error("stopped before the end")]
     Stopped,
+}
+
+fn of_column(column: Option<&String>) -> String {
+    column.map_or_else(String::new, |column| format!(" for column {column}"))
 }
 
 impl Error {

@@ -20,11 +20,12 @@ use super::{
 use crate::{
     Accept, Error, STATE_SCHEMA, Server, Side,
     accounts::{self, AccountFacts, Accounts, Moved},
-    catalog::{self, Catalog, Encrypt, Filter},
+    catalog::{self, Catalog, Encrypt, Filter, TableName},
     link,
     log_access::{self, log_filters},
     open_transactions,
     server_lock::is_one_server,
+    state,
 };
 
 /// What the user asks for.
@@ -82,8 +83,10 @@ pub struct Tables {
     pub source: Catalog,
     /// Everything in the schemas of the same names.
     pub target: Catalog,
-    /// Whether the target has a schema for the state of a migration.
+    /// Whether the target has the state of a migration, or something else in the schema for it.
     pub state_exists: bool,
+    /// Tables that an interrupted run has created at the target before the migration began.
+    pub created: BTreeSet<TableName>,
     /// Number of prepared transactions at the source that are still open.
     pub prepared: u64,
     /// Whether the source applies changes of another server.
@@ -151,7 +154,7 @@ impl Facts {
 
     /// The tables that the target will have.
     #[must_use]
-    pub fn moved_tables(&self) -> BTreeSet<catalog::TableName> {
+    pub fn moved_tables(&self) -> BTreeSet<TableName> {
         let tables = self.tables.iter().flat_map(|tables| &tables.source.tables);
         tables.map(catalog::Table::full_name).collect()
     }
@@ -187,7 +190,11 @@ impl Facts {
 }
 
 impl ServerFacts {
-    fn read(side: Side, connection: &mut Connection, server: &Server) -> Result<Self, Error> {
+    /// Reads the facts of one server.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn read(side: Side, connection: &mut Connection, server: &Server) -> Result<Self, Error> {
         let failed = |error| Error::Server { side, error };
         let identity = describe(connection).map_err(failed)?;
         let version = &identity.version;
@@ -205,6 +212,15 @@ impl ServerFacts {
             grants,
             identity,
         })
+    }
+
+    /// Reads the global variables again.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn read_variables(&mut self, connection: &mut Connection) -> Result<(), Error> {
+        self.variables = pairs(connection, &self.identity.version, "variables").map_err(Error::at(self.side))?;
+        Ok(())
     }
 
     /// The value of a global variable; empty if the server does not have it.
@@ -250,10 +266,11 @@ impl Tables {
         let of_target = |error| Error::Server { side: Side::Target, error };
         let found = catalog::read(source, &facts.request.filter).map_err(of_source)?;
         let schemas: Vec<String> = found.schemas.iter().map(|schema| schema.name.clone()).collect();
-        let target_version = &facts.target.identity.version;
-        let (exists, existing) = existing(target, target_version, schemas).map_err(of_target)?;
+        let (state_exists, created) = state_and_created(target, &facts.target.identity.version)?;
+        let existing = existing(target, schemas).map_err(of_target)?;
         Ok(Self {
-            state_exists: exists,
+            state_exists,
+            created,
             prepared: prepared(source).map_err(of_source)?,
             source_replicates: replicates(source).map_err(of_source)?,
             target_replicates: replicates(target).map_err(of_target)?,
@@ -273,18 +290,36 @@ impl Tables {
     }
 }
 
-/// Whether the target has a schema for the state of a migration, and the objects in its other schemas.
-fn existing(
-    connection: &mut Connection,
-    version: &ServerVersion,
-    schemas: Vec<String>,
-) -> Result<(bool, Catalog), ServerError> {
-    let all = connection.query(dialect::catalog::catalog(version).schemas)?;
-    let state = (0..all.rows.len()).any(|row| all.value(row, "schema") == Some(STATE_SCHEMA));
-    if schemas.is_empty() {
-        return Ok((state, Catalog::default()));
+/// Whether the target has the state of a migration, and otherwise the tables that an interrupted run has created there.
+fn state_and_created(target: &mut Connection, version: &ServerVersion) -> Result<(bool, BTreeSet<TableName>), Error> {
+    let schemas = target.query(dialect::catalog::catalog(version).schemas).map_err(Error::at(Side::Target))?;
+    // Where there is no such schema, the server may answer that a privilege is missing.
+    if !(0..schemas.rows.len()).any(|row| schemas.value(row, "schema") == Some(STATE_SCHEMA)) {
+        return Ok((false, BTreeSet::new()));
     }
-    Ok((state, catalog::read(connection, &Filter { schemas, exclude: Vec::new() })?))
+    match state::run(target) {
+        Ok(None) => Ok((false, created(target)?)),
+        Err(Error::Server { side, error }) if !error.is_privilege() => Err(Error::Server { side, error }),
+        Ok(Some(_)) | Err(_) => Ok((true, BTreeSet::new())),
+    }
+}
+
+/// The tables of the list of an interrupted run that exist.
+fn created(target: &mut Connection) -> Result<BTreeSet<TableName>, Error> {
+    let listed: BTreeSet<_> = state::creating(target)?.into_iter().collect();
+    if listed.is_empty() {
+        return Ok(listed);
+    }
+    let filter = Filter { only: Some(listed), ..Filter::default() };
+    catalog::base_table_names(target, &filter).map_err(Error::at(Side::Target))
+}
+
+/// The objects in these schemas of the target.
+fn existing(connection: &mut Connection, schemas: Vec<String>) -> Result<Catalog, ServerError> {
+    if schemas.is_empty() {
+        return Ok(Catalog::default());
+    }
+    catalog::read(connection, &Filter { schemas, ..Filter::default() })
 }
 
 fn pairs(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use innodb::binlog::LogPosition;
 use server::{Connection, dialect::encryption::table_option, quote};
 
-use super::{Phase, failed, hex, name, position::position_values, target_log::begin_target_log};
+use super::{Phase, creating::LIST, failed, hex, name, position::position_values, target_log::begin_target_log};
 use crate::{
     Error, STATE_SCHEMA, journal,
     link::{flavor, identity_expression},
@@ -17,6 +17,9 @@ use crate::{
 
 /// Version of the layout of the tables below.
 pub(super) const FORMAT: u32 = 9;
+
+/// Creates the schema.
+pub(super) const CREATE_SCHEMA: &str = "CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii";
 
 const TABLES: [&str; 9] = [
     // The token is part of the key, so that the log has it with each update, even with `binlog_row_image=MINIMAL`.
@@ -90,7 +93,7 @@ fn name_of(table: &'static str) -> &'static str {
 /// Checks that the schema contains no other tables. Some of its own may exist already, if a migration was killed while
 /// it created them.
 pub(super) fn no_foreign_table(target: &mut Connection) -> Result<(), Error> {
-    let own: Vec<&str> = tables().map(name_of).collect();
+    let own: Vec<&str> = tables().map(name_of).chain([LIST]).collect();
     let sql = format!(
         "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{STATE_SCHEMA}' \
          AND table_name NOT IN ('{}')",
@@ -136,10 +139,9 @@ pub(crate) fn store_beginning(
 ) -> Result<(), Error> {
     let Beginning { token, tracking, logs_cascades, source_uuid, start, encrypted, target_log, phase, more } =
         beginning;
-    let option = table_option(flavor(target), true);
-    let encryption = if encrypted { format!(" {option}") } else { String::new() };
+    let encryption = encryption_option(target, encrypted);
     let identity = identity_expression(target);
-    let mut statements = vec!["CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii".to_owned()];
+    let mut statements = vec![CREATE_SCHEMA.to_owned()];
     // What is left of a state without its row of `run`, perhaps of another version with other columns.
     statements.extend(tables().map(|table| format!("DROP TABLE IF EXISTS `{STATE_SCHEMA}`.`{}`", name_of(table))));
     statements.extend(tables().map(|table| format!("CREATE TABLE {table} ENGINE = InnoDB{encryption}")));
@@ -163,7 +165,27 @@ pub(crate) fn store_beginning(
         phase.text()
     ));
     statements.push("COMMIT".to_owned());
+    // Only now: until then it names the tables that the target has.
+    statements.push(format!("DROP TABLE IF EXISTS `{STATE_SCHEMA}`.`{LIST}`"));
     statements.iter().try_for_each(|statement| target.query(statement).map(drop).map_err(failed))
+}
+
+/// The option of `CREATE TABLE` for a table of the state.
+pub(super) fn encryption_option(target: &Connection, encrypted: bool) -> String {
+    if encrypted { format!(" {}", table_option(flavor(target), true)) } else { String::new() }
+}
+
+/// Whether the state is encrypted: a table was to be, when the migration began.
+pub(crate) fn is_encrypted(target: &mut Connection) -> Result<bool, Error> {
+    let sql = format!(
+        "SELECT create_options AS o FROM information_schema.tables \
+         WHERE table_schema = '{STATE_SCHEMA}' AND table_name = 'run'"
+    );
+    let rows = target.query(&sql).map_err(failed)?;
+    let is_quote = |character: &char| matches!(character, '\'' | '"' | '`');
+    let options: String = rows.value(0, "o").unwrap_or_default().chars().filter(|it| !is_quote(it)).collect();
+    let options = options.to_ascii_uppercase();
+    Ok(["ENCRYPTION=Y", "ENCRYPTED=YES"].into_iter().any(|option| options.contains(option)))
 }
 
 fn require_empty(target: &mut Connection, table: &MovedTable) -> Result<(), Error> {

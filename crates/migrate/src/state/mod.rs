@@ -5,6 +5,7 @@
 
 mod accounts;
 mod chunks;
+mod creating;
 mod epoch;
 mod layout;
 mod position;
@@ -17,8 +18,9 @@ pub use self::run::Phase;
 pub(crate) use self::{
     accounts::{CreatedAccount, accounts, add_account, remove_account},
     chunks::{chunks, copied, copies_of_chunks, mark_loaded, mark_touched, mark_verified, touches, unverify},
+    creating::{begin_creating, creating},
     epoch::{begin_epoch, require_epoch},
-    layout::{Beginning, begin, compare_tables, remove, require_whole, store_beginning, table_names},
+    layout::{Beginning, begin, compare_tables, is_encrypted, remove, require_whole, store_beginning, table_names},
     position::{log_file, position, position_text, snapshots, store_log_file, store_position, store_snapshot},
     run::{
         Run, SwitchEnd, end_fallback, heartbeat, run, set_fencing, set_lifted, set_paused, set_phase, set_step,

@@ -109,7 +109,7 @@ const COLUMNS: [Column; 50] = [
     column("mb", "MEDIUMBLOB", Hash, ["''", "REPEAT(x'00', 100000)", "x'5c4e'"]),
     column("lb", "LONGBLOB", Hash, ["''", "REPEAT(x'09', 100000)", "x'ff'"]),
     column("e", "ENUM('a','1','ü','b,c','')", Number, ["'a'", "''", "'1'"]),
-    column("st", "SET('x','y','1','z w')", Number, ["''", "'x,y,1,z w'", "'1'"]),
+    column("st", "SET('x','y','1','z w','')", Number, ["''", "'x,y,1,z w'", "16"]),
     column("j", "JSON", Bytes, ["'{}'", r#"'{"k": [1.0, 1e300, null, true, "\\u00e4\\n"]}'"#, "'90.33333333333333'"]),
     column("p", "POINT", Bytes, ["POINT(-1.7976931348623157e308, 4.9e-324)", "POINT(0.1, -0.2)", "POINT(0, 0)"]),
     column(

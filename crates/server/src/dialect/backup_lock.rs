@@ -56,6 +56,11 @@ pub const MYSQL_SEES_HOLDERS: &str = "SELECT EXISTS (SELECT 1 FROM performance_s
 pub const MARIADB_RUNNING: &str = "SELECT ID AS id, USER AS user, INFO AS statement, TIME AS seconds FROM information_schema.PROCESSLIST \
      WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND INFO IS NOT NULL \
      AND IFNULL(STATE, '') <> 'Waiting for backup lock' ORDER BY TIME_MS DESC";
+/// MariaDB: number of imports of tablespaces that were begun before [`STAGE_BLOCK_DDL`], which does not wait for them; later
+/// ones wait for it (seen on 10.11). Without the privilege PROCESS, only those of the account are counted.
+pub const MARIADB_IMPORTS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+     WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND TRIM(INFO) LIKE 'ALTER%IMPORT%TABLESPACE%' \
+     AND IFNULL(STATE, '') <> 'Waiting for backup lock'";
 /// The privilege to see all sessions in [`MARIADB_RUNNING`].
 pub const GRANT_MARIADB_RUNNING: &str = "GRANT PROCESS ON *.* TO the account";
 

@@ -160,6 +160,14 @@ const TABLES: &str = concat!(
     user_schemas!("TABLE_SCHEMA")
 );
 
+/// Selects the names of all tables, views and sequences of users, and nothing that the server has to open them for:
+/// `schema`, `table`, `type`.
+pub const TABLE_NAMES: &str = concat!(
+    "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, TABLE_TYPE AS `type` ",
+    "FROM information_schema.TABLES WHERE ",
+    user_schemas!("TABLE_SCHEMA")
+);
+
 const FOREIGN_KEY_COLUMNS: &str = concat!(
     "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, CONSTRAINT_NAME AS `constraint`, ",
     "COLUMN_NAME AS `column`, REFERENCED_TABLE_SCHEMA AS `parent_schema`, REFERENCED_TABLE_NAME AS `parent_table`, ",
@@ -232,7 +240,7 @@ mod tests {
         for catalog in [MYSQL, MYSQL_57, MYSQL_56, MARIADB] {
             let texts =
                 [catalog.schemas, catalog.tables, catalog.columns, catalog.indexes, catalog.foreign_key_columns];
-            for text in texts.into_iter().chain([catalog.foreign_key_rules, catalog.code]) {
+            for text in texts.into_iter().chain([catalog.foreign_key_rules, catalog.code, TABLE_NAMES]) {
                 for schema in SYSTEM_SCHEMAS {
                     assert!(text.contains(&format!("'{schema}'")), "{text}");
                 }

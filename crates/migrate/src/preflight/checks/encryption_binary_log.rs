@@ -18,17 +18,21 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
-    let secret = facts.request.encrypt.requires_any(&tables.source.tables);
-    let encrypted = switches(Encrypts::BinaryLogs).into_iter().any(|switch| facts.target.is_on(switch));
-    if !secret || encrypted || !facts.target.is_on("log_bin") {
-        return Vec::new();
+    clear(&facts.target, facts.request.encrypt.requires_any(&tables.source.tables)).into_iter().collect()
+}
+
+/// The finding about a log in clear, if it has secrets.
+pub(super) fn clear(target: &ServerFacts, secret: bool) -> Option<Finding> {
+    let encrypted = switches(Encrypts::BinaryLogs).into_iter().any(|switch| target.is_on(switch));
+    if !secret || encrypted || !target.is_on("log_bin") {
+        return None;
     }
     let evidence = "writes every row into a binary log, and a large transaction into a file of its tmpdir, in clear";
-    let switch = match facts.target.identity.version.flavor {
+    let switch = match target.identity.version.flavor {
         Flavor::MariaDb => variable::MARIADB_BINARY_LOGS,
         Flavor::MySql | Flavor::Percona => variable::MYSQL_BINARY_LOGS,
     };
-    vec![Finding::block(Side::Target, evidence).set(&facts.target, switch, "ON")]
+    Some(Finding::block(Side::Target, evidence).set(target, switch, "ON"))
 }
 
 #[cfg(test)]

@@ -21,25 +21,30 @@ const JUDGED: [(Encrypts, &str); 5] = [
 ];
 
 fn judge(facts: &Facts) -> Vec<Finding> {
-    JUDGED.iter().filter_map(|(what, name)| of_artefact(facts, *what, name)).collect()
+    weaker(&facts.source, &facts.target)
 }
 
-fn of_artefact(facts: &Facts, what: Encrypts, name: &str) -> Option<Finding> {
+/// What the target does not encrypt although the source does.
+pub(super) fn weaker(source: &ServerFacts, target: &ServerFacts) -> Vec<Finding> {
+    JUDGED.iter().filter_map(|(what, name)| of_artefact(source, target, *what, name)).collect()
+}
+
+fn of_artefact(source: &ServerFacts, target: &ServerFacts, what: Encrypts, name: &str) -> Option<Finding> {
     let on = |server: &ServerFacts, what| switches(what).into_iter().find(|switch| server.is_on(switch));
-    let at_source = on(&facts.source, what)?;
+    let at_source = on(source, what)?;
     // MariaDB's switch for tablespaces includes undo; MySQL has one for undo alone.
     let at_target = match what {
-        Encrypts::Tablespaces if facts.target.identity.version.flavor.is_mysql_like() => Encrypts::Undo,
+        Encrypts::Tablespaces if target.identity.version.flavor.is_mysql_like() => Encrypts::Undo,
         what => what,
     };
-    if on(&facts.target, at_target).is_some() {
+    if on(target, at_target).is_some() {
         return None;
     }
-    let switch = switches(at_target).into_iter().find(|switch| facts.target.variables.contains_key(*switch));
+    let switch = switches(at_target).into_iter().find(|switch| target.variables.contains_key(*switch));
     let evidence = format!("{name} is not encrypted, and it is at the source ({at_source})");
     let finding = Finding::block(Side::Target, evidence);
     Some(match switch {
-        Some(switch) => finding.set(&facts.target, switch, "ON"),
+        Some(switch) => finding.set(target, switch, "ON"),
         None => finding,
     })
 }

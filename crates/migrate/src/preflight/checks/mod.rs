@@ -23,6 +23,7 @@ mod pair_supported;
 mod pair_two_servers;
 mod server_settings;
 mod tables_columns;
+mod tables_counters;
 mod tables_engine;
 mod tables_features;
 mod tables_json;
@@ -30,6 +31,7 @@ mod tables_json_numbers;
 mod tables_lane;
 mod tables_other_fork;
 mod tables_others;
+mod tables_parent_keys;
 mod tables_parents;
 mod tables_placement;
 mod tables_primary_key;
@@ -45,7 +47,7 @@ mod target_state;
 mod target_writable;
 
 pub(crate) use self::{log_replica_updates::LOGS_REPLICATED, log_rows::ROW_SETTINGS};
-use super::Check;
+use super::{Check, Finding, ServerFacts};
 
 /// Every check, in the order of a report.
 pub const CHECKS: &[Check] = &[
@@ -76,10 +78,12 @@ pub const CHECKS: &[Check] = &[
     tables_lane::CHECK,
     tables_engine::CHECK,
     tables_features::CHECK,
+    tables_counters::CHECK,
     tables_other_fork::CHECK,
     tables_others::CHECK,
     tables_placement::CHECK,
     tables_parents::CHECK,
+    tables_parent_keys::CHECK,
     tables_primary_key::CHECK,
     tables_columns::CHECK,
     tables_json::CHECK,
@@ -93,6 +97,18 @@ pub const CHECKS: &[Check] = &[
     encryption_binary_log::CHECK,
     encryption_tmpdir::CHECK,
 ];
+
+/// What the target writes in clear although it must not, with the identifiers of the checks that find it. These are judged
+/// again after the plan, because a statement can change it. `secret` says whether a table is encrypted.
+pub(crate) fn written_in_clear(
+    source: &ServerFacts,
+    target: &ServerFacts,
+    secret: bool,
+) -> Vec<(&'static str, Finding)> {
+    let log = encryption_binary_log::clear(target, secret).map(|finding| (encryption_binary_log::CHECK.id, finding));
+    let logs = encryption_logs::weaker(source, target).into_iter().map(|finding| (encryption_logs::CHECK.id, finding));
+    log.into_iter().chain(logs).collect()
+}
 
 /// The imports of every check.
 mod prelude {

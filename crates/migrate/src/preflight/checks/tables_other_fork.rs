@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use server::sql::{Syntax, Token, TokenKind, tokens};
 
 use super::prelude::*;
-use crate::catalog::{Column, EMPTY_DEFAULT, is_ordered_by_servers};
+use crate::catalog::{Column, EMPTY_DEFAULT, Schema, is_ordered_by_servers};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.other-fork",
@@ -38,16 +38,37 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     if source == target {
         return Vec::new();
     }
-    tables.source.tables.iter().flat_map(|table| of_table(tables, table)).collect()
+    let schemas = tables.source.schemas.iter().filter_map(|schema| of_schema(tables, schema));
+    schemas.chain(tables.source.tables.iter().flat_map(|table| of_table(tables, table))).collect()
+}
+
+/// The default collation of a schema that the target does not have yet. It is not that of tables, which name their own.
+fn of_schema(tables: &Tables, schema: &Schema) -> Option<Finding> {
+    let exists = tables.target.schemas.iter().any(|existing| existing.name == schema.name);
+    let what = missing(tables, &schema.collation).filter(|_| !exists)?;
+    let advice = "create the schema at the target with a collation that it has: then it is left as it is";
+    Some(Finding::block(&schema.name, format!("its default collation is {what}")).advice(advice))
+}
+
+/// The collation, and that the target does not have it.
+fn missing(tables: &Tables, collation: &str) -> Option<String> {
+    (!tables.target_collations.contains(collation)).then(|| format!("{collation}, which the target does not have"))
 }
 
 fn of_table(tables: &Tables, table: &Table) -> Vec<Finding> {
     let Ok(tokens) = tokens(&table.create, Syntax::default()).collect::<Result<Vec<_>, _>>() else { return Vec::new() };
     let columns = table.columns.iter().filter_map(|column| of_column(tables, table, column));
-    let rest = [key_order(table), check(&tokens), option(&tokens), ignored_index(&tokens)];
+    let rest = [collation(tables, table), key_order(table), check(&tokens), option(&tokens), ignored_index(&tokens)];
     let finding =
         |what: String| Finding::block(table.label(), format!("{what}: not yet supported")).option("--exclude");
     columns.chain(rest.into_iter().flatten()).map(finding).collect()
+}
+
+/// The default for new columns, which a table names even if none of its columns has it.
+fn collation(tables: &Tables, table: &Table) -> Option<String> {
+    let attributes = tables.source.structure.get(&table.full_name())?.objects.get("table")?;
+    let collation = attributes.get("collation").filter(|collation| !collation.is_empty())?;
+    missing(tables, collation).map(|what| format!("its default collation is {what}"))
 }
 
 /// Changes are followed by comparing keys, and a collation of the same name may have another order in the other fork.
@@ -61,8 +82,8 @@ fn of_column(tables: &Tables, table: &Table, column: &Column) -> Option<String> 
     if column.generated {
         return Some(format!("column {name} is generated{UNSURE}"));
     }
-    if let Some(collation) = column.collation.as_ref().filter(|name| !tables.target_collations.contains(*name)) {
-        return Some(format!("column {name} has the collation {collation}, which the target does not have"));
+    if let Some(what) = column.collation.as_ref().and_then(|collation| missing(tables, collation)) {
+        return Some(format!("column {name} has the collation {what}"));
     }
     let structure = tables.source.structure.get(&table.full_name())?;
     let attributes = structure.objects.get(&format!("column {name}"))?;
@@ -125,13 +146,16 @@ mod tests {
     use server::Flavor;
 
     use super::*;
-    use crate::preflight::testing::{column, facts, finds, found};
+    use crate::{
+        catalog::Structure,
+        preflight::testing::{column, facts, finds, found},
+    };
 
     fn mariadb(create: &str, changed: Column) -> Facts {
         let mut facts = facts();
         facts.source.identity.version.flavor = Flavor::MariaDb;
         let tables = facts.tables.as_mut().unwrap();
-        tables.target_collations = ["utf8mb4_general_ci".to_owned()].into();
+        tables.target_collations = ["utf8mb4_0900_ai_ci", "utf8mb4_general_ci"].map(str::to_owned).into();
         let table = tables.source.tables.first_mut().unwrap();
         table.create = create.to_owned();
         table.columns.push(changed);
@@ -162,6 +186,31 @@ mod tests {
             "column c has the collation",
         );
         finds(&CHECK, &mariadb(plain, Column { generated: true, ..column("c") }), Effect::Block, "c is generated");
+    }
+
+    #[test]
+    fn a_default_that_no_column_has_is_refused_too() {
+        const NEW: &str = "utf8mb4_uca1400_ai_ci";
+        let plain = || mariadb("CREATE TABLE `t` (`n` int) ENGINE=InnoDB", column("n"));
+        let mut facts = plain();
+        let tables = facts.tables.as_mut().unwrap();
+        tables.source.schemas[0].collation = NEW.to_owned();
+        finds(&CHECK, &facts, Effect::Block, "shop: its default collation is utf8mb4_uca1400_ai_ci, which the target");
+        // The target's own is left as it is.
+        let tables = facts.tables.as_mut().unwrap();
+        tables.target.schemas.clone_from(&tables.source.schemas);
+        assert_eq!(found(&CHECK, &facts), []);
+
+        let with_default = |collation: &str| {
+            let mut facts = plain();
+            let attributes = BTreeMap::from([("collation".to_owned(), collation.to_owned())]);
+            let structure = Structure { objects: BTreeMap::from([("table".to_owned(), attributes)]) };
+            let tables = facts.tables.as_mut().unwrap();
+            tables.source.structure.insert(("shop".to_owned(), "orders".to_owned()), structure);
+            facts
+        };
+        finds(&CHECK, &with_default(NEW), Effect::Block, "shop.orders: its default collation is utf8mb4_uca1400_ai_ci");
+        assert_eq!(found(&CHECK, &with_default("utf8mb4_general_ci")), []);
     }
 
     #[test]
