@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -257,7 +258,7 @@ fn data_that_a_directory_already_has_is_not_fetched_and_a_dry_run_fetches_nothin
     // A base directory may hold anything: files that differ or are missing, and links, are fetched.
     flip(&base.join("demo/zip.ibd"), 20_000);
     fs::remove_file(base.join("mysql.ibd")).expect("it was there");
-    std::os::unix::fs::symlink(server.datadir().join("mysql.ibd"), base.join("mysql.ibd")).expect("a link");
+    symlink(server.datadir().join("mysql.ibd"), base.join("mysql.ibd")).expect("a link");
     let found = files(&base);
     let into = backups.path("into");
     let with_base = [&keys[..], &["--base", text(&base)]].concat();
@@ -571,6 +572,32 @@ fn a_private_server_proves_a_restored_mysql() {
     let clear: Vec<&Value> = report["files"].as_array().expect("files").iter().filter(is_clear_log).collect();
     assert_eq!(clear, Vec::<&Value>::new());
     backups.restore("1", &backups.path("other"), &[&keys[..], &["--prove"]].concat()).is(2).says("--mysqld");
+}
+
+#[test]
+fn links_out_of_a_data_directory_are_neither_backed_up_nor_followed_by_a_proof() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let (demo, moved) = (server.datadir().join("demo"), server.dir().join("moved"));
+    fs::rename(&demo, &moved).expect("moved");
+    symlink(&moved, &demo).expect("a link");
+    let target = moved.canonicalize().expect("it is there");
+    for verb in [&["run", "--dry-run"][..], &["run"]] {
+        let refused = backups.backup(verb).is(1).says("/demo: a link that leads out of the data directory, to ");
+        refused.says(text(&target)).says("hint: move what it points at into the data directory");
+    }
+    fs::remove_file(&demo).expect("a link");
+    fs::rename(&moved, &demo).expect("moved back");
+
+    // As it is written, the second one stays inside, and it leads nowhere yet.
+    symlink("..", demo.join("up")).expect("a link");
+    symlink("demo/up/../elsewhere", server.datadir().join("out")).expect("a link");
+    backups.backup(&["run"]).is(0);
+    fs::write(backups.path("elsewhere"), "of another server").expect("written");
+    let into = backups.path("into");
+    let refused = proven(&backups, Kind::MySql97, &into, &["--keyring", text(&keyring)]).is(1).says("/out: leads to ");
+    refused.says("elsewhere, which is not in the restored directory").says("hint: no server is started");
+    assert!(into.join("sealant-manifest").exists(), "it is restored all the same");
 }
 
 #[test]

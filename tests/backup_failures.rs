@@ -433,3 +433,37 @@ fn a_proof_leaves_no_page_of_mariadb_in_clear_text() {
         assert!(file["units"]["clear"].as_u64().expect("a number") <= 1, "{file}");
     }
 }
+
+/// Without GTIDs, a proof compares the end of the binary log. If the backup has no position, it says so.
+#[test]
+fn a_proof_compares_the_binary_log_of_a_server_without_gtids() {
+    let Some(found) = require(Kind::MySql97) else { return };
+    let proving = ["--prove", "--mysqld", text(&found.daemon)];
+    for encryption in ["OFF", "ON"] {
+        let secrets = tempfile::tempdir().expect("a directory");
+        let keyring = secrets.path().join("keyring");
+        let encryption = format!("--binlog-encryption={encryption}");
+        let options = ["--log-bin=binlog", "--enforce-gtid-consistency=OFF", "--gtid-mode=OFF", encryption.as_str()];
+        let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Path(keyring.clone())).options(options);
+        let followed = Followed::start(builder, "ENCRYPTION='Y'", ["keyring", "--keyring"], &keyring, secrets);
+        let load = Load::start(&followed.server, 2);
+        load.goes_on(50);
+        let made = followed.backups.backup(&["run"]).is(0);
+        drop(load);
+        let position = &made.json["position"];
+        assert_eq!(position["gtid"], "", "{position}");
+        let code = if made.number("/pages/unproven") == 0 { 0 } else { 4 };
+        let keys = followed.keys.each_ref().map(String::as_str);
+        let ran = followed.backups.restore("1", &followed.backups.path("into"), &[&keys[..], &proving].concat());
+        let ran = ran.is(code).says("its binary log ends at the backup's position");
+        let log = &ran.json["proof"]["log"];
+        assert_eq!([&log["file"], &log["offset"]], [&position["file"], &position["offset"]], "{log}");
+        assert_eq!(log["is_whole"], true, "{log}");
+    }
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let ran = backups.restore("1", &backups.path("into"), &[&["--keyring", text(&keyring)][..], &proving].concat());
+    let ran = ran.is(0).says("the position was not compared, because");
+    assert!(ran.json["proof"]["position_not_compared"].is_string(), "{}", ran.json);
+}

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use crate::support::backup::{
     Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper, with_keyring, write_incompressible,
 };
 use crate::support::chance::{Random, number};
+use crate::support::proof::flip;
 use crate::support::tmpfs::Tmpfs;
 use crate::support::unchanged::Volume;
 
@@ -83,7 +85,7 @@ impl Lab {
         // One pack at a time, and the largest files first: the first pack has the encrypted data dictionary.
         backups.configure("[data]\n", "[data]\nstreams = 1\n");
         // Two threads store packs.
-        killed_at(&backups.command(&["run"]), "renameat2", 2);
+        let _ = killed_at(&backups.command(&["run"]), "renameat2", 2);
         backups
     }
 
@@ -120,7 +122,7 @@ fn a_run_killed_at_any_moment_leaves_no_receipt_that_does_not_restore() {
 }
 
 /// Kills a command when a thread of it makes such a call for the n-th time, before the call has an effect.
-fn killed_at(command: &Command, call: &str, nth: u64) {
+fn killed_at(command: &Command, call: &str, nth: u64) -> Output {
     // With --seccomp-bpf, strace 6.1 sends no signal.
     let mut traced = Command::new("strace");
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")]);
@@ -128,6 +130,7 @@ fn killed_at(command: &Command, call: &str, nth: u64) {
     let ended = traced.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null()).output();
     let ended = ended.expect("strace starts");
     assert!(!ended.status.success(), "it ended before {call} {nth}: {ended:?}");
+    ended
 }
 
 /// Packs of the repository: paths and lengths.
@@ -220,7 +223,7 @@ fn a_prune_killed_at_any_step_is_finished_by_the_next() {
     for (call, nth) in steps {
         fs::remove_dir_all(&repository).expect("it was there");
         copy(&whole, &repository);
-        killed_at(&prune, call, nth);
+        let _ = killed_at(&prune, call, nth);
         is_sound(&backups);
         let left = numbers(&backups);
         assert!(left.ends_with(&[3, 4]), "{call} {nth}: {left:?}");
@@ -254,6 +257,82 @@ fn a_restore_killed_at_any_moment_is_finished_by_the_same_command() {
         is_same(&into, &expected);
         fs::remove_dir_all(into).expect("it was there");
     }
+}
+
+/// Kills a restore when it has moved the first entry into place.
+fn killed_while_it_moves_files(restore: &Command, into: &Path) {
+    let ended = killed_at(restore, "renameat2", 2);
+    assert!(into.join(".sealant-staging/commit").exists() && !into.join("sealant-manifest").exists(), "{ended:?}");
+}
+
+/// Whoever completes the commit of a restore reports what that restore has found, and no other backup.
+#[test]
+fn a_restore_killed_while_it_moves_files_is_finished_with_its_own_result() {
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let (backups, keys) = (with_keyring(&lab.server, &lab.keyring), lab.keys());
+    backups.backup(&["run"]).is(0);
+    let (first, packs) = (files(lab.server.datadir()), packs(&backups));
+    // The second backup has a damaged page.
+    flip(&lab.server.datadir().join("demo/enc.ibd"), 5 * 16384 + 5000, 1);
+    backups.backup(&["run"]).is(3);
+    let second = files(lab.server.datadir());
+    let (into, whole) = (backups.path("into"), backups.path("whole"));
+
+    killed_while_it_moves_files(&backups.restore_command("1", &into, &keys), &into);
+    let refused = backups.restore("2", &into, &keys).is(1).says("a restore of backup 1 of db1");
+    refused.says("the same command for backup 1 finishes it");
+    let owner = fs::metadata(&into).expect("a directory");
+    let owner = format!("{}:{}", owner.uid(), owner.gid());
+    let owned = [&keys[..], &["--owner", &owner]].concat();
+    backups.restore("1", &into, &owned).is(1).says("--owner was given otherwise");
+    let finished = backups.restore("1", &into, &keys).is(0).says("only an interrupted commit");
+    assert!(finished.number("/number") == 1 && finished.number("/pages/proven") > 0, "{}", finished.json);
+    is_same(&into, &first);
+    fs::remove_dir_all(&into).expect("it was there");
+
+    let pages = backups.restore("2", &whole, &keys).is(3).json["pages"].clone();
+    killed_while_it_moves_files(&backups.restore_command("2", &into, &keys), &into);
+    backups.restore("1", &into, &keys).is(1).says("a restore of backup 2 of db1");
+    let finished = backups.restore("2", &into, &keys).is(3).says("only an interrupted commit");
+    assert_eq!(finished.json["pages"], pages);
+    is_same(&into, &second);
+    fs::remove_dir_all(&into).expect("it was there");
+
+    // Without a pack that is lost, though the manifest is there.
+    let salvage = [&keys[..], &["--salvage"]].concat();
+    // Of some packs, the rest needs keys that only this pack has.
+    let is_spare = |pack: &PathBuf| {
+        let (aside, probe) = (backups.path("aside"), backups.path("probe"));
+        fs::rename(pack, &aside).expect("moved");
+        let ended = quiet(&mut backups.restore_command("1", &probe, &salvage)).wait().expect("it ends");
+        let _ = fs::remove_dir_all(&probe);
+        fs::rename(&aside, pack).expect("moved back");
+        ended.code() == Some(3)
+    };
+    let spare = packs.into_keys().find(is_spare).expect("a pack without which the rest is salvaged");
+    fs::remove_file(spare).expect("it was there");
+    killed_while_it_moves_files(&backups.restore_command("1", &into, &salvage), &into);
+    let finished = backups.restore("1", &into, &keys).is(3).says("lost: ").says("found in packs alone");
+    assert_eq!(finished.json["salvaged"], true, "{}", finished.json);
+}
+
+/// A kill at the very end leaves an empty staging directory and no marker: what is in place is verified again.
+#[test]
+fn a_restore_killed_when_everything_is_in_place_is_verified_again() {
+    let Some(lab) = Lab::new() else { return };
+    let (backups, keys) = (with_keyring(&lab.server, &lab.keyring), lab.keys());
+    let into = backups.path("into");
+    backups.backup(&["run"]).is(0);
+    let first = files(lab.server.datadir());
+    let pages = backups.restore("1", &into, &keys).is(0).json["pages"].clone();
+    write_incompressible(&lab.server.datadir().join("demo/extra.MYD"), 300_000);
+    backups.backup(&["run"]).is(0);
+    let staging = into.join(".sealant-staging/files");
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(staging).expect("a directory");
+    backups.restore("2", &into, &keys).is(1).says("it is not known of what");
+    let finished = backups.restore("1", &into, &keys).is(0).says("only an interrupted commit");
+    assert_eq!(finished.json["pages"], pages);
+    is_same(&into, &first);
 }
 
 /// The power is cut at a random moment of a run, and right after runs and restores have ended: only what they synced is

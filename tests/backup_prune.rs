@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use serde_json::Value;
 
-use crate::support::backup::{age, files, is_same, stopped_mysql, with_keeper, with_keyring};
+use crate::support::backup::{Backups, age, files, is_same, stopped_mysql, with_keeper, with_keyring};
 use crate::support::schema::has_its_schema;
 
 fn numbers(json: &Value, pointer: &str) -> Vec<u64> {
@@ -50,6 +50,9 @@ fn kept_backups_restore_and_the_others_are_removed() {
     let check = ["check", "all", "--objects", "--allowed-signers", signers.to_str().expect("ASCII")];
     let checked = backups.backup(&check).is(0);
     assert_eq!(checked.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", checked.json);
+    let seen = backups.path("seen");
+    let watch = [&check[..], &["--state", seen.to_str().expect("ASCII")]].concat();
+    backups.backup(&watch).is(0);
     let keys = ["--keyring", keyring.to_str().expect("ASCII")];
     backups.restore("5", &backups.path("newest"), &keys).is(0);
     is_same(&backups.path("newest"), &newest);
@@ -62,10 +65,105 @@ fn kept_backups_restore_and_the_others_are_removed() {
     backups.backup(&check).is(0);
     let pruned = backups.backup(&["prune", "--yes"]).is(0);
     assert_eq!((numbers(&pruned.json, "/hosts/0/kept"), pruned.number("/pruned/backups")), (vec![2, 4, 6], 1));
+    the_watch_goes_on(&backups, &watch);
     assert_eq!(backups.backup(&["prune", "--yes"]).is(0).number("/pruned/objects"), 0);
     backups.backup(&check).is(0);
     let report = ["report", "--allowed-signers", signers.to_str().expect("ASCII")];
     backups.backup(&report).is(0);
+}
+
+/// The prune has removed the receipt that the watch has seen last, and the next one is there. That is no rollback.
+fn the_watch_goes_on(backups: &Backups, watch: &[&str]) {
+    let unsigned: Vec<&str> = watch.iter().copied().filter(|word| !word.contains("signers")).collect();
+    let unverified = backups.backup(&unsigned).is(3);
+    assert!(unverified.json.to_string().contains("--allowed-signers"), "{}", unverified.json);
+    for _ in 0..2 {
+        assert_eq!(backups.backup(watch).is(0).json["newest_known"], true);
+    }
+    let (newest, hidden) = (backups.object("hosts/db1/receipts/000006.json"), backups.path("hidden"));
+    fs::rename(&newest, &hidden).expect("hidden");
+    for _ in 0..2 {
+        let rolled_back = backups.backup(watch).is(3);
+        assert!(rolled_back.json.to_string().contains("an earlier check saw it"), "{}", rolled_back.json);
+    }
+    fs::rename(&hidden, &newest).expect("back");
+    backups.backup(watch).is(0);
+}
+
+#[test]
+fn unproven_backups_stay_until_they_are_accepted() {
+    let Some((server, _)) = stopped_mysql() else { return };
+    let backups = Backups::new(server.datadir(), "");
+    for _ in 0..4 {
+        assert!(backups.backup(&["run"]).is(0).number("/pages/unproven") > 0);
+    }
+    with_keeper(&backups, "keep_last = 1\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 2");
+    let plan = || backups.backup(&["prune", "--dry-run"]).is(0).json;
+    let kept = plan();
+    assert_eq!((numbers(&kept, "/hosts/0/kept"), numbers(&kept, "/hosts/0/removed")), (vec![1, 2, 3, 4], vec![]));
+    assert_eq!(kept["hosts"][0]["kept"][0]["reasons"], serde_json::json!(["few-good"]));
+    let table = backups.command(&["prune", "--dry-run"]).output().expect("it starts");
+    let table = String::from_utf8_lossy(&table.stdout);
+    assert!(table.contains("fewer than min_good backups are good, so all others are kept, too"), "{table}");
+    let said = backups.command(&["prune", "--yes"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(said.contains("removed 0 backups") && said.contains("accept_unproven = true"), "{said}");
+
+    backups.configure("[data]\n", "[data]\naccept_unproven = true\n");
+    let accepted = plan();
+    assert_eq!((numbers(&accepted, "/hosts/0/kept"), numbers(&accepted, "/hosts/0/removed")), (vec![3, 4], vec![1, 2]));
+    backups.backup(&["run"]).is(0);
+}
+
+/// Whoever may put objects can put one with the name of a receipt.
+#[test]
+fn an_object_of_somebody_else_stops_nothing() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let receipt = |number: u64| backups.object(&format!("hosts/db1/receipts/{number:06}.json"));
+    backups.backup(&["run"]).is(0);
+    let genuine = fs::read_to_string(receipt(1)).expect("a receipt");
+    let forged = genuine.replacen("\"number\":1,", "\"number\":2,", 1);
+    assert_ne!(forged, genuine);
+    fs::write(receipt(2), forged).expect("written");
+    for number in [999_999, u64::MAX] {
+        fs::write(receipt(number), "of somebody else").expect("written");
+    }
+
+    backups.backup(&["run", "--dry-run"]).is(0).says("backup 3 would store only what changed since backup 1");
+    let made = backups.backup(&["run"]).is(0).says("continues from 1").says("000002.json was left out: there is no");
+    assert_eq!(made.number("/number"), 3);
+    let next = backups.backup(&["run"]).is(0).says("continues from 3").says("18446744073709551615.json was left out");
+    assert_eq!(next.number("/number"), 4);
+
+    let listed = backups.backup(&["list"]).is(0).json;
+    assert_eq!(numbers(&listed, "/backups"), [1, 2, 3, 4], "a list verifies no signature");
+    let unusable = listed["unusable"].as_array().expect("two objects");
+    assert!(unusable.len() == 2 && unusable[0]["object"] == "hosts/db1/receipts/999999.json", "{listed}");
+    let table = backups.command(&["list"]).output().expect("it starts");
+    let table = String::from_utf8_lossy(&table.stdout);
+    assert!(table.contains("hosts/db1/receipts/999999.json cannot be used: it is not a receipt"), "{table}");
+    let shown = backups.command(&["show", "latest"]).output().expect("it starts");
+    assert!(String::from_utf8_lossy(&shown.stdout).starts_with("backup 4 of db1"), "{shown:?}");
+    assert!(String::from_utf8_lossy(&shown.stderr).contains("999999.json was left out"), "{shown:?}");
+
+    let into = backups.path("into");
+    let keys = ["--keyring", keyring.to_str().expect("ASCII")];
+    let restored = backups.restore("latest", &into, &keys).is(4).says("999999.json was left out");
+    assert_eq!(restored.number("/number"), 4);
+    is_same(&into, &files(server.datadir()));
+
+    let signers = backups.path("signers");
+    let check = ["check", "all", "--objects", "--allowed-signers", signers.to_str().expect("ASCII")];
+    let checked = backups.backup(&check).is(3);
+    let bad: Vec<&Value> = checked.json["objects"]["bad"].as_array().expect("bad ones").iter().collect();
+    assert_eq!((bad.len(), checked.json["chain"].as_array().map(Vec::len)), (3, Some(0)), "{}", checked.json);
+    for number in [2, 999_999, u64::MAX] {
+        fs::remove_file(receipt(number)).expect("removed");
+    }
+    backups.backup(&check).is(0);
+    backups.backup(&["run"]).is(0).says("continues from 4");
+    backups.backup(&check).is(0);
 }
 
 #[test]

@@ -205,6 +205,9 @@ _sealant() {
             sealant__subcmd__bench,help)
                 cmd="sealant__subcmd__bench__subcmd__help"
                 ;;
+            sealant__subcmd__bench,judge)
+                cmd="sealant__subcmd__bench__subcmd__judge"
+                ;;
             sealant__subcmd__bench,migrate)
                 cmd="sealant__subcmd__bench__subcmd__migrate"
                 ;;
@@ -231,6 +234,9 @@ _sealant() {
                 ;;
             sealant__subcmd__bench__subcmd__help,help)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__bench__subcmd__help,judge)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__judge"
                 ;;
             sealant__subcmd__bench__subcmd__help,migrate)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__migrate"
@@ -468,6 +474,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__bench,disk)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__disk"
+                ;;
+            sealant__subcmd__help__subcmd__bench,judge)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__judge"
                 ;;
             sealant__subcmd__help__subcmd__bench,migrate)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__migrate"
@@ -1980,7 +1989,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench)
-            opts="-h --help backup disk migrate oltp sst tls transfer verify help"
+            opts="-h --help backup disk judge migrate oltp sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2134,7 +2143,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help)
-            opts="backup disk migrate oltp sst tls transfer verify help"
+            opts="backup disk judge migrate oltp sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2176,6 +2185,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__judge)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2273,6 +2296,36 @@ _sealant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sealant__subcmd__bench__subcmd__judge)
+            opts="-h --to --by --format --html --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -W "rate p95-latency" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sealant__subcmd__bench__subcmd__migrate)
             opts="-q -h --dir --server --mysqld --tables --rows --no-peers --rounds --budget --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -2328,7 +2381,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__oltp)
-            opts="-q -h --dir --server --mysqld --server-option --preset --arms --workload --tables --rows --uniform --threads --rate --span --buffer-pool --driver --rounds --budget --format --raw --html --quiet --help"
+            opts="-q -h --dir --server --mysqld --server-option --defaults-file --preset --arms --workload --tables --rows --uniform --threads --rate --span --buffer-pool --driver --rounds --budget --format --raw --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2347,6 +2400,10 @@ _sealant() {
                     return 0
                     ;;
                 --server-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --defaults-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4116,7 +4173,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench)
-            opts="backup disk migrate oltp sst tls transfer verify"
+            opts="backup disk judge migrate oltp sst tls transfer verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4144,6 +4201,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench__subcmd__disk)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__judge)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -217,16 +217,17 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "keyring" -d 'Check copies of the keyring, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "migrate" -d 'Measure how long it takes to copy tables into another server, compared with other tools'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, compared with plain reads and other programs'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk migrate oltp sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "judge" -d 'Judge the samples of an earlier measurement again'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "migrate" -d 'Measure how long it takes to copy tables into another server, compared with other tools'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, compared with plain reads and other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk judge migrate oltp sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l into -d 'Directory below which repositories and copies are made and removed [default: the directory for temporary files]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l before -d 'Older copy of DIR: also measure an incremental backup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring -d 'MySQL\'s keyring: the file of component_keyring_file or of the keyring_file plug-in, or the configuration file of a keyring in Vault, on a KMIP server or behind AWS KMS (repeatable)' -r -F
@@ -272,6 +273,13 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l dry-run -d 'Show the plan; change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -l to -d 'Arm that the others are compared with [default: the first of each experiment]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -l by -d 'What arms are compared by' -r -f -a "rate\t'Work per second'
+p95-latency\t'95th percentile of the latency, of arms with single operations'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts; the schemas are in docs/schema'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l dir -d 'Directory below which servers and their data are made and removed' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l server -d 'Which installed server to start [default: mariadb, or mysql if there is none]' -r -f -a "mysql\t'`mysqld`'
 mariadb\t'`mariadbd`'"
@@ -292,6 +300,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 mariadb\t'`mariadbd`'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l mysqld -d 'Server program to start [default: from PATH or /usr/sbin]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server-option -d 'Option for all servers, such as --innodb-doublewrite=OFF (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l defaults-file -d 'Option file of a server, such as my.cnf, whose settings of InnoDB, logs, buffers and limits all servers get; paths, accounts, network, encryption and the size of the buffer pool are left out, with a warning' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l preset -d 'Settings to begin with, which the options below change' -r -f -a "quick\t'The tables of `webinar`, 2 s a run'
 webinar\t'5 tables of 100,000 rows in memory, oltp_read_write of 2 clients, 60 s a run: the settings of a published comparison'
 larger-than-memory\t'Data of four times the buffer pool, all rows accessed equally often: pages are read, written and decrypted'
@@ -316,7 +325,7 @@ oltp_point_select\t''
 oltp_update_index\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l tables -d 'Number of tables [default: that of --preset]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l rows -d 'Rows in each table [default: those of --preset]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l threads -d 'Number of clients [default: that of --preset]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l threads -d 'Numbers of clients, separated by commas; all experiments are run with each [default: that of --preset]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l rate -d 'Transactions that begin per second, whether or not earlier ones are done [default: each client begins one when its last one is done]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l span -d 'How long each arm runs in each round, in ms or s, up to 60s [default: that of --preset]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l buffer-pool -d 'Size of each server\'s buffer pool, such as 1GiB [default: that of --preset]' -r
@@ -408,6 +417,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "judge" -d 'Judge the samples of an earlier measurement again'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "migrate" -d 'Measure how long it takes to copy tables into another server, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'
@@ -1746,6 +1756,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "keyring" -d 'Check copies of the keyring, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "backup" -d 'Measure what a backup and a restore cost, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "judge" -d 'Judge the samples of an earlier measurement again'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "migrate" -d 'Measure how long it takes to copy tables into another server, compared with other tools'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "oltp" -d 'Measure what encryption of tables, of all logs and of connections costs transactions'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this program and other methods'

@@ -42,8 +42,12 @@ struct RestoredPages {
 struct ServerFindings {
     bad: Vec<String>,
     bad_pages: u64,
+    /// Comparison with the GTIDs of the backup.
     #[serde(default)]
     reached: Option<ReachedPosition>,
+    /// Comparison with the end of its binary log, if it has no GTIDs.
+    #[serde(default)]
+    log: Option<ReachedPosition>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -67,7 +71,8 @@ impl RestoreRecord {
             return Err(Error::RestoreRecord(format!("a line is not of schema {SCHEMA}")));
         }
         let is_sound = |found: &ServerFindings| {
-            found.bad.is_empty() && found.bad_pages == 0 && found.reached.is_none_or(|reached| reached.is_whole)
+            let mut compared = found.reached.into_iter().chain(found.log);
+            found.bad.is_empty() && found.bad_pages == 0 && compared.all(|position| position.is_whole)
         };
         let all_pages = record.pages.bad == 0 && record.pages.unproven == 0;
         record.proven = all_pages && record.proof.as_ref().is_some_and(is_sound);
@@ -100,6 +105,9 @@ mod tests {
             assert_ne!(changed, RECORD);
             assert!(!RestoreRecord::parse(&changed).unwrap().proven, "{changed}");
         }
+        let by_log = |is_whole: bool| RECORD.replace("reached", "log").replace("true", &is_whole.to_string());
+        assert!(RestoreRecord::parse(&by_log(true)).unwrap().proven);
+        assert!(!RestoreRecord::parse(&by_log(false)).unwrap().proven);
         assert!(RestoreRecord::parse(&RECORD.replace("restore/1", "restore/2")).is_err());
     }
 

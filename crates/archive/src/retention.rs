@@ -11,7 +11,8 @@ use crate::names::Number;
 const MAX_CLOCK_ERROR: SignedDuration = SignedDuration::from_hours(26);
 
 /// How many backups to keep. Only good backups count; a day, week, month or year is represented by its last good
-/// backup.
+/// backup. While fewer than `min_good` are good, all others are kept, too: any of them may be the last one that can be
+/// restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -40,7 +41,7 @@ impl Default for Policy {
 pub struct Candidate {
     /// Number of the backup.
     pub number: Number,
-    /// Whether all pages in it are proven.
+    /// Whether it counts: all pages in it are proven, or accepted as they are.
     pub is_good: bool,
     /// The day on which it was made, in UTC.
     pub day: Date,
@@ -63,6 +64,8 @@ pub enum Reason {
     Yearly,
     /// One of the good backups that are always kept.
     MinGood,
+    /// Not a good one, but there are fewer good ones than are always kept.
+    FewGood,
 }
 
 impl Reason {
@@ -77,6 +80,7 @@ impl Reason {
             Self::Monthly => "monthly",
             Self::Yearly => "yearly",
             Self::MinGood => "min-good",
+            Self::FewGood => "few-good",
         }
     }
 }
@@ -105,6 +109,10 @@ pub fn kept(policy: &Policy, candidates: &[Candidate]) -> BTreeMap<Number, BTree
     let good: Vec<&Candidate> = newest_first.iter().filter(|candidate| candidate.is_good).collect();
     for (count, reason) in [(policy.keep_last, Reason::Last), (policy.min_good, Reason::MinGood)] {
         good.iter().take(usize_of(count)).for_each(|candidate| keep(candidate.number, reason));
+    }
+    if good.len() < usize_of(policy.min_good) {
+        let others = newest_first.iter().filter(|candidate| !candidate.is_good);
+        others.for_each(|candidate| keep(candidate.number, Reason::FewGood));
     }
     let periods = [
         (policy.daily, Reason::Daily),
@@ -187,6 +195,19 @@ mod tests {
         assert_eq!(numbers(Policy { keep_last: 2, ..NONE }, &all), [3, 4, 10]);
         assert_eq!(numbers(Policy { min_good: 2, ..NONE }, &all), [3, 4, 10]);
         assert_eq!(numbers(Policy { daily: 3, ..NONE }, &all), [2, 3, 4, 10]);
+    }
+
+    #[test]
+    fn while_too_few_are_good_the_others_stay() {
+        let mut all = daily(20);
+        all.iter_mut().for_each(|one| one.is_good = false);
+        let policy = Policy::default();
+        assert_eq!(numbers(policy, &all), (1..=20).collect::<Vec<_>>());
+        assert_eq!(kept(&policy, &all)[&3], BTreeSet::from([Reason::FewGood]));
+        all[4].is_good = true;
+        assert_eq!(numbers(policy, &all).len(), 20, "one is too few");
+        all[9].is_good = true;
+        assert_eq!(numbers(policy, &all), [5, 10, 20]);
     }
 
     #[test]

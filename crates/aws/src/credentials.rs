@@ -7,7 +7,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use files::regular::{self, Links};
@@ -27,6 +27,9 @@ const PROGRAM_LIMIT: Duration = Duration::from_secs(60);
 /// Credentials are replaced this long before they expire.
 const BEFORE_EXPIRY: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 
+/// Pause after an attempt to replace credentials has failed, while the current ones are valid.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
+
 /// Credentials to sign requests with.
 #[derive(Clone)]
 pub struct Credentials {
@@ -42,7 +45,14 @@ pub struct Credentials {
 /// Source of credentials, and those in use.
 pub struct Source {
     file: Option<PathBuf>,
-    cached: Mutex<Option<Credentials>>,
+    cached: Mutex<Option<Cached>>,
+}
+
+/// Credentials in use.
+struct Cached {
+    credentials: Credentials,
+    /// Before this time they are not replaced, because the last attempt has failed.
+    next_attempt: Option<Instant>,
 }
 
 /// The output of a program, or the answer of a service.
@@ -80,6 +90,14 @@ impl Credentials {
     }
 }
 
+impl Cached {
+    /// Whether the next request may use them without an attempt to replace them.
+    fn is_usable(&self) -> bool {
+        let is_too_early = self.next_attempt.is_some_and(|next| Instant::now() < next);
+        self.credentials.is_fresh() || is_too_early && self.credentials.is_valid()
+    }
+}
+
 impl Source {
     /// The file, or without one the environment and then the metadata service.
     #[must_use]
@@ -93,16 +111,16 @@ impl Source {
     /// [`Error`].
     pub fn current(&self) -> Result<Credentials, Error> {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fresh) = cached.as_ref().filter(|credentials| credentials.is_fresh()) {
-            return Ok(fresh.clone());
+        if let Some(usable) = cached.as_ref().filter(|cached| cached.is_usable()) {
+            return Ok(usable.credentials.clone());
         }
-        match self.fetch() {
-            Ok(found) => Ok(cached.insert(found).clone()),
-            // The next request tries again.
-            Err(error) => match cached.as_ref().filter(|credentials| credentials.is_valid()) {
-                Some(valid) => Ok(valid.clone()),
-                None => Err(error),
-            },
+        match (self.fetch(), cached.as_mut()) {
+            (Ok(credentials), _) => Ok(cached.insert(Cached { credentials, next_attempt: None }).credentials.clone()),
+            (Err(_), Some(cached)) if cached.credentials.is_valid() => {
+                cached.next_attempt = Some(Instant::now() + RETRY_AFTER);
+                Ok(cached.credentials.clone())
+            }
+            (Err(error), _) => Err(error),
         }
     }
 
@@ -313,15 +331,20 @@ mod tests {
             let (directory, path) = file(&format!("credential_process = /bin/echo '{json}'"), 0o600);
             let source = Source::new(Some(path.clone()));
             source.current().unwrap();
-            fs::write(&path, "credential_process = /bin/false").unwrap();
-            (directory, source)
+            let attempts = directory.path().join("attempts");
+            let program = format!("/bin/sh -c 'echo >>{}; exit 1'", attempts.display());
+            fs::write(&path, format!("credential_process = {program}")).unwrap();
+            (directory, source, attempts)
         };
         let now = Timestamp::now();
-        let (_directory, valid) = source_of(now.checked_add(jiff::SignedDuration::from_mins(2)).unwrap());
-        assert_eq!(valid.current().unwrap().access_key, "AK");
+        let (_directory, valid, attempts) = source_of(now.checked_add(jiff::SignedDuration::from_mins(2)).unwrap());
+        for _ in 0..3 {
+            assert_eq!(valid.current().unwrap().access_key, "AK");
+        }
+        assert_eq!(fs::read_to_string(attempts).unwrap(), "\n", "not with each request");
         valid.forget();
         assert!(valid.current().unwrap_err().to_string().contains("failed"), "the service has rejected them");
-        let (_directory, expired) = source_of(now.checked_sub(jiff::SignedDuration::from_mins(2)).unwrap());
+        let (_directory, expired, _) = source_of(now.checked_sub(jiff::SignedDuration::from_mins(2)).unwrap());
         assert!(expired.current().is_err());
     }
 

@@ -26,6 +26,7 @@ pub mod list;
 pub mod live;
 mod location;
 mod outcome;
+mod parallel;
 pub mod policy;
 pub mod prove;
 pub mod prune;

@@ -1,12 +1,17 @@
 //! The backups of a host, and the points in time that they and the binary logs reach.
 
-use archive::{chain::Link, names::Number};
+use archive::{
+    chain::Link,
+    names::{self, Number},
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
     Error, Repository,
     binlogs::{Archive, SpoolStatus},
+    check::BadObject,
+    repository::receipt_fault,
     windows::{GoodBackup, MissingLogs, Window, windows},
 };
 
@@ -18,6 +23,9 @@ pub struct ListReport {
     pub host: String,
     /// Its backups, oldest first.
     pub backups: Vec<Listed>,
+    /// Objects with the name of a receipt that cannot be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unusable: Vec<BadObject>,
     /// Periods in which every second can be restored. They are computed from the receipts of binary logs, whose
     /// signatures are not verified.
     pub windows: Vec<Window>,
@@ -70,16 +78,24 @@ impl ListReport {
     /// Reads the receipts of a host. `spooled`: binary logs that wait on this machine, if it is that host.
     ///
     /// # Errors
-    /// [`Error`] if one of them cannot be read.
+    /// [`Error`] if the repository cannot be read. An object that is no receipt of this host is no error: whoever may
+    /// put objects may have put it.
     pub fn read(repository: &Repository, host: &str, spooled: Vec<SpoolStatus>) -> Result<Self, Error> {
-        let mut links = Vec::new();
+        let (mut links, mut unusable) = (Vec::new(), Vec::new());
         for number in repository.numbers(host)?.0 {
-            links.extend(repository.receipt(host, number)?.map(|stored| stored.link()));
+            match repository.receipt(host, number) {
+                Ok(stored) => links.extend(stored.map(|stored| stored.link())),
+                Err(error) => {
+                    let (object, what) = (names::receipt(host, number), receipt_fault(error, false)?);
+                    unusable.push(BadObject { object, what });
+                }
+            }
         }
         let archives = Archive::read_all(repository, host, None)?;
         let bases: Vec<GoodBackup<'_>> = links.iter().filter_map(GoodBackup::new).collect();
         let (windows, gaps) = windows(&bases, &archives);
         let backups = links.iter().map(Listed::new).collect();
-        Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups, windows, gaps, spooled })
+        let host = host.to_owned();
+        Ok(Self { schema: "sealant.backup-list/1", host, backups, unusable, windows, gaps, spooled })
     }
 }

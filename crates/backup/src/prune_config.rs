@@ -32,6 +32,8 @@ pub struct PruneConfig {
     pub allowed_signers: PathBuf,
     /// Which backups are kept.
     pub policy: Policy,
+    /// Whether backups with pages that could not be proven count as good.
+    pub accept_unproven: bool,
     /// Minimum age, in days, of an object without a receipt before it is removed.
     pub orphan_days: u16,
     /// Directory of the state, in which receipts are kept.
@@ -49,13 +51,20 @@ struct Sections {
     _host: Option<IgnoredAny>,
     #[serde(rename = "server")]
     _server: Option<IgnoredAny>,
-    #[serde(rename = "data")]
-    _data: Option<IgnoredAny>,
+    #[serde(default)]
+    data: DataSection,
     #[serde(rename = "keys")]
     _keys: Option<IgnoredAny>,
     #[serde(rename = "binlogs")]
     _binlogs: Option<IgnoredAny>,
     state: Option<StateSection>,
+}
+
+/// The only field of a host's section that a keeper uses.
+#[derive(Default, Deserialize)]
+struct DataSection {
+    #[serde(default)]
+    accept_unproven: bool,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +100,7 @@ impl PruneConfig {
             signing_key: sections.keeper.signing_key,
             allowed_signers: sections.keeper.allowed_signers,
             policy: sections.retention,
+            accept_unproven: sections.data.accept_unproven,
             orphan_days,
             state: StateSection::directory(sections.state),
         })
@@ -131,7 +141,9 @@ allowed_signers = "/etc/sealant/signers"
         assert_eq!((keeper.name.as_str(), keeper.orphan_days, keeper.policy), ("keeper", 7, Policy::default()));
         let shared = format!("{TEXT}[retention]\ndaily = 3\n[host]\nname = \"db1\"\n[server]\ndatadir = \"/x\"\n");
         let keeper = PruneConfig::parse(&shared).unwrap();
-        assert_eq!(keeper.policy, Policy { daily: 3, ..Policy::default() });
+        assert_eq!((keeper.policy, keeper.accept_unproven), (Policy { daily: 3, ..Policy::default() }, false));
+        let accepting = format!("{shared}[data]\nrecipients = []\naccept_unproven = true\n");
+        assert!(PruneConfig::parse(&accepting).unwrap().accept_unproven);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A repository: its description, and the receipts of its hosts.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Cursor, Read},
     ops::Range,
     path::Path,
@@ -57,6 +57,8 @@ pub struct Repository {
     is_assumed: bool,
     /// Objects of which an older version was used, and its id.
     replaced: Mutex<BTreeMap<String, String>>,
+    /// Receipts that cannot be used, and why.
+    unused: Mutex<BTreeMap<String, String>>,
 }
 
 impl Repository {
@@ -66,7 +68,7 @@ impl Repository {
     /// [`Error::NoRepository`], [`Error::Repository`], [`Error::Store`].
     pub fn open(store: Box<dyn Store>) -> Result<Self, Error> {
         let id = read_id(&*store)?;
-        Ok(Self { store, id, may_read: true, is_assumed: false, replaced: Mutex::default() })
+        Ok(Self { store, id, may_read: true, is_assumed: false, replaced: Mutex::default(), unused: Mutex::default() })
     }
 
     /// Caches receipts in the directory `state`, from which the next run reads them.
@@ -78,12 +80,12 @@ impl Repository {
 
     /// A repository that this host may not read, but whose id it knows.
     pub(crate) fn unread(store: Box<dyn Store>, id: String) -> Self {
-        Self { store, id, may_read: false, is_assumed: false, replaced: Mutex::default() }
+        Self { store, id, may_read: false, is_assumed: false, replaced: Mutex::default(), unused: Mutex::default() }
     }
 
     /// A repository whose store cannot be reached now, and whose id an earlier `init` has read.
     pub(crate) fn assumed(store: Box<dyn Store>, id: String, may_read: bool) -> Self {
-        Self { store, id, may_read, is_assumed: may_read, replaced: Mutex::default() }
+        Self { store, id, may_read, is_assumed: may_read, replaced: Mutex::default(), unused: Mutex::default() }
     }
 
     /// Refuses a repository whose id is not the assumed one.
@@ -153,7 +155,8 @@ impl Repository {
         &*self.store
     }
 
-    /// Warnings from operations that succeeded: of the store, and of objects of which an older version was used.
+    /// Warnings from operations that succeeded: of the store, of objects of which an older version was used, and of
+    /// receipts that were left out.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,7 +166,15 @@ impl Repository {
                 self.store.location()
             )
         };
-        self.store.warnings().into_iter().chain(replaced.iter().map(used)).collect()
+        let unused = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
+        let left_out = |(object, reason): (&String, &String)| format!("{object} was left out: {reason}");
+        let own = replaced.iter().map(used).chain(unused.iter().map(left_out));
+        self.store.warnings().into_iter().chain(own).collect()
+    }
+
+    /// Warns that a receipt cannot be used.
+    pub(crate) fn leave_out(&self, receipt: String, reason: String) {
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner).insert(receipt, reason);
     }
 
     /// Names of the hosts that have receipts.
@@ -205,19 +216,19 @@ impl Repository {
         Error::NoBackup { location: self.store.location(), host: host.to_owned(), wanted: wanted.to_owned() }
     }
 
-    /// Numbers of a host's receipts, and the highest number in use.
+    /// Numbers of a host's receipts, in order, and all numbers in use.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub fn numbers(&self, host: &str) -> Result<(Vec<Number>, Number), Error> {
+    pub fn numbers(&self, host: &str) -> Result<(Vec<Number>, BTreeSet<Number>), Error> {
         let listed = self.store.list(&names::receipts(host))?;
         let found: Vec<_> = listed.iter().filter_map(|of| names::receipt_number(host, of.name.as_str())).collect();
         // An interrupted run may have left a manifest without a receipt.
         let manifests = self.store.list(&names::manifests(host))?;
         let manifests = manifests.iter().filter_map(|of| names::manifest_number(host, of.name.as_str()));
-        let highest = found.iter().map(|(number, _)| *number).chain(manifests).max().unwrap_or(0);
+        let used = found.iter().map(|(number, _)| *number).chain(manifests).collect();
         let numbers: BTreeMap<_, _> = found.into_iter().filter(|(_, is_receipt)| *is_receipt).collect();
-        Ok((numbers.into_keys().collect(), highest))
+        Ok((numbers.into_keys().collect(), used))
     }
 
     /// A receipt; `None` if it does not exist.
@@ -225,8 +236,25 @@ impl Repository {
     /// # Errors
     /// [`Error::Object`], [`Error::Store`].
     pub fn receipt(&self, host: &str, number: Number) -> Result<Option<StoredReceipt>, Error> {
+        self.judged_receipt(host, number, None)
+    }
+
+    /// A receipt; `None` if it does not exist. If `signers` are given, one of them must have signed it; only then is it
+    /// parsed.
+    ///
+    /// # Errors
+    /// [`Error::Untrusted`], [`Error::Object`], [`Error::Store`]; [`receipt_fault`] distinguishes them.
+    pub(crate) fn judged_receipt(
+        &self,
+        host: &str,
+        number: Number,
+        signers: Option<&AllowedSigners>,
+    ) -> Result<Option<StoredReceipt>, Error> {
         let object = names::receipt(host, number);
         let Some(bytes) = read(&*self.store, &object, receipt::MAX_BYTES)? else { return Ok(None) };
+        if let Some(signers) = signers {
+            self.judge(host, number, &bytes, signers)?;
+        }
         let unusable = |source| Error::Object { object: object.clone(), source };
         let receipt = Receipt::parse(&bytes).map_err(unusable)?;
         if (receipt.repo.as_str(), receipt.host.as_str(), receipt.number) != (self.id.as_str(), host, number) {
@@ -478,6 +506,19 @@ pub(crate) fn check_sum(
     Err(Error::Object { object: object.to_owned(), source })
 }
 
+/// What is wrong with a receipt that could not be used. Whoever may put objects may have put it, so it is no reason to
+/// stop. `is_signed`: whether signatures were verified; a signed receipt that cannot be parsed is of a newer release.
+///
+/// # Errors
+/// `error` if it is not the fault of the receipt.
+pub(crate) fn receipt_fault(error: Error, is_signed: bool) -> Result<String, Error> {
+    match error {
+        Error::Untrusted { reason, .. } => Ok(reason),
+        Error::Object { source, .. } if !is_signed && !matches!(source, ArchiveError::Io(_)) => Ok(source.to_string()),
+        error => Err(error),
+    }
+}
+
 /// Whether the store denied access.
 pub(crate) fn is_denied(error: &Error) -> bool {
     matches!(error, Error::Store(error) if error.is_denied())
@@ -528,4 +569,75 @@ pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<O
     let read = input.take(most_bytes).read_to_end(&mut bytes);
     read.map_err(|source| Error::Object { object: object.to_owned(), source: source.into() })?;
     Ok(Some(bytes))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use archive::sshsig::{self, SigningKey};
+    use store::Directory;
+
+    use super::*;
+
+    /// A repository in a directory, and the key of its host db1.
+    pub(crate) struct TestRepository {
+        _directory: tempfile::TempDir,
+        pub(crate) repository: Repository,
+        pub(crate) key: SigningKey,
+    }
+
+    impl TestRepository {
+        pub(crate) fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let store = Directory::make(&directory.path().join("repository")).unwrap();
+            Repository::create(&store).unwrap();
+            let repository = Repository::open(Box::new(store)).unwrap();
+            Self { _directory: directory, repository, key: SigningKey::generate().unwrap() }
+        }
+
+        /// The bytes of a receipt of a backup without packs.
+        pub(crate) fn receipt(&self, number: Number) -> Vec<u8> {
+            let (id, sha256) = (&self.repository.id, Digest::compute(b""));
+            let text = format!(
+                r#"{{"schema":"sealant.receipt/1","repo":"{id}","host":"db1","number":{number},"kind":"backup",
+                "began":"2026-11-23T01:00:00Z","ended":"2026-11-23T01:00:00Z","full":true,"provider":"stopped",
+                "manifest":{{"sha256":"{sha256}","bytes":1}},"packs":[],
+                "bytes":{{"data":0,"read":0,"changed":0,"stored":0}},
+                "pages":{{"seen":0,"changed":0,"damaged":0,"unproven":0}},"recipients":[],"tool":"sealant"}}"#
+            );
+            text.into_bytes()
+        }
+
+        pub(crate) fn put(&self, object: &str, bytes: &[u8]) {
+            let length = bytes.len() as u64;
+            let put = self.repository.store().put_new(&name(object).unwrap(), &mut Cursor::new(bytes), length);
+            assert_eq!(put.unwrap(), Put::New);
+        }
+
+        /// Puts a receipt and its signature under the names for a number; returns its SHA-256.
+        pub(crate) fn put_signed(&self, number: Number, receipt: &[u8]) -> Digest {
+            let signature = sshsig::sign(&self.key, NAMESPACE, receipt);
+            self.put(&names::signature("db1", number), signature.as_bytes());
+            self.put(&names::receipt("db1", number), receipt);
+            Digest::compute(receipt)
+        }
+    }
+
+    #[test]
+    fn what_anyone_may_have_put_is_a_fault_of_the_receipt() {
+        let test = TestRepository::new();
+        let signers = AllowedSigners::only(test.key.public(), "db1");
+        test.put_signed(1, &test.receipt(1));
+        let newer = String::from_utf8(test.receipt(2)).unwrap().replace("receipt/1", "receipt/2");
+        test.put_signed(2, newer.as_bytes());
+        test.put(&names::receipt("db1", 3), newer.as_bytes());
+        let judged =
+            |number: Number, signers: Option<&AllowedSigners>| test.repository.judged_receipt("db1", number, signers);
+        assert!(judged(1, Some(&signers)).unwrap().is_some() && judged(4, Some(&signers)).unwrap().is_none());
+        let fault = |number: Number, signers: Option<&AllowedSigners>| {
+            receipt_fault(judged(number, signers).unwrap_err(), signers.is_some())
+        };
+        assert!(matches!(fault(2, Some(&signers)), Err(Error::Object { .. })), "signed, and of a newer release");
+        assert_eq!(fault(3, Some(&signers)).unwrap(), "there is no signature");
+        assert!(fault(3, None).unwrap().contains("use a newer release"));
+    }
 }

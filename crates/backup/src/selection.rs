@@ -52,6 +52,15 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
     Ok((plan, left_out))
 }
 
+/// Refuses links that lead out of the directory: the backup would not have what they point at, and a server on restored
+/// files would follow them, perhaps to the files of another server.
+pub(crate) fn check_links(plan: &Plan) -> Result<(), Error> {
+    match plan.external_links.first() {
+        Some(link) => Err(snapshot::Error::leads_out(link.clone()).into()),
+        None => Ok(()),
+    }
+}
+
 /// Whether a small file contains a private key in PEM (RFC 7468).
 fn is_private_key(plan: &Plan, number: usize) -> Result<bool, Error> {
     let Some(planned) = plan.entries.get(number) else { return Ok(false) };
@@ -75,7 +84,7 @@ pub(crate) fn server_uuid(root: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, os::unix::fs::symlink};
 
     use super::*;
 
@@ -107,5 +116,23 @@ mod tests {
         assert_eq!(named, ["auto.cnf", "ca-key.pem", "given", "keyring", "mysql/other", "public_key.pem"]);
         assert_eq!(plan.bytes, 1 + 2 * pem.len() as u64);
         assert_eq!(server_uuid(root).as_deref(), Some(uuid));
+    }
+
+    #[test]
+    fn links_that_lead_out_are_refused_whether_their_targets_exist_or_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("data");
+        fs::create_dir_all(root.join("mysql")).unwrap();
+        symlink("mysql", root.join("within")).unwrap();
+        let checked = || check_links(&plan(&root, &[]).unwrap().0);
+        checked().unwrap();
+        for target in [Path::new("/nowhere/db"), Path::new(".."), &root.join("mysql")] {
+            symlink(target, root.join("db")).unwrap();
+            let Err(Error::Snapshot(snapshot::Error::LeadsOut { path, .. })) = checked() else {
+                panic!("{} is not refused", target.display())
+            };
+            assert_eq!(path, root.join("db"));
+            fs::remove_file(root.join("db")).unwrap();
+        }
     }
 }

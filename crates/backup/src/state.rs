@@ -145,7 +145,7 @@ impl State {
         Ok(state)
     }
 
-    /// The newest runs without a receipt that have stored packs which no prune has removed yet.
+    /// The newest runs without a receipt that have stored packs which no prune has removed yet, the oldest first.
     pub(crate) fn attempts(&self) -> Result<Vec<Attempt>, Error> {
         let now = Timestamp::now();
         let attempt = |name: String| {
@@ -160,6 +160,7 @@ impl State {
         let mut attempts: Vec<Attempt> = self.names()?.into_iter().filter_map(attempt).collect();
         attempts.sort_unstable_by_key(|attempt| std::cmp::Reverse(attempt.began));
         attempts.truncate(MAX_ATTEMPTS);
+        attempts.reverse();
         Ok(attempts)
     }
 
@@ -416,4 +417,27 @@ fn secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, Error> {
     let bytes = fs::read(path).map(Zeroizing::new).map_err(Error::io(path, "cannot be read"))?;
     let wrong = || Error::Io { path: path.to_owned(), doing: "cannot be used", source: ErrorKind::InvalidData.into() };
     bytes.as_slice().try_into().map(Zeroizing::new).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_runs_without_a_receipt_are_listed_from_the_oldest_on() {
+        let root = tempfile::tempdir().unwrap();
+        let state = State::open(root.path(), "repository", "db1").unwrap();
+        let now = Timestamp::now().as_millisecond();
+        let directory = |minutes: i64| {
+            let began = now - minutes * 60_000;
+            root.path().join("repository/db1").join(format!("000002-{began}{PART}"))
+        };
+        for minutes in [7, 3, 9, 1, 5] {
+            fs::create_dir(directory(minutes)).unwrap();
+            fs::write(directory(minutes).join(JOURNAL), "{}\n").unwrap();
+        }
+        fs::create_dir(directory(2)).unwrap();
+        let found: Vec<PathBuf> = state.attempts().unwrap().into_iter().map(|attempt| attempt.directory).collect();
+        assert_eq!(found, [7, 5, 3, 1].map(directory), "without the fifth newest, and one that has stored nothing");
+    }
 }

@@ -87,6 +87,7 @@ fn keeper(directory: &std::path::Path, store: &SimulatedStore) -> PruneConfig {
         signing_key: path("key"),
         allowed_signers: path("signers"),
         policy: Policy { keep_last: DAYS - REMOVED, ..none },
+        accept_unproven: false,
         orphan_days: ORPHAN_DAYS,
         state: path("unused"),
     }

@@ -98,7 +98,7 @@ fn idle(length: Duration) -> (Instant, Instant) {
 
 impl Figures {
     fn print(&self, name: &str, mib: u64) {
-        let ratio = |rates: &[f64]| match bench::ratio_interval(rates, &self.alone, 1) {
+        let ratio = |rates: &[f64]| match bench::ratio_interval(rates, &self.alone) {
             Some(found) => format!("{:.2} ({:.2} to {:.2})", found.estimate, found.low, found.high),
             None => "none".to_owned(),
         };

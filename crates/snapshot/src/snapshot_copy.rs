@@ -94,7 +94,8 @@ impl SnapshotCopy {
         match self.provider.stops_the_server() {
             true => format!("the server stood still for {time}"),
             false => {
-                format!("the server ran on, a write waited for {time} at most{}{}", self.damage(), self.unproven())
+                let (damage, unproven, unlisted) = (self.damage(), self.unproven(), self.unlisted());
+                format!("the server ran on, a write waited for {time} at most{damage}{unproven}{unlisted}")
             }
         }
     }
@@ -108,6 +109,17 @@ impl SnapshotCopy {
                 all.len(),
                 path.display()
             ),
+        }
+    }
+
+    /// Says if tables outside of the data directory may be missing.
+    fn unlisted(&self) -> &'static str {
+        match self.followed.as_ref().is_some_and(|followed| followed.unlisted) {
+            true => {
+                "; tables outside the data directory were not looked for, unless the server had them open: the account \
+                 lacks PROCESS, to list the files of all tables"
+            }
+            false => "",
         }
     }
 

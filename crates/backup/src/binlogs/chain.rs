@@ -11,7 +11,7 @@ use innodb::binlog::LogPosition;
 
 use jiff::Timestamp;
 
-use super::receipts::{READERS, StoredReceipts, judged_receipts, pruned, servers};
+use super::receipts::{RECEIPTS, StoredReceipts, judged_receipts, pruned, servers};
 use crate::{Error, Repository, binlogs::StoredPart, declarations::DeclaredRemoval};
 
 /// The archive of one server.
@@ -126,7 +126,7 @@ impl Archive {
             archive.breaks.push((object, "it was stored after a prune of the receipts up to its number".to_owned()));
         }
         let numbers: Vec<u64> = stored.keys().copied().filter(|number| !is_left(*number)).collect();
-        for numbers in numbers.chunks(READERS) {
+        for numbers in numbers.chunks(RECEIPTS) {
             for found in judged_receipts(repository, host, server, numbers, signers) {
                 let (object, reason) = match found {
                     Ok((receipt, sha256)) => {

@@ -15,7 +15,10 @@ use jiff::Timestamp;
 use replication::gtid::mysql::GtidSet;
 use snapshot::follow::Account;
 
-use super::{source::Source, spool::Checkpoint, state::StateFile};
+use super::{
+    source::Source,
+    state::{ArchiveEnd, StateFile},
+};
 use crate::Error;
 
 /// How the archive of a new server begins.
@@ -33,16 +36,19 @@ pub(super) struct PreviousArchive {
     server: String,
     end: LogPosition,
     gtid: GtidSet,
+    /// When logs were last lost.
+    pub(super) lost: Option<Timestamp>,
 }
 
 /// The archive of another server that this host wrote last; `None` if there is none.
 pub(super) fn newest(directory: &Path, server: &str) -> Result<Option<PreviousArchive>, Error> {
     let mut newest: Option<(SystemTime, PreviousArchive)> = None;
     for other in StateFile::servers(directory)?.into_iter().filter(|other| other != server) {
-        let Some(Checkpoint { end, gtid }) = StateFile::read_end(directory, &other)? else { continue };
+        let Some(ArchiveEnd { end, gtid, lost }) = StateFile::read_end(directory, &other)? else { continue };
         let written = StateFile::written(directory, &other)?;
         if !end.file.is_empty() && newest.as_ref().is_none_or(|(time, _)| *time < written) {
-            newest = Some((written, PreviousArchive { server: other, end, gtid: gtid.parse().unwrap_or_default() }));
+            newest =
+                Some((written, PreviousArchive { server: other, end, gtid: gtid.parse().unwrap_or_default(), lost }));
         }
     }
     Ok(newest.map(|(_, former)| former))
@@ -146,7 +152,7 @@ mod tests {
 
     /// A takeover after 1-10, by a server with these transactions before each of its logs.
     fn taken(executed: &str, before: &[&str]) -> ArchiveStart {
-        let former = PreviousArchive { server: A.to_owned(), end: log(7), gtid: set("1-10") };
+        let former = PreviousArchive { server: A.to_owned(), end: log(7), gtid: set("1-10"), lost: None };
         let logs: Vec<LogPosition> = (1..).take(before.len()).map(log).collect();
         let mut of_log = |name: &str| {
             let number: usize = name.trim_start_matches("b.").parse().unwrap();
@@ -176,7 +182,7 @@ mod tests {
 
     #[test]
     fn transactions_that_are_in_no_log_are_a_gap() {
-        let former = PreviousArchive { server: A.to_owned(), end: log(7), gtid: set("1-10") };
+        let former = PreviousArchive { server: A.to_owned(), end: log(7), gtid: set("1-10"), lost: None };
         let reason = |gtids: &Gtids| match take_over(&former, gtids, &[log(1)], &mut |_| Ok(GtidSet::default())) {
             Ok(ArchiveStart::Lost(gap)) => gap.reason,
             other => panic!("{other:?}"),

@@ -1,6 +1,6 @@
 //! Reads the receipts of binary logs and verifies their signatures.
 
-use std::{collections::BTreeMap, panic::resume_unwind, thread};
+use std::collections::BTreeMap;
 
 use archive::{
     Digest,
@@ -13,11 +13,12 @@ use jiff::Timestamp;
 use crate::{
     Error, Repository,
     declarations::{DeclaredRemoval, declared},
+    parallel,
     repository::read,
 };
 
-/// Number of receipts that are read in parallel.
-pub(super) const READERS: usize = 16;
+/// Number of receipts that are read at a time.
+pub(super) const RECEIPTS: usize = 64;
 
 /// Receipts of binary logs of a server in a repository: number, and time when it was put.
 pub(crate) type StoredReceipts = BTreeMap<u64, Timestamp>;
@@ -57,10 +58,7 @@ pub(super) fn judged_receipts(
         let receipt = judged(repository, (host, server, number), &bytes, signers)?;
         Ok((receipt, Digest::compute(&bytes)))
     };
-    thread::scope(|scope| {
-        let readers: Vec<_> = numbers.iter().map(|number| scope.spawn(move || read(*number))).collect();
-        readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
+    parallel::all(numbers, &|number| read(*number))
 }
 
 /// Visits receipts in order with their numbers, `None` for one that cannot be trusted.
@@ -75,7 +73,7 @@ pub(crate) fn each_receipt(
     signers: &AllowedSigners,
     visit: &mut dyn FnMut(u64, Option<(BinlogReceipt, Digest)>),
 ) -> Result<(), Error> {
-    for some in numbers.chunks(READERS) {
+    for some in numbers.chunks(RECEIPTS) {
         for (number, found) in some.iter().zip(judged_receipts(repository, host, server, some, Some(signers))) {
             let trusted = match found {
                 Err(Error::Object { .. } | Error::Untrusted { .. }) => None,

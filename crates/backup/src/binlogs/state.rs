@@ -106,6 +106,17 @@ impl ArchiveState {
     }
 }
 
+/// The part of an [`ArchiveState`] that the archive of the next server needs.
+#[derive(Debug, Deserialize)]
+pub(super) struct ArchiveEnd {
+    pub(super) end: LogPosition,
+    /// GTIDs up to `end`.
+    pub(super) gtid: String,
+    /// When logs were last lost.
+    #[serde(default)]
+    pub(super) lost: Option<Timestamp>,
+}
+
 /// A signed receipt whose upload is not confirmed; the next run retries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PendingReceipt {
@@ -149,17 +160,8 @@ impl StateFile {
     }
 
     /// Reads only where a server's archive ends; `None` if there is no file.
-    pub(super) fn read_end(directory: &Path, server: &str) -> Result<Option<Checkpoint>, Error> {
+    pub(super) fn read_end(directory: &Path, server: &str) -> Result<Option<ArchiveEnd>, Error> {
         parse(&path(directory, server))
-    }
-
-    /// When logs of a server were last lost.
-    pub(super) fn read_lost(directory: &Path, server: &str) -> Result<Option<Timestamp>, Error> {
-        #[derive(Deserialize)]
-        struct Loss {
-            lost: Option<Timestamp>,
-        }
-        Ok(parse::<Loss>(&path(directory, server))?.and_then(|loss| loss.lost))
     }
 
     /// When the state of a server's archive was written last.

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use agefile::Identity;
+use archive::sshsig::AllowedSigners;
 
 use super::{CheckState, Checked, Depth, Selection, check};
 use crate::{
     Error, Repository,
     config::{allowed_signers, identities},
+    declarations::{HostDeclarations, declared},
 };
 
 /// What to check, and how much of it to read.
@@ -41,7 +43,8 @@ impl CheckRequest<'_> {
         let depth = self.depth(&identities, state.as_ref())?;
         let (mut checked, links) = check(repository, self.host, self.backups, &depth, signers.as_ref())?;
         if let Some(state) = state {
-            state.compare_and_record(&mut checked, self.host, &links)?;
+            let declared = || verified(repository, self.host, signers.as_ref());
+            state.compare_and_record(&mut checked, self.host, &links, declared)?;
         }
         Ok(checked)
     }
@@ -55,6 +58,13 @@ impl CheckRequest<'_> {
             (None, false) => Ok(Depth::Names),
         }
     }
+}
+
+/// The declarations of prunes of a host with valid signatures; none without `signers`.
+fn verified(repository: &Repository, host: &str, signers: Option<&AllowedSigners>) -> Result<HostDeclarations, Error> {
+    let Some(signers) = signers else { return Ok(HostDeclarations::default()) };
+    let (mut declared, _) = declared(repository, Some(signers))?;
+    Ok(declared.remove(host).unwrap_or_default())
 }
 
 #[cfg(test)]

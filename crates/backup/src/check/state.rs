@@ -15,7 +15,7 @@ use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 
 use super::Checked;
-use crate::Error;
+use crate::{Error, declarations::HostDeclarations};
 
 /// Results of earlier checks, by host: the file of `--state`.
 #[derive(Debug)]
@@ -67,17 +67,28 @@ impl CheckState {
     }
 
     /// Compares a check with the newest receipt that an earlier check saw, and records the newest one now. A receipt
-    /// that has disappeared was hidden or removed.
+    /// that has disappeared was hidden or removed, unless a prune has declared that it removes it. `declared` reads the
+    /// declarations of prunes with valid signatures.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be written.
-    pub fn compare_and_record(mut self, checked: &mut Checked, host: &str, links: &[Link]) -> Result<(), Error> {
+    /// [`Error::Io`] if the file cannot be written, and those of `declared`.
+    pub(super) fn compare_and_record(
+        mut self,
+        checked: &mut Checked,
+        host: &str,
+        links: &[Link],
+        declared: impl FnOnce() -> Result<HostDeclarations, Error>,
+    ) -> Result<(), Error> {
         let before = self.hosts.get(host);
         if let Some(newest) = before {
-            checked.newest_known = links.iter().any(|link| link.sha256 == newest.sha256);
+            let is_there = links.iter().any(|link| link.sha256 == newest.sha256);
+            checked.newest_known = is_there || newest.is_pruned(links, &declared()?);
             if !checked.newest_known {
-                let what = "an earlier check saw it, now it is hidden, replaced or removed";
-                checked.bad(&names::receipt(host, newest.number), what.to_owned());
+                let mut what = "an earlier check saw it, now it is hidden, replaced or removed".to_owned();
+                if !checked.signed {
+                    what.push_str("; --allowed-signers verifies what prunes have removed");
+                }
+                checked.bad(&names::receipt(host, newest.number), what);
                 return Ok(());
             }
         }
@@ -89,5 +100,59 @@ impl CheckState {
         let bytes = bytes.map_err(Error::io(&self.path, "cannot be written"))?;
         write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
             .map_err(Error::io(&self.path, "cannot be written"))
+    }
+}
+
+impl HostRecord {
+    /// Whether a prune has declared that it removes this receipt, and a newer one exists: a prune keeps the newest.
+    fn is_pruned(&self, links: &[Link], declared: &HostDeclarations) -> bool {
+        let is_declared = declared.removed.contains_key(&self.sha256) && declared.numbers.contains(&self.number);
+        is_declared && links.last().is_some_and(|last| last.receipt.number > self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::Receipt;
+
+    use super::*;
+
+    fn link(number: Number) -> Link {
+        let sha256 = Digest::compute(&number.to_le_bytes());
+        let text = format!(
+            r#"{{"schema":"sealant.receipt/1","repo":"r","host":"db1","number":{number},"kind":"backup",
+            "began":"2026-11-23T01:00:00Z","ended":"2026-11-23T01:00:00Z","full":true,"provider":"stopped",
+            "manifest":{{"sha256":"{sha256}","bytes":1}},"packs":[],
+            "bytes":{{"data":0,"read":0,"changed":0,"stored":0}},
+            "pages":{{"seen":0,"changed":0,"damaged":0,"unproven":0}},"recipients":[],"tool":"sealant"}}"#
+        );
+        Link { sha256, receipt: Receipt::parse(text.as_bytes()).unwrap().summary() }
+    }
+
+    #[test]
+    fn a_receipt_that_a_prune_has_removed_is_not_hidden() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state");
+        // Whether the newest receipt that an earlier check saw is accounted for.
+        let is_known = |numbers: &[Number], removed: &[Number]| {
+            let links: Vec<Link> = numbers.iter().copied().map(link).collect();
+            let declared = HostDeclarations {
+                removed: removed.iter().map(|number| (link(*number).sha256, None)).collect(),
+                numbers: removed.iter().copied().collect(),
+                ..HostDeclarations::default()
+            };
+            let mut checked = Checked::default();
+            let state = CheckState::read(&path).unwrap();
+            state.compare_and_record(&mut checked, "db1", &links, || Ok(declared)).unwrap();
+            checked.newest_known
+        };
+        assert!(!is_known(&[1, 2], &[]), "the first check");
+        assert!(is_known(&[1, 2], &[]));
+        assert!(!is_known(&[1], &[]), "hidden");
+        assert!(!is_known(&[1], &[2]), "a prune keeps the newest");
+        assert!(!is_known(&[1, 3], &[1]), "another was removed");
+        assert!(is_known(&[1, 3], &[2]), "pruned");
+        assert!(is_known(&[1, 3], &[]), "the state has gone on");
+        assert!(!is_known(&[1], &[2]), "hidden");
     }
 }

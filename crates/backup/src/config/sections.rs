@@ -80,6 +80,9 @@ struct DataSection {
     streams: Option<u16>,
     scan: Option<String>,
     full_scan_days: Option<u16>,
+    /// Setting of the keeper, who may have it in the same file.
+    #[serde(default, rename = "accept_unproven")]
+    _accept_unproven: bool,
 }
 
 #[derive(Deserialize)]
@@ -277,6 +280,7 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
         let config = Config::parse(&more).unwrap();
         assert_eq!((config.pages, config.compression), (PageStorage::AsIs, Compression::Level(3)));
         assert_eq!(config.max_freeze, Duration::from_millis(250));
+        assert!(Config::parse(&format!("{TEXT}accept_unproven = true\n")).is_ok());
         let changed = format!("{TEXT}scan = \"changed\"\n");
         assert_eq!(Config::parse(&changed).unwrap().scan, Scan::Changed { full_scan_days: 7 });
     }

@@ -57,6 +57,14 @@ impl Error {
     fn restore_hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::Rekey(fault) => rekey_hint(fault),
+            Self::OtherRestore { number, .. } => {
+                let finish = format!("the same command for backup {number} finishes it");
+                return Some(format!("{finish}; to restore another one, empty the directory first").into());
+            }
+            Self::OtherOption { .. } => "finish it with the options that it was begun with",
+            Self::UnknownRestore { .. } => {
+                "`sealant receive --into` finishes a transfer; to restore, empty the directory first"
+            }
             Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file",
             Self::KeyVersions { .. } | Self::NoSystemKey { .. } => {
                 "the directory is restored, and its pages are verified; start the server itself on it"
@@ -69,6 +77,10 @@ impl Error {
             Self::Prove { .. } => {
                 "the directory is restored; the server has to be of the backup's version or newer, and --prove-option \
                  gives it options such as --lower-case-table-names=1"
+            }
+            Self::LeadsOut { .. } => {
+                "no server is started on it; put a copy of what belongs there in place of the link, or remove the link \
+                 if no server needs it, and start a server on the directory yourself"
             }
             Self::Replay { .. } => {
                 "the directory holds the backup, recovered, with a part of the changes: remove it and restore again"

@@ -4,7 +4,7 @@ mod hint;
 
 use std::{io, path::PathBuf};
 
-use archive::{Error as ArchiveError, names::Number, sshsig::SshFault};
+use archive::{Digest, Error as ArchiveError, names::Number, sshsig::SshFault};
 use store::Error as StoreError;
 use transfer::{Error as TransferError, rekey::RekeyFault};
 
@@ -230,6 +230,39 @@ pub enum Error {
         /// Path of the file.
         path: PathBuf,
     },
+    /// A restore of another backup was interrupted after its commit marker.
+    #[error(
+        "{}: a restore of backup {number} of {host}{} is complete there but for its last step",
+        path.display(),
+        receipt.map_or_else(String::new, |sha256| format!(" (receipt {sha256})"))
+    )]
+    OtherRestore {
+        /// The target directory.
+        path: PathBuf,
+        /// Host of the restored backup.
+        host: String,
+        /// Number of the restored backup.
+        number: Number,
+        /// SHA-256 of its receipt, unless that is lost.
+        receipt: Option<Digest>,
+    },
+    /// The same restore was interrupted after its commit marker, and had another option, which is already applied.
+    #[error("{}: a restore is complete there but for its last step, and {option} was given otherwise", path.display())]
+    OtherOption {
+        /// The target directory.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
+    /// The target has a commit that was interrupted, and its marker does not say what was restored.
+    #[error(
+        "{}: a restore or a transfer is complete there but for its last step, and it is not known of what",
+        path.display()
+    )]
+    UnknownRestore {
+        /// The target directory.
+        path: PathBuf,
+    },
     /// The restored directory could not be proven by a server.
     #[error("{program}: the restored server was not proven: {reason}", program = program.display())]
     Prove {
@@ -237,6 +270,18 @@ pub enum Error {
         program: PathBuf,
         /// The server's error.
         reason: String,
+    },
+    /// A link in the restored directory leads out of it, and a server would follow it.
+    #[error(
+        "{}: leads to {}, which is not in the restored directory; a server would follow it, perhaps to the files of \
+         another one",
+        path.display(), target.display()
+    )]
+    LeadsOut {
+        /// Path of the link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
     },
     /// Keys cannot be loaded.
     #[error(transparent)]

@@ -4,8 +4,10 @@
 //! directory. Nothing in the restored directory affects how the server runs.
 
 pub(crate) mod binary_log;
+mod links;
 pub(crate) mod memory;
 pub(crate) mod options;
+mod position;
 mod private_files;
 pub(crate) mod private_server;
 pub(crate) mod program;
@@ -24,6 +26,7 @@ use serde::Serialize;
 use server::Flavor;
 use verify::{KeyStores, Keys, Report};
 
+pub use self::position::{ComparedPosition, RecoveredLog, Uncompared};
 use self::private_server::Start;
 use crate::{
     Error,
@@ -70,8 +73,8 @@ pub(crate) struct Subject<'s> {
     pub(crate) keys: &'s Keys,
     /// The verification of the restored directory, if already done.
     pub(crate) report: Option<&'s Report>,
-    /// Position of the backup in the binary log, if known.
-    pub(crate) position: Option<&'s CopyPosition>,
+    /// Position of the backup in the binary log, or why there is none to compare.
+    pub(crate) position: Result<&'s CopyPosition, Uncompared>,
     /// UUID of the server, which is part of the names of its keys: with another one it would create new keys.
     pub(crate) server_uuid: Option<&'s str>,
 }
@@ -91,8 +94,8 @@ pub struct Proof {
     pub bad_tables: Vec<String>,
     /// Pages that fail their check after the server stopped.
     pub bad_pages: u64,
-    /// GTIDs after recovery, if the backup records those to expect.
-    pub gtids: Option<RecoveredGtids>,
+    /// Comparison of what was recovered with the position of the backup.
+    pub position: ComparedPosition,
 }
 
 /// Comparison of GTIDs after recovery.
@@ -110,15 +113,15 @@ impl Proof {
     /// Whether nothing was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let is_whole = self.gtids.as_ref().is_none_or(|gtids| gtids.is_whole);
-        self.bad_tables.is_empty() && self.bad_pages == 0 && is_whole
+        self.bad_tables.is_empty() && self.bad_pages == 0 && self.position.is_sound()
     }
 }
 
 /// Starts a server on a restored directory, checks its tables, and stops it. The directory is recovered afterwards.
 ///
 /// # Errors
-/// [`Error::Prove`] if the server does not start, recover, answer or stop; [`Error::ProofStopped`].
+/// [`Error::Prove`] if the server does not start, recover, answer or stop; [`Error::LeadsOut`] before it starts;
+/// [`Error::ProofStopped`].
 pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str)) -> Result<Proof, Error> {
     // The server would resolve a relative path in its own working directory.
     let datadir = subject.datadir.canonicalize().map_err(Error::io(subject.datadir, "cannot be found"))?;
@@ -135,8 +138,7 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
     let start = Start { datadir: &datadir, version: &version, prover, server_uuid: subject.server_uuid };
     let mut server = start.on_disk(&found)?;
     let recovered = began.elapsed();
-    let expected = subject.position.map(|position| position.gtid.as_str()).filter(|gtid| !gtid.is_empty());
-    let gtids = expected.map(|gtid| server.recovered_gtids(gtid, version.flavor)).transpose()?;
+    let position = position::compare(&mut server, subject.position.clone(), version.flavor)?;
     let tables = server.tables()?;
     let most = prover.check_tables.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let (mut checked, mut bad_tables) = (0_u64, Vec::new());
@@ -156,7 +158,7 @@ pub(crate) fn prove(subject: &Subject<'_>, prover: &Prover, note: &dyn Fn(&str))
         checked,
         bad_tables,
         bad_pages: bad_pages(&after),
-        gtids,
+        position,
     })
 }
 

@@ -18,11 +18,12 @@ use replication::gtid::Executed;
 use rustix::process::geteuid;
 use server::{
     Connection, Endpoint, Flavor, NotStarted, Options, Rows, ServerProcess, ServerVersion, Target, TlsMode, TlsOptions,
-    dialect::gtid, quote,
+    dialect::{gtid, statement::SHOW_BINARY_LOGS},
+    quote,
 };
 
 use super::{
-    Prover, RecoveredGtids,
+    Prover, RecoveredGtids, links,
     private_files::PrivateDirectories,
     program::{self as prove_program, KEYRING, prepare},
 };
@@ -106,6 +107,7 @@ impl PrivateServer {
         program: prove_program::Program,
         found: &[String],
     ) -> Result<Self, Error> {
+        links::check_inside(start.datadir)?;
         let owner = fs::metadata(start.datadir).map_err(Error::io(start.datadir, "cannot be read"))?;
         let user = (owner.uid(), owner.gid());
         let keyring = keyring_digest(&directories.secrets);
@@ -168,6 +170,12 @@ impl PrivateServer {
         let gtid = self.gtids(flavor)?;
         let is_whole = is_whole(&gtid, expected);
         Ok(RecoveredGtids { gtid, expected: expected.to_owned(), is_whole })
+    }
+
+    /// The server's binary logs, as `SHOW BINARY LOGS` lists them; none if it writes none.
+    pub(crate) fn binary_logs(&mut self) -> Result<Rows, Error> {
+        let is_written = self.value("SELECT @@GLOBAL.log_bin")? == "1";
+        if is_written { self.rows(SHOW_BINARY_LOGS) } else { Ok(Rows::default()) }
     }
 
     /// The server's executed GTIDs; empty if there are none.

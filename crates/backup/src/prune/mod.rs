@@ -13,14 +13,7 @@ mod report;
 #[cfg(test)]
 mod simulation;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
-    thread,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{
     names,
@@ -35,7 +28,7 @@ pub use self::{
     plan::{HostPlan, Kept, Plan, PruneOptions, plan},
     report::PruneReport,
 };
-use crate::{Error, PruneConfig, Repository, repository::name};
+use crate::{Error, PruneConfig, Repository, parallel, repository::name};
 
 /// Number of names that are tried for the declaration: another keeper may write one in the same second.
 const ATTEMPTS: u32 = 10;
@@ -151,15 +144,21 @@ impl Removal<'_> {
         let delete = |(object, bytes): &(&String, &u64)| -> Result<(Deletion, u64), Error> {
             Ok((store.delete(&name(object)?)?, **bytes))
         };
-        in_parallel(&unneeded, &delete, &mut |(deletion, bytes)| self.count(deletion, bytes))?;
+        parallel::each(&unneeded, &delete, &mut |_, ended| {
+            let (deletion, bytes) = ended?;
+            self.count(deletion, bytes);
+            Ok::<_, Error>(())
+        })?;
         host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))
     }
 
     fn extend_locks(&mut self, objects: &[String]) -> Result<(), Error> {
         let store = self.repository.store();
-        in_parallel(objects, &|object| Ok(store.extend_lock(&name(object)?)?), &mut |is_extended| {
-            self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
+        let extend = |object: &String| -> Result<bool, Error> { Ok(store.extend_lock(&name(object)?)?) };
+        parallel::each(objects, &extend, &mut |_, is_extended| {
+            self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended?));
             (self.progress)(&self.pruned);
+            Ok(())
         })
     }
 
@@ -195,38 +194,6 @@ impl Removal<'_> {
         }
         (self.progress)(&self.pruned);
     }
-}
-
-/// Number of requests at a time: each takes the time of a round trip, and a host may have a million objects.
-const REQUESTS: usize = 32;
-/// Objects for which one more thread is worth its start.
-const OBJECTS_PER_THREAD: usize = 8;
-
-/// Calls `work` for each object, in several threads, and `done` with each result.
-///
-/// # Errors
-/// The first error of `work`; the rest is left.
-fn in_parallel<O: Sync, T: Send>(
-    objects: &[O],
-    work: &(dyn Fn(&O) -> Result<T, Error> + Sync),
-    done: &mut dyn FnMut(T),
-) -> Result<(), Error> {
-    let (next, (sender, receiver)) = (AtomicUsize::new(0), mpsc::channel());
-    thread::scope(|scope| {
-        for _ in 0..REQUESTS.min(objects.len().div_ceil(OBJECTS_PER_THREAD)) {
-            let (next, sender) = (&next, sender.clone());
-            scope.spawn(move || {
-                while let Some(object) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // After an error, nobody receives.
-                    if sender.send(work(object)).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        receiver.into_iter().try_for_each(|ended| ended.map(&mut *done))
-    })
 }
 
 /// Objects by name, with their length in bytes.

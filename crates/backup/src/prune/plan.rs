@@ -80,6 +80,13 @@ impl HostPlan {
         !self.removed.is_empty() || !self.binlogs.is_empty()
     }
 
+    /// Whether backups stay only because fewer than `min_good` are good.
+    #[must_use]
+    pub fn has_few_good(&self) -> bool {
+        let few_good = BTreeSet::from([Reason::FewGood]);
+        self.kept.iter().any(|kept| kept.reasons == few_good)
+    }
+
     /// Number of objects to remove, without receipts and signatures.
     #[must_use]
     pub fn unneeded_objects(&self) -> usize {
@@ -161,7 +168,8 @@ impl Planning<'_> {
         let declared = self.declared.get(&host).unwrap_or(&none);
         self.check_chain(&host, &links, &declared.removed)?;
         self.check_sizes(&host, &links, |number| put.get(&number).copied() > declared.last)?;
-        let mut reasons = retention::kept(&self.keeper.policy, &candidates(&links, &put));
+        let candidates = candidates(&links, &put, self.keeper.accept_unproven);
+        let mut reasons = retention::kept(&self.keeper.policy, &candidates);
         let (mut kept, mut removed) = (Vec::new(), Vec::new());
         for link in links {
             match reasons.remove(&link.receipt.number) {
@@ -325,11 +333,13 @@ fn receipts<'l>(host: &'l str, listed: &'l [Listed]) -> impl Iterator<Item = (Nu
     })
 }
 
-fn candidates(links: &[Link], put: &BTreeMap<Number, Timestamp>) -> Vec<Candidate> {
+/// The backups as retention sees them. If unproven pages are accepted, only damaged ones make a backup a bad one.
+fn candidates(links: &[Link], put: &BTreeMap<Number, Timestamp>, accept_unproven: bool) -> Vec<Candidate> {
     let candidate = |link: &Link| {
         let receipt = &link.receipt;
+        let is_good = receipt.is_good() || accept_unproven && receipt.pages.damaged == 0;
         let put = put.get(&receipt.number).copied().unwrap_or(receipt.ended);
-        Candidate { number: receipt.number, is_good: receipt.is_good(), day: retention::day(receipt.ended, put) }
+        Candidate { number: receipt.number, is_good, day: retention::day(receipt.ended, put) }
     };
     links.iter().map(candidate).collect()
 }

@@ -28,7 +28,7 @@ use verify::Keys;
 use super::{
     Opened, RestoreOptions, RestoreProgress,
     base::{BaseFile, Range},
-    in_parallel,
+    in_threads,
     ranges::{HEAD_BYTES, ranges},
 };
 use crate::{
@@ -126,7 +126,7 @@ impl<'f> Fetch<'f> {
             }
             Ok(())
         };
-        in_parallel(self.options.streams, &work)?;
+        in_threads(self.options.streams, &work)?;
         Ok(Fetched { packs, partial: self.partial.load(Ordering::Relaxed) })
     }
 
@@ -163,7 +163,7 @@ impl<'f> Fetch<'f> {
                 all.lock().unwrap_or_else(PoisonError::into_inner).insert(number, missing);
             }
         };
-        in_parallel(self.options.streams, &work)?;
+        in_threads(self.options.streams, &work)?;
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 

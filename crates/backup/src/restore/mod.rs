@@ -2,6 +2,7 @@
 
 mod base;
 mod fetch;
+mod interrupted;
 mod job;
 mod open;
 mod plan;
@@ -27,8 +28,9 @@ use archive::{
 use codec::{entry::Entry, hash::Hash};
 use innodb::binlog::CopyPosition;
 use keyring::WritableKeyring;
+use serde::{Deserialize, Serialize};
 use transfer::{
-    receiver::{CommitMarker, Owner, Staging, check_committed},
+    receiver::{CommitMarker, Owner, Staging},
     rekey::{Rekeyed, check_location},
     wire::Root,
 };
@@ -36,8 +38,9 @@ use verify::Keys;
 
 use self::{
     fetch::{Fetch, Reading},
+    interrupted::Verdict,
     plan::plan,
-    proof::{check_rekey, keys_of, prove_staged},
+    proof::{check_rekey, prove_staged},
     salvage::Salvaged,
 };
 pub use self::{
@@ -50,8 +53,7 @@ pub use self::{
 };
 use crate::{
     Error, Outcome, Repository,
-    judge::{self, FileVerdict},
-    prove::{Proof, Prover, Subject, prove},
+    prove::{Proof, Prover, Subject, Uncompared, prove},
     run::first_error,
     temporary_directory::TemporaryDirectory,
 };
@@ -115,8 +117,12 @@ pub struct Restored {
     pub pages: PageCounts,
     /// The complete verification; `None` if only an interrupted commit had to be completed.
     pub report: Option<verify::Report>,
-    /// Position of the backup in the binary log, if known.
+    /// Names of complete binary logs of MySQL whose order of events may keep a server from starting.
+    pub logs_out_of_order: Vec<String>,
+    /// Position of the backup in the binary log, if known, until binary logs are replayed.
     pub position: Option<CopyPosition>,
+    /// Whether binary logs were replayed on the files.
+    pub is_replayed: bool,
     /// Files whose keys were rewrapped with other master keys, if requested.
     pub rekeyed: Option<Rekeyed>,
     /// Keys of the other keyring, if the files' keys were rewrapped.
@@ -128,12 +134,6 @@ pub struct Restored {
 }
 
 impl Restored {
-    /// Complete binary logs of MySQL whose order of events may keep a server from starting.
-    pub fn logs_out_of_order(&self) -> impl Iterator<Item = &Path> {
-        let files = self.report.iter().flat_map(|report| &report.files);
-        files.filter(|file| judge::classify(file) == FileVerdict::OutOfOrder).map(|file| file.path.as_path())
-    }
-
     /// The verdict, including the proof by a server if there was one.
     #[must_use]
     pub fn outcome(&self, opened: &Opened, proof: Option<&Proof>) -> Outcome {
@@ -164,10 +164,21 @@ impl Restored {
             datadir: into,
             keys: self.new_keys.as_ref().unwrap_or(keys),
             report: self.report.as_ref(),
-            position: self.position.as_ref(),
+            position: self.compared_position(),
             server_uuid: opened.server_uuid(),
         };
         prove(&subject, prover, note)
+    }
+
+    /// The position that a server has to recover, or why none can be compared.
+    fn compared_position(&self) -> Result<&CopyPosition, Uncompared> {
+        match &self.position {
+            Some(position) if *position == CopyPosition::default() => Err(Uncompared::NoBinaryLog),
+            Some(position) => Ok(position),
+            None if self.is_replayed => Err(Uncompared::Replayed),
+            None if self.salvaged.is_some() => Err(Uncompared::Salvaged),
+            None => Err(Uncompared::NotRecorded),
+        }
     }
 
     /// Whether everything was proven.
@@ -177,7 +188,9 @@ impl Restored {
 }
 
 /// Numbers of pages, by verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// Commit markers contain them as JSON, so their fields are part of that format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageCounts {
     /// Sound: in clear, or decrypted with a given key.
     pub proven: u64,
@@ -204,10 +217,7 @@ fn restore(
     }
     let staging = Staging::open(&options.into, options.owner)?;
     if staging.is_committed() {
-        if let Some(keyring) = options.rekey {
-            check_committed(&staging, keyring, &options.into)?;
-        }
-        return finish(&staging, manifest, salvaged, options.rekey);
+        return interrupted::finish(&staging, &manifest, opened, options);
     }
     let entries = entries(&manifest, opened)?;
     progress.total_bytes.store(manifest.bytes(), Ordering::Relaxed);
@@ -223,9 +233,7 @@ fn restore(
     if options.salvage {
         salvage::hash_staged(&staging, &mut manifest, options.streams)?;
     }
-    let mut list = transfer::manifest::Manifest {
-        entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
-    };
+    let mut list = with_hashes(entries, &manifest);
     let mut read_again = None;
     let mut prove = || prove_staged(&staging, &manifest, options, progress, &mut list);
     let proven = match prove() {
@@ -245,7 +253,15 @@ fn restore(
     let root = manifest.head.root;
     let root = Some(Root { mode: root.mode & 0o7777, uid: root.uid, gid: root.gid });
     let master_keys = proven.rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
-    staging.commit(&list, &CommitMarker { root, owner: options.owner, master_keys, ..CommitMarker::default() })?;
+    let verdict = Verdict::new(opened, &manifest, salvaged, proven.pages, &proven.report);
+    let marker = CommitMarker {
+        root,
+        owner: options.owner,
+        verdict: Some(verdict.text(&options.into)?),
+        master_keys,
+        ..CommitMarker::default()
+    };
+    staging.commit(&list, &marker)?;
     Ok(Restored {
         number: opened.number(),
         tree: list.tree(),
@@ -254,13 +270,15 @@ fn restore(
         packs: fetched.packs,
         partial_packs: fetched.partial,
         read_again,
-        pages: proven.pages,
+        pages: verdict.pages,
         report: Some(in_place(proven.report, &staging.files_path(), &options.into)),
-        position: manifest.head.position,
+        logs_out_of_order: verdict.logs_out_of_order,
+        position: verdict.position,
+        is_replayed: false,
         rekeyed: proven.rekeyed,
         new_keys: proven.new_keys,
         finished: false,
-        salvaged,
+        salvaged: verdict.lost,
     })
 }
 
@@ -290,35 +308,8 @@ fn manifest(
     }
 }
 
-/// Completes an interrupted commit.
-fn finish(
-    staging: &Staging,
-    manifest: Manifest,
-    salvaged: Option<Vec<String>>,
-    rekey: Option<&WritableKeyring>,
-) -> Result<Restored, Error> {
-    let (list, new_keys) = (staging.staged_manifest()?, rekey.map(keys_of).transpose()?);
-    staging.finish(&list)?;
-    Ok(Restored {
-        number: manifest.head.number,
-        tree: list.tree(),
-        entries: list.entries.len() as u64,
-        bytes: list.bytes(),
-        packs: 0,
-        partial_packs: 0,
-        read_again: None,
-        pages: PageCounts::default(),
-        report: None,
-        position: manifest.head.position,
-        rekeyed: None,
-        new_keys,
-        finished: true,
-        salvaged,
-    })
-}
-
 /// Runs the same function on several threads.
-fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), Error> + Sync)) -> Result<(), Error> {
+fn in_threads(threads: u16, work: &(dyn Fn() -> Result<(), Error> + Sync)) -> Result<(), Error> {
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
         first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(Error::Stopped))).collect())
@@ -333,6 +324,12 @@ fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, Error> {
         return Err(Error::Untrusted { object: names::manifest(opened.host(), opened.number()), reason });
     }
     Ok(entries)
+}
+
+/// A list of files with the hashes of their contents.
+fn with_hashes(entries: Vec<Entry>, manifest: &Manifest) -> transfer::manifest::Manifest {
+    let hashes = manifest.files.iter().map(|file| file.hash);
+    transfer::manifest::Manifest { entries: entries.into_iter().zip(hashes).collect() }
 }
 
 /// Bytes of all files, without holes.

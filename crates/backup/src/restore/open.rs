@@ -15,6 +15,7 @@ use verify::Keys;
 use crate::{
     Error, Repository,
     file_keys::{FileKeys, Head},
+    repository::{StoredReceipt, receipt_fault},
 };
 
 /// The requested backup.
@@ -53,7 +54,8 @@ pub struct JudgedReceipt {
     pub newest_binlogs_known: bool,
 }
 
-/// Reads the receipt of a backup. `expected` is the hash printed when it was made.
+/// Reads the receipt of a backup, and verifies its signature if `signers` are given. The latest backup is the newest
+/// whose receipt can be used so. `expected` is the hash printed when it was made.
 ///
 /// # Errors
 /// [`Error::NoBackup`], [`Error::Untrusted`], and any other error.
@@ -64,19 +66,17 @@ pub fn open(
     signers: Option<&AllowedSigners>,
     expected: Option<Digest>,
 ) -> Result<JudgedReceipt, Error> {
-    let none = |wanted: &str| repository.no_backup(host, wanted);
-    let number = match selector {
-        BackupSelector::Number(number) => number,
-        BackupSelector::Latest => *repository.numbers(host)?.0.last().ok_or_else(|| none("at all"))?,
+    let stored = match selector {
+        BackupSelector::Number(number) => {
+            let stored = repository.judged_receipt(host, number, signers)?;
+            stored.ok_or_else(|| repository.no_backup(host, &number.to_string()))?
+        }
+        BackupSelector::Latest => newest(repository, host, signers)?,
     };
-    let stored = repository.receipt(host, number)?.ok_or_else(|| none(&number.to_string()))?;
     if let Some(expected) = expected.filter(|expected| *expected != stored.sha256) {
-        let object = archive::names::receipt(host, number);
+        let object = archive::names::receipt(host, stored.receipt.number);
         let reason = format!("its hash is {}, not {expected} as given", stored.sha256);
         return Err(Error::Untrusted { object, reason });
-    }
-    if let Some(signers) = signers {
-        repository.judge(host, number, &stored.bytes, signers)?;
     }
     let newest_known = expected.is_some() || selector != BackupSelector::Latest;
     Ok(JudgedReceipt {
@@ -86,6 +86,24 @@ pub fn open(
         newest_known,
         newest_binlogs_known: true,
     })
+}
+
+/// The newest receipt that can be used. Warns of newer ones: whoever may put objects may have put or damaged them.
+fn newest(repository: &Repository, host: &str, signers: Option<&AllowedSigners>) -> Result<StoredReceipt, Error> {
+    let mut first = None;
+    for number in repository.numbers(host)?.0.into_iter().rev() {
+        match repository.judged_receipt(host, number, signers) {
+            Ok(Some(stored)) => return Ok(stored),
+            Ok(None) => {}
+            Err(error) => {
+                let reason = receipt_fault(error, signers.is_some())?;
+                let object = archive::names::receipt(host, number);
+                repository.leave_out(object.clone(), reason.clone());
+                first.get_or_insert(Error::Untrusted { object, reason });
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| repository.no_backup(host, "at all")))
 }
 
 impl JudgedReceipt {
@@ -241,5 +259,35 @@ impl Opened {
             Self::Receipt(judged) => judged.manifest(repository, identities),
             Self::Manifest(manifest) => Ok(Manifest::clone(manifest)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use archive::names;
+
+    use super::*;
+    use crate::repository::tests::TestRepository;
+
+    #[test]
+    fn the_latest_is_the_newest_that_can_be_used() {
+        let test = TestRepository::new();
+        let signers = AllowedSigners::only(test.key.public(), "db1");
+        let latest = |signers, expected| open(&test.repository, "db1", BackupSelector::Latest, signers, expected);
+        test.put(&names::receipt("db1", 999_999), b"of somebody else");
+        let error = latest(Some(&signers), None).unwrap_err().to_string();
+        assert_eq!(error, "hosts/db1/receipts/999999.json: there is no signature");
+        let first = test.put_signed(1, &test.receipt(1));
+        test.put(&names::receipt("db1", 2), &test.receipt(2));
+
+        let found = latest(Some(&signers), None).unwrap();
+        assert_eq!((found.receipt.number, found.signed, found.newest_known), (1, true, false));
+        let warnings = test.repository.warnings();
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(latest(Some(&signers), Some(first)).unwrap().newest_known);
+        assert!(latest(Some(&signers), Some(Digest::compute(b""))).is_err());
+        assert_eq!(latest(None, None).unwrap().receipt.number, 2, "without signers, nothing tells it from a forgery");
+        let numbered = open(&test.repository, "db1", BackupSelector::Number(2), Some(&signers), None);
+        assert!(matches!(numbered, Err(Error::Untrusted { .. })));
     }
 }

@@ -115,6 +115,7 @@ impl PointInTime {
     ) -> Result<ReplayResult, Error> {
         // The directory is no longer at the backup's position, and the report no longer describes its files.
         restored.position = None;
+        restored.is_replayed = true;
         let report = restored.report.take();
         let keys = restored.new_keys.as_ref().unwrap_or(keys);
         let from = if self.has_position() { self.target.from.clone() } else { position_of(into, keys)? };

@@ -40,7 +40,7 @@ pub(super) fn prove_staged(
     read_back::read_back(staging, manifest, options.streams, progress)?;
     let rekeyed = rekey(staging, manifest, options, keyring, list)?;
     let keys = keys_of(keyring)?;
-    let (pages, report) = read_back::pages(staging, &keys, options.streams);
+    let (pages, report) = read_back::pages(&staging.files_path(), &keys, options.streams);
     Ok(Proven { pages, report, rekeyed: Some(rekeyed), new_keys: Some(keys) })
 }
 

@@ -4,7 +4,7 @@
 use std::{
     collections::VecDeque,
     ops::Range,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError, atomic::Ordering},
 };
 
@@ -14,7 +14,7 @@ use files::{Buffer, Reader};
 use transfer::receiver::{ParentCache, Staging};
 use verify::{Keys, PageResults, PageVerifier, Report, Tablespace};
 
-use super::{PageCounts, RestoreProgress, in_parallel};
+use super::{PageCounts, RestoreProgress, in_threads};
 use crate::{
     Error,
     judge::{self, FileVerdict},
@@ -96,7 +96,7 @@ impl ReadBack<'_> {
             }
             Ok(())
         };
-        in_parallel(streams, &work)
+        in_threads(streams, &work)
     }
 
     fn parts(&self, is_here: impl Fn(&StoredFile) -> bool) -> VecDeque<ChunkRange> {
@@ -153,9 +153,9 @@ fn staged_path(staging: &Staging, stored: &StoredFile) -> PathBuf {
     staging.files_path().join(stored.entry.path.as_path())
 }
 
-/// Verifies every page of the staged files with the given keys.
-pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> (PageCounts, Report) {
-    count(judge::verify(&staging.files_path(), keys, streams, &|_| {}))
+/// Verifies every page of the files below `root` with the given keys.
+pub(super) fn pages(root: &Path, keys: &Keys, streams: u16) -> (PageCounts, Report) {
+    count(judge::verify(root, keys, streams, &|_| {}))
 }
 
 fn count(report: Report) -> (PageCounts, Report) {

@@ -13,7 +13,7 @@ use super::{Opened, PageCounts, ReplayResult, RestoreProgress, Restored};
 use crate::{
     Error,
     binlogs::Transaction,
-    prove::{Proof, RecoveredGtids},
+    prove::{ComparedPosition, Proof},
     record::append_line,
 };
 
@@ -82,8 +82,8 @@ struct ServerProofReport {
     checked: u64,
     bad: Vec<String>,
     bad_pages: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reached: Option<RecoveredGtids>,
+    #[serde(flatten)]
+    position: ComparedPosition,
 }
 
 #[derive(Debug, Serialize)]
@@ -178,7 +178,7 @@ impl<'r> RestoreReport<'r> {
             checked: proof.checked,
             bad: proof.bad_tables.clone(),
             bad_pages: proof.bad_pages,
-            reached: proof.gtids.clone(),
+            position: proof.position.clone(),
         });
         self
     }

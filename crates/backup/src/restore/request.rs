@@ -3,7 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use agefile::Identity;
-use archive::{Digest, names::Number, sshsig::AllowedSigners};
+use archive::{
+    Digest,
+    names::{self, Number},
+    sshsig::AllowedSigners,
+};
 use verify::Keys;
 
 use super::{
@@ -14,6 +18,7 @@ use crate::{
     binlogs::Until,
     config::{allowed_signers, identities},
     init::open_location,
+    repository::receipt_fault,
 };
 
 /// The requested backup.
@@ -100,14 +105,13 @@ impl Request<'_> {
         let host = newest.opened.host().to_owned();
         let (numbers, _) = newest.repository.numbers(&host)?;
         let mut oldest = None;
-        for number in numbers.into_iter().rev() {
+        // Those above the newest cannot be used.
+        for number in numbers.into_iter().rev().filter(|number| *number <= newest.opened.number()) {
             // A replay to the end of the archive must report whether this backup is known to be the newest, so keep
             // that result.
             let is_newest = *until == Until::End && number == newest.opened.number();
-            let found = if is_newest { newest.clone() } else { numbered(number, &newest, signers.as_ref())? };
-            if !found.opened.is_good() {
-                continue;
-            }
+            let found = if is_newest { Some(newest.clone()) } else { numbered(number, &newest, signers.as_ref())? };
+            let Some(found) = found.filter(|found| found.opened.is_good()) else { continue };
             match open(found) {
                 Err(Error::NewerBackup { number, reason }) => oldest = Some((number, reason)),
                 other => return other,
@@ -120,11 +124,16 @@ impl Request<'_> {
     }
 }
 
-/// Another backup of the same host.
-fn numbered(number: Number, other: &Found, signers: Option<&AllowedSigners>) -> Result<Found, Error> {
-    let selector = BackupSelector::Number(number);
-    let opened = open(&other.repository, other.opened.host(), selector, signers, None)?;
-    Ok(Found { opened: Opened::Receipt(Box::new(opened)), ..other.clone() })
+/// Another backup of the same host. `None` if its receipt cannot be used; warns of it.
+fn numbered(number: Number, other: &Found, signers: Option<&AllowedSigners>) -> Result<Option<Found>, Error> {
+    let (repository, host) = (&other.repository, other.opened.host());
+    match open(repository, host, BackupSelector::Number(number), signers, None) {
+        Ok(opened) => Ok(Some(Found { opened: Opened::Receipt(Box::new(opened)), ..other.clone() })),
+        Err(error) => {
+            repository.leave_out(names::receipt(host, number), receipt_fault(error, signers.is_some())?);
+            Ok(None)
+        }
+    }
 }
 
 impl Found {

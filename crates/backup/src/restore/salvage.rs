@@ -25,7 +25,7 @@ use codec::{
 use innodb::tablespace::Page0;
 use transfer::receiver::Staging;
 
-use super::{RestoreOptions, in_parallel};
+use super::{RestoreOptions, in_threads};
 use crate::{Error, Repository, repository::read_pack};
 
 /// Permissions of salvaged files and directories; the server's group may need access.
@@ -200,7 +200,7 @@ pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u
             stored.hash = file_hash(&stored.chunks);
         }
     };
-    in_parallel(streams, &work)
+    in_threads(streams, &work)
 }
 
 #[cfg(test)]

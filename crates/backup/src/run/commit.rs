@@ -12,7 +12,7 @@ use archive::{
     names::{self, Number},
     prune::{MAX_RUN_HOURS, is_run_too_old},
     receipt::{self, Bytes, Kind, NAMESPACE, Object, Pack, fingerprint},
-    sshsig::{self, SigningKey},
+    sshsig::{self, PublicKey, SigningKey},
 };
 use aws_lc_rs::hmac;
 use data_encoding::HEXLOWER;
@@ -25,6 +25,7 @@ use verify::Keys;
 use super::{
     Phases, RunProgress, Source,
     files::Files,
+    own_receipts::OwnReceipts,
     packs::{Packs, Parts, StoredPacks},
     page_proofs::PageProofs,
 };
@@ -299,7 +300,12 @@ fn other_machine(repository: &Repository, host: &str, number: Number) -> Error {
 }
 
 /// Completes an interrupted run that had stored everything except its receipt; returns its number.
-pub(super) fn finish_earlier(repository: &Repository, host: &str, state: &State) -> Result<Option<Number>, Error> {
+pub(super) fn finish_earlier(
+    repository: &Repository,
+    host: &str,
+    key: &PublicKey,
+    state: &State,
+) -> Result<Option<Number>, Error> {
     let Some(remembered) = state.newest()? else { return Ok(None) };
     // A prune may have removed packs that no receipt names.
     if is_run_too_old(remembered.oldest, Timestamp::now()) {
@@ -319,15 +325,14 @@ pub(super) fn finish_earlier(repository: &Repository, host: &str, state: &State)
     if repository.store().head(&object)?.is_some() {
         return Ok(None);
     }
-    let (numbers, _) = repository.numbers(host)?;
-    let newest = match numbers.last() {
-        Some(newest) => repository.receipt(host, *newest)?.map(|stored| stored.sha256),
-        None => None,
-    };
+    let own = OwnReceipts::find(repository, host, key, Some(&remembered))?;
     // A later backup exists, or the predecessor is gone.
-    if newest != remembered.receipt.previous {
+    if own.newest != remembered.receipt.previous {
         return Ok(None);
     }
-    put(repository, host, number, receipt, signature, Attempt::Again)?;
-    Ok(Some(number))
+    match put(repository, host, number, receipt, signature, Attempt::Again) {
+        // Somebody else has put a signature of this name.
+        Err(Error::OtherMachine { .. }) => Ok(None),
+        ended => ended.map(|()| Some(number)),
+    }
 }

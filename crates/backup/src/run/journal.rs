@@ -150,6 +150,7 @@ impl Attempts {
         let lengths = repository.lengths(host)?;
         let is_there = |pack: &Digest, bytes| scope.uses(pack) && lengths.get(&names::pack(host, pack)) == Some(&bytes);
         let mut attempts = Self::default();
+        // The oldest first: a salvage takes what the pack with the highest number has of a page.
         for attempt in &found {
             // What cannot be read is stored again.
             let _ = attempts.add(attempt, recipients, first_pack, &is_there);

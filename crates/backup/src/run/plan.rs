@@ -1,7 +1,7 @@
 //! Plans a run without carrying it out.
 
 use archive::{manifest::ExcludedFile, names::Number, receipt::fingerprint};
-use snapshot::{DataDir, Estimate};
+use snapshot::{DataDir, Estimate, Provider};
 use verify::KeyWarning;
 
 use super::{FullReason, Repacked, Scope, predecessor::Predecessor, source::options};
@@ -35,14 +35,18 @@ pub struct RunPlan {
 /// # Errors
 /// [`Error`], as a run would return before it reads the data.
 pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<RunPlan, Error> {
-    config.signing_key()?;
+    let signing_key = config.signing_key()?;
     let (keys, key_warnings) = config.server.keys()?;
     let datadir = config.server.datadir()?;
     let copy = snapshot::estimate(&datadir, &options(config, keys)?)?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let recipients = config.recipients.iter().map(fingerprint).collect();
-    let predecessor = Predecessor::find(repository, &config.host, &state, scope, &recipients)?;
+    let predecessor = Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients)?;
     let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
+    if copy.provider == Provider::Stopped {
+        // Some of the other providers copy what links point at.
+        selection::check_links(&plan)?;
+    }
     Ok(RunPlan {
         number: predecessor.number,
         base: predecessor.base_number(),

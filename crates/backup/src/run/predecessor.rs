@@ -7,9 +7,10 @@ use archive::{
     names::Number,
     receipt::{Pack, Receipt},
     repack,
+    sshsig::PublicKey,
 };
 
-use super::Scope;
+use super::{Scope, own_receipts::OwnReceipts};
 use crate::{
     Error, Repository,
     state::{Base, SavedState, State},
@@ -24,6 +25,9 @@ pub enum FullReason {
     /// The host has no earlier backup.
     #[error("it is the first backup")]
     First,
+    /// The host has no earlier backup that it has signed.
+    #[error("no receipt in the repository is signed with the key of this host")]
+    Foreign,
     /// This host has no state.
     #[error("this host has no state of the last backup, so the changed pages are not known")]
     NoState,
@@ -58,10 +62,12 @@ pub struct Repacked {
 }
 
 impl Predecessor {
-    /// `recipients`: fingerprints of those to whom the next backup is encrypted.
+    /// `key`: the one that signs this host's receipts; `recipients`: fingerprints of those to whom the next backup is
+    /// encrypted.
     pub(super) fn find(
         repository: &Repository,
         host: &str,
+        key: &PublicKey,
         state: &State,
         scope: &Scope,
         recipients: &BTreeSet<String>,
@@ -70,7 +76,7 @@ impl Predecessor {
         let earlier: Option<BTreeSet<_>> =
             newest.as_ref().map(|newest| newest.receipt.recipients.iter().cloned().collect());
         let found = match repository.may_read() {
-            true => Self::in_repository(repository, host, newest, scope)?,
+            true => Self::in_repository(repository, host, key, newest, scope)?,
             false => Self::remembered(state, newest, scope)?,
         };
         let found = if earlier.is_none_or(|earlier| earlier == *recipients) { found } else { found.not_incremental() };
@@ -95,15 +101,14 @@ impl Predecessor {
     fn in_repository(
         repository: &Repository,
         host: &str,
+        key: &PublicKey,
         newest: Option<SavedState>,
         scope: &Scope,
     ) -> Result<Self, Error> {
-        let (numbers, highest) = repository.numbers(host)?;
-        let previous = match numbers.last() {
-            Some(number) => repository.receipt(host, *number)?.map(|stored| stored.sha256),
-            None => None,
-        };
+        let own = OwnReceipts::find(repository, host, key, newest.as_ref())?;
+        let previous = own.newest;
         let (base, full) = match (previous, newest) {
+            (None, _) if own.are_foreign => (None, Some(FullReason::Foreign)),
             (None, _) => (None, Some(FullReason::First)),
             _ if *scope == Scope::All => (None, Some(FullReason::Asked)),
             (Some(_), None) => (None, Some(FullReason::NoState)),
@@ -114,7 +119,7 @@ impl Predecessor {
                 Some(base) => (Some(base.only_with(|pack| scope.uses(pack))), None),
             },
         };
-        Ok(Self { number: highest.saturating_add(1), previous, base, full, repacked: Repacked::default() })
+        Ok(Self { number: own.next, previous, base, full, repacked: Repacked::default() })
     }
 
     /// Number of the backup that the next one builds on.

@@ -29,8 +29,8 @@ use crate::process::{current_program, ended_by_signals};
 /// Runs experiments within a time limit. Transactions are measured on data in memory, on data larger than the buffer
 /// pool, and where commits are the limit; each without encryption, with encrypted tables, with all logs encrypted, and
 /// over TLS. New connections, backups, copies, joins of a Galera node (with MariaDB, its Galera provider and rsync), and
-/// ciphers of encrypted disks are measured, too. Every ratio has a 95 % interval. Two equal servers are compared first,
-/// to show how small a difference this machine can tell. What `cost predict` would have said of the same load stands
+/// ciphers of encrypted disks are measured, too. Every ratio has a 95 % interval. Two equal servers are compared with
+/// the others, to show how small a difference this machine can tell. What `cost predict` would have said of the same load stands
 /// beside what was measured. The report lists what was not measured, why, and the command that measures it.
 ///
 /// If a server is named, the data is made like its own: as many tables of rows as long, scaled down. Only the sizes in its
@@ -158,7 +158,7 @@ impl Measure {
         if !outcome.failed.is_empty() {
             return Ok(Exit::Failed);
         }
-        suite.forget()?;
+        outcome.forget()?;
         Ok(Exit::Clean)
     }
 

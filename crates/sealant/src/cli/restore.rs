@@ -234,6 +234,7 @@ impl Restore {
         point.and_then(PointInTime::planned).iter().for_each(|reach| say(&reach_messages(reach)));
         let into = self.into.as_deref().unwrap_or_else(|| Path::new("."));
         say(&restore_plan_messages(into, &found.opened, &found.plan(keys, into, self.rekey.is_some())?));
+        say(&store_messages(found.repository()));
         Ok(Exit::Clean)
     }
 

@@ -65,8 +65,12 @@ impl Error {
             Self::TooSlow { .. } => Some("try again when less is written, or raise --max-freeze"),
             Self::OtherFileSystem { .. } => Some("give --location a directory on the file system of the data"),
             Self::TablespaceOutside { .. } => {
-                Some("move the table into the data directory, or stop the server for the copy")
+                Some("move the table into the data directory; a copy of the stopped server would not have it, either")
             }
+            Self::LeadsOut { .. } => Some(
+                "move what it points at into the data directory, in place of the link, or remove the link if no server \
+                 needs it; if the server runs, the providers reflink and follow copy what links point at",
+            ),
             Self::Hidden { .. } => Some("run it as root"),
             Self::Signal { .. } => Some("run it as root or as the server's user"),
             Self::OutOfSight { .. } => {
@@ -134,9 +138,10 @@ impl Error {
             }
             Self::Hidden { .. } => "the server's open files are hidden from this user".to_owned(),
             Self::TablespaceOutside { .. } => "a table is outside the data directory".to_owned(),
-            Self::KeptOutside { .. } | Self::OtherSubvolume { .. } | Self::TwoFileSystems { .. } => {
-                "the data is in more than one place".to_owned()
-            }
+            Self::KeptOutside { .. }
+            | Self::LeadsOut { .. }
+            | Self::OtherSubvolume { .. }
+            | Self::TwoFileSystems { .. } => "the data is in more than one place".to_owned(),
             Self::NotItsOwner { .. } => "the subvolume belongs to another user".to_owned(),
             Self::NotRemovable { .. } => "btrfs is not mounted with user_subvol_rm_allowed".to_owned(),
             Self::Sending { .. } => {

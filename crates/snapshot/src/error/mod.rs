@@ -3,7 +3,7 @@
 mod hint;
 
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -89,6 +89,17 @@ pub enum Error {
     KeptOutside {
         /// Path of the directory.
         path: PathBuf,
+    },
+    /// A link leads out of the data directory, and the provider does not follow it.
+    #[error(
+        "{}: a link that leads out of the data directory, to {}; what it points at would not be in the copy",
+        path.display(), target.display()
+    )]
+    LeadsOut {
+        /// Path of the link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
     },
     /// A server is running, but the provider requires a stopped one.
     #[error("{}: its server is running, as process {pid}", path.display())]
@@ -519,6 +530,13 @@ impl Error {
     /// Converts an error of a file that is being copied.
     pub(crate) fn copying(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |source| Self::Copy { path: path.to_owned(), source }
+    }
+
+    /// The error for a link that leads out of a data directory.
+    #[must_use]
+    pub fn leads_out(path: PathBuf) -> Self {
+        let target = fs::canonicalize(&path).or_else(|_| fs::read_link(&path)).unwrap_or_default();
+        Self::LeadsOut { path, target }
     }
 
     /// The error if no provider can be used: the reason itself if there is only one.

@@ -61,6 +61,8 @@ pub(super) struct Counts {
     pub(super) reread_pages: AtomicU64,
     /// Pages that were read twice with the same result and cannot be checked: the key or checksum is missing.
     pub(super) unproven_pages: AtomicU64,
+    /// Bytes of the binary log that its last copy has added.
+    pub(super) last_log_bytes: AtomicU64,
     /// Time of the first wait for the first page of a new tablespace.
     waiting_since: OnceLock<Instant>,
     /// LSN of the newest change of a page, and the file of the page.

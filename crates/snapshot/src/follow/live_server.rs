@@ -7,6 +7,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+    sync::atomic::Ordering,
     time::SystemTime,
 };
 
@@ -136,9 +137,10 @@ impl<'a> LiveServer<'a> {
         };
         let bytes = position.offset + header_bytes(&source).map_err(Error::copying(&from))?;
         copy_range(&source, &to, copied, bytes).map_err(Error::copying(&from))?;
+        copier.counts.last_log_bytes.store(bytes.saturating_sub(copied), Ordering::Relaxed);
         copier.finish(name, &to, &like, bytes)?;
         self.write_index(copier, position, &like)?;
-        Ok(Some(CopiedLog { name: position.file.clone(), id, bytes, to }))
+        Ok(Some(CopiedLog { name: position.file.clone(), id, bytes, to, _from: source }))
     }
 
     fn write_index(&self, copier: &Copier<'_>, position: &LogPosition, like: &Metadata) -> Result<(), Error> {
@@ -159,6 +161,8 @@ pub(super) struct CopiedLog {
     /// Bytes in the copy.
     bytes: u64,
     to: File,
+    /// Kept open so that no other log gets its inode.
+    _from: File,
 }
 
 /// Files that were copied while nothing waited.

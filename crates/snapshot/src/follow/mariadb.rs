@@ -2,9 +2,9 @@
 //!
 //! | stage | what waits | what is copied |
 //! |---|---|---|
-//! | `START` | nothing; each DDL statement is recorded in `ddl.log` | the log from its checkpoint on, all tablespaces |
-//! | `BLOCK_DDL` | DDL | tablespaces that are new, or whose table was changed |
-//! | `BLOCK_COMMIT` | commits | all other files, the newest binary log, the rest of the log |
+//! | `START` | nothing; each DDL statement is recorded in `ddl.log` | the log from its checkpoint on, all other files |
+//! | `BLOCK_DDL` | DDL | tablespaces that are new, or whose table was changed; more of the binary log |
+//! | `BLOCK_COMMIT` | commits | other files that have changed, the rest of the binary log and of the log |
 //!
 //! Source: `BACKUP STAGE` in MariaDB's documentation; tested on 10.11 with DDL under load.
 
@@ -28,7 +28,7 @@ use super::{
     Checkpoint, Followed, Job,
     copy::{Copier, Counts, Item, PagesOf},
     ddl_log::{self, ChangedTables},
-    live_server::{Copied, LiveServer, THREADS, remove_deleted},
+    live_server::{Copied, CopiedLog, LiveServer, THREADS, remove_deleted},
     log::{self, End},
     session::{Privilege, Session},
 };
@@ -91,6 +91,8 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
         unproven_pages: counts.unproven_pages.load(Ordering::Relaxed),
         damaged: counts.damaged.into_inner().unwrap_or_default(),
         copied_again: waits.copied_again,
+        last_log_bytes: counts.last_log_bytes.load(Ordering::Relaxed),
+        unlisted: false,
         ddl_waited: ended.duration_since(waits.ddl_from),
         commits_waited: ended.duration_since(waits.commits_from),
         others_waited: Duration::ZERO,
@@ -117,24 +119,38 @@ impl LiveServer<'_> {
     ) -> Result<CopiedFiles, Error> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, "Innodb_lsn_current", "Innodb_lsn_last_checkpoint")?;
+        let binary_log = self.copy_more_binary_log(copier, None)?;
 
         self.session.lock(Privilege::Reload, backup_lock::STAGE_FLUSH)?;
         let ddl_from = Instant::now();
         self.session.lock(Privilege::Reload, backup_lock::STAGE_BLOCK_DDL)?;
+        self.session.wait_for_imports()?;
         let items = self.items()?;
         let copied_again = self.copy_changed_tablespaces(copier, &items, &copied)?;
         let others: Vec<Item> = items.iter().filter(|item| self.is_other(item)).cloned().collect();
         remove_deleted(copier, &items, &copied)?;
+        let binary_log = self.copy_more_binary_log(copier, binary_log)?;
 
         let commits_from = Instant::now();
         self.session.lock(Privilege::Reload, backup_lock::STAGE_BLOCK_COMMIT)?;
         let position = self.position()?;
         let changed: Vec<Item> = others.into_iter().filter(|item| !copied.is_unchanged(item)).collect();
         copier.copy_all(&changed, false, THREADS)?;
-        self.copy_binary_log(copier, &position.log, None)?;
+        self.copy_binary_log(copier, &position.log, binary_log)?;
         self.session.run_with(Privilege::Reload, backup_lock::FLUSH_ENGINE_LOGS)?;
         end.set(self.session.status(log::WRITTEN)?);
         Ok(CopiedFiles { ddl_from, commits_from, copied_again, position })
+    }
+
+    /// Copies what there is of the newest binary log, so that less remains while commits wait: it can be as large as
+    /// `max_binlog_size` allows.
+    fn copy_more_binary_log(
+        &mut self,
+        copier: &Copier<'_>,
+        before: Option<CopiedLog>,
+    ) -> Result<Option<CopiedLog>, Error> {
+        let position = self.position()?;
+        self.copy_binary_log(copier, &position.log, before)
     }
 
     /// Copies tablespaces that are new, were replaced, or whose table was changed. DDL can write pages without the log,

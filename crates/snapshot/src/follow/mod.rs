@@ -10,6 +10,7 @@
 //! write is read again. The files of a table that DDL has changed since they were copied are copied again.
 
 mod copy;
+mod data_files;
 mod ddl_log;
 mod live_server;
 mod log;
@@ -64,6 +65,11 @@ pub struct Followed {
     pub damaged: Vec<(PathBuf, u64)>,
     /// Tablespaces that were copied again because their table changed in the meantime.
     pub copied_again: u64,
+    /// Bytes of the binary log that were copied last. MariaDB's commits wait for them.
+    pub last_log_bytes: u64,
+    /// Whether the account may not list the files of MySQL's tables, so that tables outside of the data directory were
+    /// not found unless the server had them open.
+    pub unlisted: bool,
     /// How long DDL waited.
     pub ddl_waited: Duration,
     /// How long commits waited.

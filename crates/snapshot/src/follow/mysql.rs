@@ -31,6 +31,7 @@ use server::{quote, switch};
 use super::{
     Checkpoint, Followed, Job,
     copy::{Copier, Counts, Item, PagesOf},
+    data_files,
     live_server::{Copied, CopiedLog, LiveServer, THREADS, remove_deleted},
     log::End,
     redo_files::RedoFiles,
@@ -57,6 +58,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     let mut consumer = Session::open(job.account)?;
     register(&mut consumer)?;
     let items = server.items()?;
+    let unlisted = !data_files::check_copied(&mut server, &items)?;
     let (counts, stop, end) = (Counts::default(), AtomicBool::new(false), End::default());
     let pages_of = PagesOf::MySql(keys);
     let copier =
@@ -94,7 +96,7 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     // Only now, so that DDL does not wait for it: it reads a page of each file of the copy.
     tablespace_ids::check_distinct(root, &items)?;
     let (start_lsn, log_bytes) = (redo.checkpoint().0, redo.bytes_to(cut.end));
-    Ok(cut.into_result(start_lsn, log_bytes, counts, ddl_waited))
+    Ok(Followed { unlisted, ..cut.into_result(start_lsn, log_bytes, counts, ddl_waited) })
 }
 
 /// The moment that the copy represents.
@@ -121,6 +123,8 @@ impl CopyPoint {
             unproven_pages: counts.unproven_pages.into_inner(),
             damaged: counts.damaged.into_inner().unwrap_or_default(),
             copied_again: 0,
+            last_log_bytes: counts.last_log_bytes.into_inner(),
+            unlisted: false,
             ddl_waited,
             commits_waited: self.commits_waited,
             others_waited: self.others_waited,

@@ -1,6 +1,11 @@
 //! The session that holds the server's backup locks. The server releases them when it ends, for whatever reason.
 
-use std::{io, path::Path, time::Duration};
+use std::{
+    io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use server::{
     Connection, Identity, Options, Target, TlsMode, describe,
@@ -20,6 +25,9 @@ use server::{
 use crate::choice::{Provider, ProviderChoice};
 use crate::lock_holder::Holder;
 use crate::{Error, LOCK_WAIT};
+
+/// Pause between two looks for imports that are still running.
+const IMPORT_POLL: Duration = Duration::from_millis(20);
 
 /// How to connect to the server.
 #[derive(Clone, Debug)]
@@ -141,6 +149,21 @@ impl Session {
             }
             locked => locked,
         }
+    }
+
+    /// MariaDB: waits for the imports of tablespaces that had begun before DDL was blocked. The file of such a table has
+    /// the ID of another tablespace until its import ends, and no server recovers a copy with it.
+    pub(super) fn wait_for_imports(&mut self) -> Result<(), Error> {
+        let began = Instant::now();
+        while self.scalar(backup_lock::MARIADB_IMPORTS)?.is_some_and(|count| count != "0") {
+            if began.elapsed() > self.lock_wait {
+                let (holders, grant) = self.holders();
+                let statement = backup_lock::STAGE_BLOCK_DDL.to_owned();
+                return Err(Error::Lock { statement, waited: self.lock_wait, holders, grant });
+            }
+            thread::sleep(IMPORT_POLL);
+        }
+        Ok(())
     }
 
     /// Sessions that hold up a backup lock, `None` if this account may not see them; and the privilege for that.

@@ -118,14 +118,13 @@ fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
 
 /// In a snapshot, other subvolumes and mounted file systems are empty directories.
 fn check_one_subvolume(source: &Source<'_>) -> Result<(), Error> {
+    check_nothing_outside(source)?;
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let current = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
     let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != current);
-    if let Some(path) =
-        source.listing.directories.iter().find(other_device).or_else(|| source.listing.external_links.first())
-    {
-        return Err(Error::OtherSubvolume { path: datadir.join(path) });
+    match source.listing.directories.iter().find(other_device) {
+        Some(path) => Err(Error::OtherSubvolume { path: datadir.join(path) }),
+        None => Ok(()),
     }
-    check_nothing_outside(source)
 }

@@ -11,10 +11,11 @@ use files::mounts::Mounts;
 use super::Source;
 use crate::{error::Error, mounted};
 
-/// Checks that the server uses no files outside: nothing can be added to a snapshot afterwards.
+/// Checks that the server uses no files outside: nothing can be added to a snapshot, or to the data
+/// directory itself.
 pub(super) fn check_nothing_outside(source: &Source<'_>) -> Result<(), Error> {
     if let Some(link) = source.listing.external_links.first() {
-        return Err(Error::KeptOutside { path: source.datadir.path().join(link) });
+        return Err(Error::leads_out(source.datadir.path().join(link)));
     }
     source.external.first().map_or(Ok(()), |kept| Err(Error::KeptOutside { path: kept.directory.clone() }))
 }

@@ -24,7 +24,7 @@ use std::{
     time::Instant,
 };
 
-use innodb::server_file::{FIRST_OLDER_REDO, FIRST_SYSTEM, REDO_DIRECTORY};
+use innodb::server_file::{DICTIONARY, FIRST_OLDER_REDO, FIRST_SYSTEM, FIRST_UNDO, REDO_DIRECTORY};
 
 use crate::{
     Options,
@@ -42,6 +42,10 @@ use crate::{
     snapshot_copy::SnapshotCopy,
     sys,
 };
+
+/// Undo tablespaces that every server with a data dictionary has. A crash during the truncation of one can leave only
+/// the other.
+const UNDO: [&str; 2] = [FIRST_UNDO, "undo_002"];
 
 /// Implementation of a provider; one file each.
 pub(crate) trait Driver: Sync {
@@ -149,6 +153,8 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
             // Only relevant if this provider was requested.
             Err(Error::Runs { .. } | Error::NotBtrfs { .. } | Error::NotZfs { .. } | Error::NotLvm { .. })
                 if options.provider == ProviderChoice::Auto => {}
+            // The other providers are for running servers: their reasons would hide this one.
+            Err(error @ Error::LeadsOut { .. }) if source.server.is_none() => return Err(error),
             Err(error) => refused.push((provider, error)),
         }
     }
@@ -162,15 +168,18 @@ fn within(estimate: &Estimate, options: &Options) -> Result<(), Error> {
     Err(Error::OverBudget { estimate: Box::new(estimate.clone()), limit: options.max_freeze })
 }
 
-/// Without a running server, checks that everything is inside the data directory.
+/// Without a running server, checks that InnoDB's own files are in the data directory, or linked from it.
 fn check_complete(datadir: &Path) -> Result<(), Error> {
     let is_there = |name: &str| datadir.join(name).exists();
-    let missing = match (is_there(FIRST_SYSTEM), is_there(REDO_DIRECTORY) || is_there(FIRST_OLDER_REDO)) {
-        (true, true) => return Ok(()),
-        (false, _) => FIRST_SYSTEM,
-        (true, false) => "the redo log",
-    };
-    Err(Error::Incomplete { path: datadir.to_owned(), missing })
+    let files = [
+        (FIRST_SYSTEM, is_there(FIRST_SYSTEM)),
+        ("the redo log", is_there(REDO_DIRECTORY) || is_there(FIRST_OLDER_REDO)),
+        ("the undo log", !is_there(DICTIONARY) || UNDO.into_iter().any(is_there)),
+    ];
+    match files.into_iter().find(|(_, is_there)| !is_there) {
+        Some((missing, _)) => Err(Error::Incomplete { path: datadir.to_owned(), missing }),
+        None => Ok(()),
+    }
 }
 
 /// Writes out dirty pages in advance, since a copy has to wait for them.
@@ -187,4 +196,59 @@ fn freeze(prepared: &Prepared<'_>, options: &Options) -> Result<Option<Freeze>, 
     let Some(server) = &source.server else { return Ok(None) };
     sending::refuse(server.pid)?;
     Freeze::begin(server, source.datadir, &options.watchdog, options.max_freeze).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    /// A data directory of MySQL 8.0 without a server.
+    fn stopped(root: &Path) -> DataDir {
+        fs::create_dir_all(root.join("#innodb_redo")).unwrap();
+        for name in ["ibdata1", "mysql.ibd", "undo_001", "undo_002"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        DataDir::at(root).unwrap()
+    }
+
+    fn refused(datadir: &DataDir, options: &Options) -> Error {
+        choose(datadir, options).map(|prepared| prepared.provider).unwrap_err()
+    }
+
+    #[test]
+    fn a_stopped_server_without_its_undo_log_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let (datadir, options) = (stopped(directory.path()), Options::default());
+        assert_eq!(choose(&datadir, &options).unwrap().provider, Provider::Stopped);
+        fs::remove_file(directory.path().join("undo_001")).unwrap();
+        assert!(choose(&datadir, &options).is_ok());
+        fs::remove_file(directory.path().join("undo_002")).unwrap();
+        let error = refused(&datadir, &options);
+        assert!(matches!(error, Error::Incomplete { missing: "the undo log", .. }), "{error}");
+        // MariaDB, and MySQL before 8.0.
+        fs::remove_file(directory.path().join("mysql.ibd")).unwrap();
+        assert!(choose(&datadir, &options).is_ok());
+    }
+
+    #[test]
+    fn a_link_out_of_the_directory_of_a_stopped_server_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        let (datadir, other) = (stopped(&root.join("data")), root.join("other"));
+        fs::create_dir(&other).unwrap();
+        symlink("ibdata1", root.join("data/within")).unwrap();
+        assert!(choose(&datadir, &Options::default()).is_ok());
+        symlink("../other", root.join("data/db")).unwrap();
+        let only = Options { provider: ProviderChoice::Only(Provider::Stopped), ..Options::default() };
+        for options in [Options::default(), only] {
+            let error = refused(&datadir, &options);
+            assert!(error.hint().is_some_and(|hint| hint.contains("in place of the link")), "{error}");
+            match error {
+                Error::LeadsOut { path, target } => assert_eq!((path, &target), (root.join("data/db"), &other)),
+                error => panic!("{error}"),
+            }
+        }
+    }
 }

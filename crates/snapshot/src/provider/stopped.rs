@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Driver, Prepared, Source};
+use super::{Driver, Prepared, Source, covered::check_nothing_outside};
 use crate::{Options, error::Error, snapshot_copy::SnapshotCopy};
 
 pub(super) struct Stopped;
@@ -12,7 +12,7 @@ impl Driver for Stopped {
         let path = source.datadir.path().to_owned();
         match &source.server {
             Some(server) => Err(Error::Runs { pid: server.pid, path }),
-            None => Ok(path),
+            None => check_nothing_outside(source).map(|()| path),
         }
     }
 

@@ -343,6 +343,54 @@ fn a_table_that_is_being_imported_is_refused() {
     take_copy(&server, &options(&server, &case)).expect("a copy");
 }
 
+/// After a restart, nobody has used the table, so the server does not have its file open.
+#[test]
+fn a_table_of_mysql_97_outside_the_data_directory_is_refused() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let builder = mysql(Kind::MySql97).option(format!("--innodb-directories={}", elsewhere.path().display()));
+    let case = Case::new(builder);
+    let mut server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    let table = format!("CREATE TABLE bank.far (a INT PRIMARY KEY) DATA DIRECTORY='{}'", elsewhere.path().display());
+    server.sql(&table).expect("it is made");
+    server.stop().expect("it stops");
+    server.start().expect("it starts");
+    let error = refused(&server, &options(&server, &case));
+    assert!(matches!(&error, Error::TablespaceOutside { path } if path.ends_with("bank/far.ibd")), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("move the table")), "{:?}", error.hint());
+    server.sql("DROP TABLE bank.far").expect("dropped");
+    drop(take_copy(&server, &options(&server, &case)).expect("a copy"));
+}
+
+/// However large the binary log is, commits only wait for its end.
+#[test]
+fn commits_of_mariadb_1011_do_not_wait_for_all_of_a_large_binary_log() {
+    const LOG_BYTES: u64 = 64 << 20;
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let case = Case::new(mariadb(Kind::MariaDb1011));
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    server.sql("CREATE TABLE bank.large (a LONGBLOB) ENGINE=MyISAM").expect("made");
+    for _ in 0..8 {
+        server.sql("INSERT INTO bank.large SELECT REPEAT('x', 1 << 20) FROM bank.seq_1_to_8").expect("rows");
+    }
+    server.sql("DROP TABLE bank.large").expect("dropped");
+    let load = Load::start(&server, 3, false, &mut Random::new(0xf02));
+    load.wait_for_commits(50);
+    let acknowledged = load.acknowledged();
+    let copy = take_copy(&server, &options(&server, &case)).expect("a copy");
+    let followed = copy.followed().expect("it was followed").clone();
+    let log = fs::metadata(copy.root().join(&followed.position.log.file)).expect("a binary log");
+    assert!(log.len() >= LOG_BYTES && followed.last_log_bytes < LOG_BYTES / 8, "{followed:?}");
+    let copy = case.builder.datadir_seed(copy.root()).start().expect("the copy starts");
+    check(&copy, &acknowledged, &followed.position);
+}
+
 #[test]
 fn an_encrypted_redo_log_of_mysql_97_needs_the_keyring() {
     if require(Kind::MySql97).is_none() {

@@ -4,6 +4,7 @@
 //! root MODE UID GID     attributes of the target directory; the mode in octal
 //! owner UID GID         owner of everything, if it is not taken from the source
 //! note TEXT             a note of the sender's program; may be repeated
+//! verdict TEXT          of a restore: what was restored and found, in the form of the program that restores
 //! rekeyed               if keys were wrapped again; names of the master keys follow, one per line
 //! ```
 
@@ -15,6 +16,7 @@ use crate::wire::Root;
 const ROOT: &str = "root";
 const OWNER: &str = "owner";
 const NOTE: &str = "note";
+const VERDICT: &str = "verdict";
 const REKEYED: &str = "rekeyed";
 
 /// How a commit is completed.
@@ -26,6 +28,8 @@ pub struct CommitMarker {
     pub owner: Option<Owner>,
     /// Notes of the sender's program, which must be processed by whoever completes the commit.
     pub notes: Vec<String>,
+    /// What a restore has restored and found, for whoever completes its commit; one line.
+    pub verdict: Option<String>,
     /// Names of the master keys with which keys were wrapped again, if they were.
     pub master_keys: Option<Vec<String>>,
 }
@@ -43,6 +47,9 @@ impl CommitMarker {
         for note in &self.notes {
             let _ = writeln!(text, "{NOTE} {}", note.replace(char::is_control, " "));
         }
+        if let Some(verdict) = &self.verdict {
+            let _ = writeln!(text, "{VERDICT} {}", verdict.replace(char::is_control, " "));
+        }
         if let Some(names) = &self.master_keys {
             let _ = writeln!(text, "{REKEYED}\n{}", names.join("\n"));
         }
@@ -55,6 +62,10 @@ impl CommitMarker {
         while let Some(line) = lines.next() {
             if let Some(note) = line.strip_prefix(NOTE).and_then(|rest| rest.strip_prefix(' ')) {
                 mark.notes.push(note.to_owned());
+                continue;
+            }
+            if let Some(verdict) = line.strip_prefix(VERDICT).and_then(|rest| rest.strip_prefix(' ')) {
+                mark.verdict = Some(verdict.to_owned());
                 continue;
             }
             let mut message = line.split(' ');
@@ -100,6 +111,11 @@ mod tests {
             },
             CommitMarker { root, notes: vec!["a b".to_owned(), String::new()], ..CommitMarker::default() },
             CommitMarker { root, master_keys: Some(Vec::new()), ..CommitMarker::default() },
+            CommitMarker {
+                verdict: Some(r#"{"a b":["owner 0 0"]}"#.to_owned()),
+                master_keys: Some(vec!["y".to_owned()]),
+                ..CommitMarker::default()
+            },
         ] {
             assert_eq!(CommitMarker::parse(&mark.text()), Some(mark));
         }
@@ -109,7 +125,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_markers() {
-        for text in ["root 750 1\n", "root 9 1 2\n", "owner 1 2 3\n", "else\n", "\n"] {
+        for text in ["root 750 1\n", "root 9 1 2\n", "owner 1 2 3\n", "verdict\n", "else\n", "\n"] {
             assert_eq!(CommitMarker::parse(text), None, "{text}");
         }
     }

@@ -72,7 +72,7 @@ impl Receiver {
         let master_keys = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
         let root = Some(receiving.round().root);
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mark = CommitMarker { root, owner: self.settings.owner, notes: notes.clone(), master_keys };
+        let mark = CommitMarker { root, owner: self.settings.owner, notes: notes.clone(), verdict: None, master_keys };
         // On NFS an unnamed file has a name until it is closed, and its directory cannot be
         // removed.
         drop((receiving.journal, receiving.round));

@@ -15,7 +15,7 @@ use crate::{
         failover::{self, ArchiveStart, PreviousArchive},
         receipts::{newest_trusted, pruned},
         source::Source,
-        state::{ArchiveState, StateFile},
+        state::ArchiveState,
     },
     repository::is_denied,
 };
@@ -124,7 +124,7 @@ impl Archiver<'_> {
         match failover::take_over(&former, &source.gtids, &source.logs, &mut before)? {
             ArchiveStart::Continues(predecessor, begin) => {
                 (self.note)(&Note::TookOver(&predecessor));
-                self.state.archive.lost = StateFile::read_lost(directory, &predecessor.server)?;
+                self.state.archive.lost = former.lost;
                 self.state.archive.predecessor = Some(predecessor);
                 self.state.archive.end = begin;
             }

@@ -1,8 +1,8 @@
 //! `sealant backup binlogs`.
 
-use std::path::PathBuf;
+use std::{cell::RefCell, collections::BTreeMap, path::PathBuf};
 
-use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, Note, TimeFilter, archive};
+use ::backup::binlogs::{ArchivedReport, ArchivesReport, Mode, Note, SpoolStatus, TimeFilter, archive};
 use clap::{ArgGroup, Args, Subcommand};
 use jiff::Timestamp;
 use report::{
@@ -75,10 +75,12 @@ impl Binlogs {
         let mode = if self.follow { Mode::Follow } else { Mode::Once };
         let (config, repository) = if self.follow { self.config.open_for_follower()? } else { self.config.open()? };
         let (stop, status) = (ended_by_signals()?, self.reporting.status());
+        let spooled = RefCell::default();
         let archived = archive(&config, &repository, mode, &stop, &|note| {
             binlog_status(note).iter().for_each(|text| status.show(text));
             status.say(binlog_note(note).as_slice());
-            self.write_metrics(&config.host, note).unwrap_or_else(|error| status.say(&[Message::Warning(error)]));
+            self.write_metrics(&config.host, note, &spooled)
+                .unwrap_or_else(|error| status.say(&[Message::Warning(error)]));
         });
         status.clear();
         let archived = archived?;
@@ -89,9 +91,18 @@ impl Binlogs {
     }
 
     /// Replaces the file of metrics, if one was requested and they changed. Archiving goes on without it.
-    fn write_metrics(&self, host: &str, note: &Note<'_>) -> Result<(), String> {
-        let (Some(path), Note::Spooled(spooled)) = (&self.prometheus, note) else { return Ok(()) };
-        file::replace(path, &|out| Ok(write_spool_metrics(host, spooled, out)?)).map_err(|failure| failure.error)
+    /// `spooled`: the status of each server so far; besides the current server, replaced ones may have something to store.
+    fn write_metrics(
+        &self,
+        host: &str,
+        note: &Note<'_>,
+        spooled: &RefCell<BTreeMap<String, SpoolStatus>>,
+    ) -> Result<(), String> {
+        let (Some(path), Note::Spooled(status)) = (&self.prometheus, note) else { return Ok(()) };
+        let mut servers = spooled.borrow_mut();
+        servers.insert(status.server.clone(), (*status).clone());
+        file::replace(path, &|out| Ok(write_spool_metrics(host, servers.values(), out)?))
+            .map_err(|failure| failure.error)
     }
 }
 

@@ -88,7 +88,7 @@ impl Prune {
         status.clear();
         let pruned = pruned?;
         if !script.write(&PruneReport::new(&plan, Some(pruned)))? {
-            say(&prune_messages(&pruned));
+            say(&prune_messages(&plan, &pruned));
         }
         Ok(Exit::Clean)
     }

@@ -72,6 +72,7 @@ impl Run {
             let plan = plan(&config, &repository, &scope)?;
             plan.key_warnings.iter().for_each(|problem| warning(&problem.to_string()));
             say(&backup_plan_messages(&plan));
+            say(&store_messages(&repository));
             return Ok(Exit::Clean);
         }
         let (began, stop, copied) = (Instant::now(), ended_by_signals()?, Arc::default());

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use ::backup::config::identities;
 use ::backup::restore::{BackupSelector, open};
 use clap::Args;
-use report::{ManifestList, write_manifest_table, write_receipt_table};
+use report::{ManifestList, store_messages, write_manifest_table, write_receipt_table};
 
 use super::{HostSelection, Script};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
-use crate::output::message::Failure;
+use crate::output::message::{Failure, say};
 
 /// Show the receipt of a backup, or what its manifest lists
 #[derive(Debug, Args)]
@@ -49,6 +49,7 @@ impl Show {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.selection.open()?;
         let judged = open(&repository, &host, self.backup, None, None)?;
+        say(&store_messages(&repository));
         if let Some(identity) = &self.identity {
             let manifest = judged.manifest(&repository, &identities(identity)?)?;
             let list = match (self.files, self.keys) {

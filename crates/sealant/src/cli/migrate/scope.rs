@@ -82,7 +82,8 @@ impl Scope {
     }
 
     pub(crate) fn filter(&self) -> Filter {
-        Filter { schemas: self.selection.schema.clone(), exclude: self.selection.exclude.clone() }
+        let (schemas, exclude) = (self.selection.schema.clone(), self.selection.exclude.clone());
+        Filter { schemas, exclude, ..Filter::default() }
     }
 }
 
