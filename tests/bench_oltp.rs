@@ -140,7 +140,7 @@ fn driver(document: &Value) -> &str {
 #[test]
 fn sysbench_runs_the_transactions_by_every_kind_of_connection() {
     for kind in [Kind::MySql97, Kind::MariaDb1011] {
-        let options = ["--rounds", "1", "--driver", "sysbench", "--arms", "tde,tcp,tls,tunnel"];
+        let options = ["--rounds", "1", "--driver", "sysbench", "--arms", "tde,tcp,tls,tls-rsa4096,tunnel"];
         let Some(output) = oltp(kind, "1s", &options) else { continue };
         let document = json(&output);
         has_its_schema(&document, "bench-1");
@@ -151,7 +151,7 @@ fn sysbench_runs_the_transactions_by_every_kind_of_connection() {
         assert_eq!(driver(&document), note, "it could connect in every way");
         let experiments = document["experiments"].as_array().unwrap();
         has_transactions(&experiments[0], &["clear", "clear again", "tde"]);
-        has_transactions(&experiments[1], &["socket", "tcp", "tls", "tunnel"]);
+        has_transactions(&experiments[1], &["socket", "tcp", "tls", "tls-rsa4096", "tunnel"]);
     }
 }
 

@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ComparedBy, Environment, Error, Record, SCHEMA, Sample, Samples, Subject};
+use crate::{
+    ComparedBy, Environment, Error, ExperimentRecord, Record, SCHEMA, Sample, Samples, ServerArm, Subject,
+    suite::oltp::{AT_REST, CLEAR_AGAIN, EQUAL, ON_THE_WIRE},
+};
 
 /// The first line of a file of samples.
 #[derive(Debug, Deserialize, Serialize)]
@@ -14,7 +17,7 @@ pub struct SamplesHead {
 }
 
 /// Reads a file of samples, and compares all arms of each experiment with one of them: with `to`, or if an experiment
-/// has no such arm, with its first one.
+/// has no such arm, with its first one. What two equal servers show is again the resolution.
 ///
 /// # Errors
 /// [`Error::File`]; [`Error::SamplesFile`] if the file is not one of samples, or no experiment has the arm `to`.
@@ -35,14 +38,17 @@ pub fn judge(path: &Path, to: Option<&str>, by: ComparedBy) -> Result<Record, Er
         let arms: Vec<&str> = experiments.iter().flat_map(|one| &one.arms).map(String::as_str).collect();
         return Err(failed(format!("no experiment has the arm {arm}; there are {}", arms.join(", "))));
     }
-    let judged = experiments.into_iter().map(|experiment| Samples { compared_by: by, ..compared_with(experiment, to) });
+    let experiments = experiments.into_iter();
+    let judged = experiments.map(|experiment| Samples { compared_by: by, ..compared_with(experiment, to) }.record());
+    let mut judged: Vec<ExperimentRecord> = judged.collect();
+    resolve(&mut judged);
     Ok(Record {
         schema: SCHEMA.into(),
         environment: head.environment,
         subject: Subject::default(),
         programs: Vec::new(),
         missing: Vec::new(),
-        experiments: judged.map(|experiment| experiment.record(&[])).collect(),
+        experiments: judged,
         opinions: Vec::new(),
         notes: vec![format!("judged again from the samples of {}", path.display())],
     })
@@ -66,13 +72,38 @@ fn experiments(samples: Vec<Sample>) -> Vec<Samples> {
     found.into_iter().map(experiment).collect()
 }
 
-/// The experiment with the ratios of all arms to one.
+/// The experiment with the ratios of all arms to one, and first that of two equal servers.
 fn compared_with(experiment: Samples, to: Option<&str>) -> Samples {
-    let named = to.filter(|arm| experiment.arms.iter().any(|one| one == arm));
+    let has = |arm: &str| experiment.arms.iter().any(|one| one == arm);
+    let named = to.filter(|arm| has(arm));
     let Some(to) = named.or_else(|| experiment.arms.first().map(String::as_str)) else { return experiment };
-    let others = experiment.arms.iter().filter(|arm| *arm != to);
-    let pairs = others.map(|arm| (arm.clone(), to.to_owned())).collect();
+    let equal = equal_servers().filter(|(of, to)| has(of) && has(to));
+    let others = experiment.arms.iter().filter(|arm| *arm != to).map(|arm| (arm.clone(), to.to_owned()));
+    let others = others.filter(|pair| equal_servers().all(|equal| equal != *pair));
+    let pairs = equal.chain(others).collect();
     Samples { pairs, ..experiment }
+}
+
+/// The arms of servers that do not differ.
+fn equal_servers() -> impl Iterator<Item = (String, String)> {
+    std::iter::once((CLEAR_AGAIN.to_owned(), ServerArm::CLEAR.as_str().to_owned()))
+}
+
+/// Judges differences by that of equal servers. Experiments on the wire have none: the resolution is that of the servers
+/// with the same load.
+fn resolve(experiments: &mut [ExperimentRecord]) {
+    let mut resolutions: Vec<(String, f64)> = Vec::new();
+    for experiment in experiments {
+        let has_equal_servers = experiment.ratios.first().is_some_and(|ratio| ratio.of == CLEAR_AGAIN);
+        if has_equal_servers {
+            let resolution = experiment.resolve_by_equal_arms();
+            resolutions.extend(resolution.map(|percent| (experiment.name.clone(), percent)));
+        } else if experiment.name.contains(ON_THE_WIRE) {
+            let at_rest = [AT_REST, EQUAL].map(|what| experiment.name.replace(ON_THE_WIRE, what));
+            let resolution = resolutions.iter().find(|(name, _)| at_rest.contains(name));
+            resolution.into_iter().for_each(|(_, percent)| experiment.resolve(*percent));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +153,32 @@ mod tests {
         assert_eq!(ratio(&record, 0, 1), named("tde+logs", "clear", 800.0));
         assert_eq!(ratio(&record, 1, 1), named("tde+logs", "clear", 500.0));
         assert_eq!(ratio(&judged(Some("tde")), 0, 1), named("tde+logs", "tde", 889.0));
+    }
+
+    #[test]
+    fn two_equal_servers_are_the_resolution_of_both_experiments() {
+        let experiment = |what: &str, rates: &[(&'static str, u64)]| {
+            let arms = rates.iter().map(|(name, rate)| {
+                let rate = *rate;
+                crate::Arm::self_timed(*name, move || Ok(Work { amount: rate, seconds: Some(1.0), ..Work::default() }))
+            });
+            let rounds = Rounds::Exactly(std::num::NonZeroU32::new(6).unwrap());
+            let settings = Settings { rounds, ..Settings::default() };
+            Experiment::new(format!("load, {what}")).arms(arms).run(&settings, &|_| {}).unwrap()
+        };
+        let servers = experiment(AT_REST, &[("clear", 100), (CLEAR_AGAIN, 90), ("tde", 95), ("tde+logs", 50)]);
+        let wires = experiment(ON_THE_WIRE, &[("socket", 100), ("tcp", 94), ("tls", 50)]);
+        let file = written(&[("in-memory", &servers), ("in-memory", &wires)]);
+        let record = judge(file.path(), None, ComparedBy::Rate).unwrap();
+        let judged = |experiment: usize| -> Vec<(&str, &str, bool)> {
+            let ratios = record.experiments[experiment].ratios.iter();
+            ratios.map(|one| (one.of.as_str(), one.to.as_str(), one.difference == crate::Difference::Seen)).collect()
+        };
+        assert_eq!(judged(0), [(CLEAR_AGAIN, "clear", true), ("tde", "clear", false), ("tde+logs", "clear", true)]);
+        assert_eq!(judged(1), [("tcp", "socket", false), ("tls", "socket", true)]);
+        let to_tables = judge(file.path(), Some("tde"), ComparedBy::Rate).unwrap();
+        let first = &to_tables.experiments[0].ratios;
+        assert_eq!((first.len(), first[0].of.as_str(), first[0].to.as_str()), (4, CLEAR_AGAIN, "clear"));
     }
 
     #[test]

@@ -52,8 +52,8 @@ pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord, Ser
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
 pub use record::{
-    ArmRecord, Cause, CauseRecord, ComparedBy, DetailRecord, ExperimentRecord, PredictionRecord, RatioRecord, Record,
-    SCHEMA, Stop, Subject, Unit,
+    ArmRecord, Cause, CauseRecord, ComparedBy, DetailRecord, ExperimentRecord, FigureRatios, PredictionRecord,
+    RatioRecord, Record, SCHEMA, Stop, Subject, Unit,
 };
 pub use samples::{Detail, Sample, Samples};
 pub use stats::{Difference, Interval, median, median_interval, ratio_interval};

@@ -133,6 +133,32 @@ pub struct RatioRecord {
     pub ratio: Interval,
     /// What the ratio says about the difference of the arms.
     pub difference: Difference,
+    /// Ratios of further figures.
+    #[serde(default, skip_serializing_if = "FigureRatios::is_empty")]
+    pub figures: FigureRatios,
+}
+
+/// Ratios of further figures of two arms, each with its interval over the rounds: 2 is twice as much.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FigureRatios {
+    /// Of the durations of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Interval>,
+    /// Of the 95th percentiles of the latency of an operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_seconds: Option<Interval>,
+    /// Of the CPU times of the server for an operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_seconds: Option<Interval>,
+    /// Of the bytes written to the disk for an operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<Interval>,
+}
+
+impl FigureRatios {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The loss of throughput that was predicted, and the measured one.
@@ -201,10 +227,31 @@ impl PredictionRecord {
 }
 
 impl ExperimentRecord {
-    /// Judges the differences again, given how much two equal arms differ.
+    /// Judges the differences again, given how much two equal arms differ, in percent.
     pub(crate) fn resolve(&mut self, resolution_percent: f64) {
+        self.resolve_from(0, resolution_percent);
+    }
+
+    /// The resolution: how much the arms of the first ratio, which are equal, can differ, in percent; `None` if there are
+    /// too few rounds. Judges the other differences again by it. A note says so if the equal arms do differ.
+    pub(crate) fn resolve_by_equal_arms(&mut self) -> Option<f64> {
+        let equal = self.ratios.first()?;
+        let percent = equal.ratio.spread_percent();
+        match equal.difference {
+            Difference::TooFewRounds => return None,
+            Difference::Seen => self.notes.push(format!(
+                "{} and {} are equal, but differ here: a difference of up to {percent:.1} % shows nothing",
+                equal.of, equal.to
+            )),
+            Difference::None { .. } | Difference::WithinResolution { .. } => {}
+        }
+        self.resolve_from(1, percent);
+        Some(percent)
+    }
+
+    fn resolve_from(&mut self, first: usize, resolution_percent: f64) {
         self.resolution_percent = Some(resolution_percent);
-        for one in &mut self.ratios {
+        for one in self.ratios.iter_mut().skip(first) {
             one.difference = one.difference.beyond(&one.ratio, resolution_percent);
         }
     }
@@ -283,6 +330,7 @@ mod tests {
                 to: "clear".to_owned(),
                 ratio: Interval { estimate, low: estimate - 0.01, high: estimate + 0.02 },
                 difference: Difference::Seen,
+                figures: FigureRatios::default(),
             };
             let record = PredictionRecord::new(&ratio, Range { low: 1.0, high: 4.0 });
             let Interval { estimate: measured, low, high } = record.measured_percent;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     operations::{Latencies, Operations, OperationsRecord},
-    record::{ArmRecord, ComparedBy, DetailRecord, ExperimentRecord, RatioRecord, Stop, Unit},
+    record::{ArmRecord, ComparedBy, DetailRecord, ExperimentRecord, FigureRatios, RatioRecord, Stop, Unit},
     stats::{Difference, Interval, median_interval, ratio_interval},
 };
 
@@ -37,6 +37,24 @@ pub struct Sample {
     pub operations: Option<Operations>,
 }
 
+impl Sample {
+    /// Its operations, if there was one.
+    fn operations(&self) -> Option<&Operations> {
+        self.operations.as_ref().filter(|_| self.amount > 0)
+    }
+
+    fn p95_seconds(&self) -> Option<f64> {
+        let operations = self.operations()?;
+        Some(Latencies::from_counts(&operations.latencies).percentile(95.0)).filter(|seconds| *seconds > 0.0)
+    }
+
+    /// A figure for one operation.
+    #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
+    fn for_each(&self, figure: impl Fn(&Operations) -> f64) -> Option<f64> {
+        Some(figure(self.operations()?) / self.amount as f64)
+    }
+}
+
 /// Result of an experiment: all samples, and the statistics.
 #[derive(Clone, Debug)]
 pub struct Samples {
@@ -66,7 +84,8 @@ pub struct Detail {
 }
 
 impl Samples {
-    /// Samples that were not taken by [`Experiment::run`](crate::Experiment::run): for example, if one run gives samples of two experiments.
+    /// Samples that were not taken by [`Experiment::run`](crate::Experiment::run): for example, if one run gives samples
+    /// of two experiments.
     #[must_use]
     pub fn from_samples(name: &str, unit: Unit, rounds: u32, all: &[Sample]) -> Self {
         let samples: Vec<Sample> = all.iter().filter(|sample| sample.experiment == name).cloned().collect();
@@ -87,6 +106,12 @@ impl Samples {
             compared_by: ComparedBy::Rate,
             pairs: Vec::new(),
         }
+    }
+
+    /// Compares these pairs of arms, each with the arm in the denominator last.
+    #[must_use]
+    pub fn compare(self, pairs: Vec<(String, String)>) -> Self {
+        Self { pairs, ..self }
     }
 
     /// Work per second, in the order of rounds.
@@ -113,19 +138,22 @@ impl Samples {
     /// How many times as fast as arm `to` arm `of` is.
     #[must_use]
     pub fn ratio(&self, of: &str, to: &str) -> Option<Interval> {
-        ratio_interval(&self.speeds(of), &self.speeds(to))
+        let (of, to) = self.speeds_of_both(of, to);
+        ratio_interval(&of, &to)
     }
 
-    /// What arms are compared by, in the order of rounds: more is better.
+    /// What two arms are compared by, in the order of the rounds in which both did something.
+    fn speeds_of_both(&self, of: &str, to: &str) -> (Vec<f64>, Vec<f64>) {
+        let speeds = self.speeds(of).into_iter().zip(self.speeds(to));
+        speeds.filter(|(of, to)| *of > 0.0 && *to > 0.0).unzip()
+    }
+
+    /// What arms are compared by, in the order of rounds: more is better, and 0 is a run without any work.
     fn speeds(&self, arm: &str) -> Vec<f64> {
-        let latency = |sample: &Sample| {
-            let operations = sample.operations.as_ref()?;
-            Some(Latencies::from_counts(&operations.latencies).percentile(95.0))
-        };
         match self.compared_by {
             ComparedBy::Rate => self.rates(arm),
             ComparedBy::P95Latency => {
-                self.samples_of(arm).map(|sample| latency(sample).map_or(0.0, |seconds| 1.0 / seconds)).collect()
+                self.samples_of(arm).map(|sample| sample.p95_seconds().map_or(0.0, |seconds| 1.0 / seconds)).collect()
             }
         }
     }
@@ -136,10 +164,9 @@ impl Samples {
         &self.samples
     }
 
-    /// The statistics, with the ratios that the experiment is about and those between these further pairs of arms.
+    /// The statistics, with the ratios that the experiment is about.
     #[must_use]
-    pub fn record(&self, more: &[(&str, &str)]) -> ExperimentRecord {
-        let pairs = self.pairs.iter().map(|(of, to)| (of.as_str(), to.as_str()));
+    pub fn record(&self) -> ExperimentRecord {
         ExperimentRecord {
             name: self.name.clone(),
             unit: self.unit,
@@ -149,7 +176,7 @@ impl Samples {
             compared_by: self.compared_by,
             resolution_percent: None,
             arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
-            ratios: pairs.chain(more.iter().copied()).filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
+            ratios: self.pairs.iter().filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
             predictions: Vec::new(),
             causes: Vec::new(),
             notes: self.compared_by.note().map(str::to_owned).into_iter().collect(),
@@ -178,9 +205,26 @@ impl Samples {
     }
 
     fn ratio_record(&self, of: &str, to: &str) -> Option<RatioRecord> {
-        let ratio = self.ratio(of, to)?;
-        let difference = Difference::judge(&ratio, self.rounds);
-        Some(RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio, difference })
+        let (speeds, baseline) = self.speeds_of_both(of, to);
+        let ratio = ratio_interval(&speeds, &baseline)?;
+        let difference = Difference::judge(&ratio, u32::try_from(speeds.len()).unwrap_or(u32::MAX));
+        let figures = self.figure_ratios(of, to);
+        Some(RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio, difference, figures })
+    }
+
+    fn figure_ratios(&self, of: &str, to: &str) -> FigureRatios {
+        let ratio = |figure: fn(&Sample) -> Option<f64>| {
+            let figures =
+                |arm| -> Vec<f64> { self.samples_of(arm).map(|sample| figure(sample).unwrap_or_default()).collect() };
+            ratio_interval(&figures(of), &figures(to))
+        };
+        FigureRatios {
+            seconds: ratio(|sample| Some(sample.seconds)),
+            p95_seconds: ratio(Sample::p95_seconds),
+            server_cpu_seconds: ratio(|sample| sample.for_each(|operations| operations.server_cpu_seconds)),
+            #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
+            written_bytes: ratio(|sample| sample.for_each(|operations| operations.written_bytes as f64)),
+        }
     }
 
     fn samples_of<'s>(&'s self, arm: &'s str) -> impl Iterator<Item = &'s Sample> {

@@ -36,6 +36,13 @@ impl Interval {
         if self.estimate == 0.0 { f64::INFINITY } else { (self.high - self.low) / self.estimate.abs() }
     }
 
+    /// The interval of a ratio the other way round.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        let of = |ratio: f64| 1.0 / ratio.max(f64::MIN_POSITIVE);
+        Self { estimate: of(self.estimate), low: of(self.high), high: of(self.low) }
+    }
+
     /// How far a ratio may be from 1, in percent.
     #[must_use]
     pub fn spread_percent(&self) -> f64 {
@@ -71,7 +78,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Judges the difference by a ratio and the number of rounds.
+    /// Judges the difference by a ratio and the number of rounds that it is from.
     #[must_use]
     pub fn judge(ratio: &Interval, rounds: u32) -> Self {
         if rounds < MIN_ROUNDS {

@@ -161,8 +161,8 @@ pub(crate) mod tests {
     use std::path::{Path, PathBuf};
 
     use ::bench::{
-        ArmRecord, Cause, CauseRecord, ComparedBy, DetailRecord, Difference, ExperimentRecord, Interval, LatencyRecord,
-        OperationsRecord, PredictionRecord, RatioRecord, SCHEMA, Stop, Unit, predict::Range,
+        ArmRecord, Cause, CauseRecord, ComparedBy, DetailRecord, Difference, ExperimentRecord, FigureRatios, Interval,
+        LatencyRecord, OperationsRecord, PredictionRecord, RatioRecord, SCHEMA, Stop, Unit, predict::Range,
     };
 
     use super::experiment::conclusion;
@@ -202,6 +202,7 @@ pub(crate) mod tests {
                     to: "read only".to_owned(),
                     ratio: rate(0.25),
                     difference: Difference::Seen,
+                    figures: FigureRatios::default(),
                 }],
                 predictions: vec![PredictionRecord {
                     of: "sealant, 1 thread".to_owned(),
@@ -362,6 +363,7 @@ pub(crate) mod tests {
                 to: "b".to_owned(),
                 ratio: Interval { estimate: *estimate, low: estimate - 0.01, high: estimate + 0.02 },
                 difference,
+                figures: FigureRatios::default(),
             };
             experiment.ratios = estimates.iter().map(ratio).collect();
             conclusion(&experiment)

@@ -217,10 +217,15 @@ pub(super) struct Row {
     pub(super) figures: Vec<String>,
 }
 
-/// A column: its heading, and the figure of a layer; `None` if the layer has none.
-struct Column {
+/// A figure that layers change besides the throughput.
+pub(super) struct Figure {
     heading: &'static str,
-    figure: fn(&Layer) -> Option<String>,
+    /// What it is, as the title of a chart.
+    pub(super) title: &'static str,
+    /// What to multiply it by for the unit of the heading.
+    scale: f64,
+    /// The figure of a layer; `None` if it has none.
+    pub(super) of: fn(&Layer) -> Option<Change>,
 }
 
 /// Whether runs of a part are counted in seconds.
@@ -230,22 +235,47 @@ const fn is_long(part: Part) -> bool {
 
 const MIB: f64 = 1.0 / 1_048_576.0;
 
-const COLUMNS: [Column; 8] = [
-    Column { heading: "throughput", figure: |layer| Some(percent(layer.throughput.ratio.estimate)) },
-    Column { heading: "95 %", figure: |layer| Some(interval(layer)) },
-    Column { heading: "p95 ms", figure: |layer| Some(change(layer.p95_seconds.as_ref()?, 1e3)) },
-    Column { heading: "server CPU µs", figure: |layer| Some(change(layer.server_cpu_seconds.as_ref()?, 1e6)) },
-    Column { heading: "KiB written", figure: |layer| Some(change(layer.written_bytes.as_ref()?, 1.0 / 1024.0)) },
-    Column { heading: "MiB of data", figure: |layer| Some(change(layer.data_bytes.as_ref()?, MIB)) },
-    Column {
-        heading: "ms each",
-        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| !is_long(layer.part))?, 1e3)),
+/// Headings of the columns that every layer has.
+const THROUGHPUT: [&str; 2] = ["throughput", "95 %"];
+
+const FIGURES: [Figure; 6] = [
+    Figure {
+        heading: "p95 ms",
+        title: "95th percentile of the latency of a transaction",
+        scale: 1e3,
+        of: |layer| layer.p95_seconds,
     },
-    Column {
+    Figure {
+        heading: "server CPU µs",
+        title: "CPU time of the server for a transaction",
+        scale: 1e6,
+        of: |layer| layer.server_cpu_seconds,
+    },
+    Figure {
+        heading: "KiB written",
+        title: "bytes written for a transaction",
+        scale: 1.0 / 1024.0,
+        of: |layer| layer.written_bytes,
+    },
+    Figure { heading: "MiB of data", title: "size of the data directory", scale: MIB, of: |layer| layer.data_bytes },
+    Figure {
+        heading: "ms each",
+        title: "time for each",
+        scale: 1e3,
+        of: |layer| layer.seconds.filter(|_| !is_long(layer.part)),
+    },
+    Figure {
         heading: "seconds",
-        figure: |layer| Some(change(layer.seconds.as_ref().filter(|_| is_long(layer.part))?, 1.0)),
+        title: "duration",
+        scale: 1.0,
+        of: |layer| layer.seconds.filter(|_| is_long(layer.part)),
     },
 ];
+
+/// The figures that some of these layers have.
+pub(super) fn figures(layers: &[&Layer]) -> Vec<&'static Figure> {
+    FIGURES.iter().filter(|figure| layers.iter().any(|layer| (figure.of)(layer).is_some())).collect()
+}
 
 /// The layers by part, in the order of the parts.
 pub(super) fn groups(record: &CostRecord) -> Vec<Group<'_>> {
@@ -257,15 +287,16 @@ pub(super) fn groups(record: &CostRecord) -> Vec<Group<'_>> {
 }
 
 fn group(part: Part, layers: Vec<&Layer>) -> Group<'_> {
-    let has_figures = |column: &&Column| layers.iter().any(|layer| (column.figure)(layer).is_some());
-    let columns: Vec<&Column> = COLUMNS.iter().filter(has_figures).collect();
-    let rows = layers.iter().map(|layer| Row {
-        name: visible(&layer.layer).into_owned(),
-        figures: columns.iter().map(|column| (column.figure)(layer).unwrap_or_default()).collect(),
+    let columns = figures(&layers);
+    let rows = layers.iter().map(|layer| {
+        let throughput = [percent(layer.throughput.ratio.estimate), interval(layer)];
+        let others = columns.iter().map(|column| (column.of)(layer).map(|of| change(&of, column.scale)));
+        let others = others.map(Option::unwrap_or_default);
+        Row { name: visible(&layer.layer).into_owned(), figures: throughput.into_iter().chain(others).collect() }
     });
     Group {
         title: part.title().to_owned(),
-        headings: columns.iter().map(|column| column.heading).collect(),
+        headings: THROUGHPUT.into_iter().chain(columns.iter().map(|column| column.heading)).collect(),
         rows: rows.collect(),
         layers,
     }
@@ -282,9 +313,14 @@ fn interval(layer: &Layer) -> String {
     if difference(&layer.throughput).is_empty() { interval } else { format!("{interval} (not seen)") }
 }
 
-/// `1.2 → 1.3`.
+/// `1.20 → 1.30 (+7.1 to +9.5 %)`.
 fn change(change: &Change, scale: f64) -> String {
-    format!("{} → {}", figure(change.without * scale), figure(change.with * scale))
+    let figures = format!("{} → {}", figure(change.without * scale), figure(change.with * scale));
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    match change.ratio {
+        Some(ratio) => format!("{figures} ({:+.1} to {:+.1} %)", percent(ratio.low), percent(ratio.high)),
+        None => figures,
+    }
 }
 
 /// Writes a line for each layer with its first two figures; further figures follow on a second line.
@@ -296,9 +332,9 @@ fn group_table(group: &Group<'_>, out: &mut dyn Write) -> Result<(), Error> {
         let (first, rest) = figures.split_at_checked(2).unwrap_or((&figures, &[]));
         let first: Vec<&str> = first.iter().map(|(_, figure)| figure.as_str()).collect();
         writeln!(out, "  {}  {}", pad(&row.name, names), first.join("  "))?;
+        let rest: Vec<String> = rest.iter().map(|(heading, figure)| format!("{heading} {figure}")).collect();
         if !rest.is_empty() {
-            let rest: Vec<String> = rest.iter().map(|(heading, figure)| format!("{heading} {figure}")).collect();
-            writeln!(out, "    {}", rest.join(", "))?;
+            wrap(&rest.join(", "), WIDTH - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
     }
     Ok(())
@@ -309,7 +345,7 @@ pub(super) mod tests {
     use std::path::Path;
 
     use ::bench::cost::{Advice, COST_SCHEMA};
-    use ::bench::{Difference, Environment, Interval, RatioRecord};
+    use ::bench::{Difference, Environment, FigureRatios, Interval, RatioRecord};
 
     use super::*;
     use crate::text::collect;
@@ -324,9 +360,14 @@ pub(super) mod tests {
                 to: "clear".to_owned(),
                 ratio: Interval { estimate: ratio, low: ratio - 0.01, high: ratio + 0.01 },
                 difference: Difference::Seen,
+                figures: FigureRatios::default(),
             },
-            p95_seconds: Some(Change { without: 0.005, with: 0.0055 }),
-            server_cpu_seconds: Some(Change { without: 900e-6, with: 950e-6 }),
+            p95_seconds: Some(Change {
+                without: 0.005,
+                with: 0.0055,
+                ratio: Some(Interval { estimate: 1.1, low: 1.08, high: 1.12 }),
+            }),
+            server_cpu_seconds: Some(Change { without: 900e-6, with: 950e-6, ratio: None }),
             written_bytes: None,
             data_bytes: None,
             seconds: None,
@@ -373,7 +414,7 @@ pub(super) mod tests {
             "most of them in 12 of the tables; scaled\ndown to 1/198 of it\n",
             "its buffer pool of 1.0 GiB is smaller than that: larger-than-memory is the part\nlike it\n",
             "Transactions, data in memory\n  tables         -5.0 %  -6.0 to -4.0\n",
-            "    p95 ms 5.00 → 5.50, server CPU µs 900 → 950\n",
+            "    p95 ms 5.00 → 5.50 (+8.0 to +12.0 %), server CPU µs 900 → 950\n",
             "  in-memory: sealant, 1 thread / read only\n    predicted 1.0 to 4.0, measured 75.0, 95 % 72.5 to 77.5, error \
              +71.0 points\n",
             "Not measured\n  Encrypted disk: not among --parts\n    sealant cost --parts disk\n",

@@ -308,8 +308,7 @@ impl Bench {
     fn measure(&mut self, experiment: Experiment<'_>, pairs: &[(String, String)]) -> Result<(), Error> {
         let samples = experiment.run(&self.settings, &|_| {})?;
         self.samples.extend_from_slice(samples.all());
-        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(of, to)| (of.as_str(), to.as_str())).collect();
-        let record = samples.record(&pairs);
+        let record = samples.compare(pairs.to_vec()).record();
         eprintln!("{}: {} rounds", record.name, record.rounds);
         self.experiments.push(record);
         Ok(())

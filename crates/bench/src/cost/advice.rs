@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Layer, Part, PartRecord};
-use crate::{Difference, ExperimentRecord, Interval};
+use crate::{Difference, ExperimentRecord, Interval, OperationsRecord, ServerArm, suite::oltp::AT_REST};
 
 /// A sentence, and the experiment that it follows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,18 +21,20 @@ const NO_REASON: &str = "no reason not to encrypt";
 
 /// One sentence for each layer and situation, then comparisons between layers.
 pub(super) fn advice(parts: &[PartRecord], layers: &[Layer]) -> Vec<Advice> {
-    let is_of_transactions = |layer: &&Layer| !matches!(layer.part, Part::Connections | Part::Copies | Part::Joins);
-    let transactions = layers.iter().filter(is_of_transactions).map(transactions);
+    let transactions = layers.iter().filter(|layer| layer.part.is_of_transactions()).map(transactions);
     let copies = layers.iter().filter(|layer| matches!(layer.part, Part::Copies | Part::Joins)).filter_map(copies);
     transactions.chain(new_connections(layers)).chain(keys(layers)).chain(copies).chain(disk(parts)).collect()
 }
 
-fn transactions(layer: &Layer) -> Advice {
-    let situation = match layer.part {
+const fn situation(part: Part) -> &'static str {
+    match part {
         Part::LargerThanMemory => "data larger than the buffer pool",
         Part::Commits => "a load of commits",
         _ => "data in memory",
-    };
+    }
+}
+
+fn transactions(layer: &Layer) -> Advice {
     let cost = match layer.throughput.difference {
         Difference::None { at_most_percent: percent }
         | Difference::WithinResolution { at_most_percent: percent, .. } => {
@@ -42,7 +44,8 @@ fn transactions(layer: &Layer) -> Advice {
         Difference::TooFewRounds => "too few rounds to say what it costs".to_owned(),
         Difference::Seen => seen(&layer.throughput.ratio),
     };
-    Advice { text: format!("{}, with {situation}: {cost}", layer.layer), evidence: layer.experiment.clone() }
+    let text = format!("{}, with {}: {cost}", layer.layer, situation(layer.part));
+    Advice { text, evidence: layer.experiment.clone() }
 }
 
 fn seen(ratio: &Interval) -> String {
@@ -108,25 +111,52 @@ fn copies(layer: &Layer) -> Option<Advice> {
     Some(Advice { text, evidence: layer.experiment.clone() })
 }
 
-/// How much processor time the default cipher needs.
-fn disk(parts: &[PartRecord]) -> Option<Advice> {
-    let record = &parts.iter().find(|part| part.part == Part::Disk)?.record;
-    let reading = |experiment: &&ExperimentRecord| experiment.name.starts_with("decrypt");
-    let experiment = record.experiments.iter().find(reading)?;
-    let arm = experiment.arms.first()?;
-    let rate = arm.rate.estimate / 1e6;
-    let cores = 1000.0 / rate.max(f64::MIN_POSITIVE);
+/// How much processor time the default cipher needs, and what that is for the measured transactions.
+fn disk(parts: &[PartRecord]) -> Vec<Advice> {
+    let Some(disk) = parts.iter().find(|part| part.part == Part::Disk) else { return Vec::new() };
+    let first = |verb: &str| {
+        let experiment = disk.record.experiments.iter().find(|experiment| experiment.name.starts_with(verb))?;
+        Some((experiment, experiment.arms.first()?))
+    };
+    let (Some((experiment, decrypt)), Some((_, encrypt))) = (first("decrypt"), first("encrypt")) else {
+        return Vec::new();
+    };
+    let [reads, writes] = [decrypt, encrypt].map(|arm| arm.rate.estimate.max(f64::MIN_POSITIVE));
     let text = format!(
-        "an encrypted disk ({}): a core decrypts {rate:.0} MB/s, so 1 GB/s from the disk takes {cores:.2} cores",
-        arm.name
+        "an encrypted disk ({}): a core decrypts {:.0} MB/s, so 1 GB/s from the disk takes {:.2} cores",
+        decrypt.name,
+        reads / 1e6,
+        1e9 / reads
     );
-    Some(Advice { text, evidence: experiment.name.clone() })
+    let of_bytes = Advice { text, evidence: experiment.name.clone() };
+    let of_transactions = parts.iter().filter(|part| part.part.is_of_transactions()).filter_map(|part| {
+        let (experiment, clear) = clear_server(part)?;
+        let seconds = clear.read_bytes.estimate / reads + clear.written_bytes.estimate / writes;
+        let text = format!(
+            "an encrypted disk, with {}: a transaction reads and writes {:.1} KiB, whose encryption takes {:.1} µs of a \
+             core, where the server takes {:.0} µs",
+            situation(part.part),
+            (clear.read_bytes.estimate + clear.written_bytes.estimate) / 1024.0,
+            seconds * 1e6,
+            clear.server_cpu_seconds.estimate * 1e6
+        );
+        Some(Advice { text, evidence: experiment.name.clone() })
+    });
+    std::iter::once(of_bytes).chain(of_transactions).collect()
+}
+
+/// What a transaction needs of a server without encryption.
+fn clear_server(part: &PartRecord) -> Option<(&ExperimentRecord, &OperationsRecord)> {
+    let experiment = part.record.experiments.iter().find(|experiment| experiment.name.ends_with(AT_REST))?;
+    let clear = experiment.arms.iter().find(|arm| arm.name == ServerArm::CLEAR.as_str())?;
+    Some((experiment, clear.operations.as_ref()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
+        Operations,
         cost::layer::{layers, tests::part},
         suite::tls::{PLAIN, TUNNEL},
     };
@@ -175,10 +205,27 @@ mod tests {
         assert!(texts(&[part(Part::Connections, name, [(PLAIN, 4000.0), (TUNNEL, 2000.0)])]).is_empty());
         let said = texts(&[part(Part::Connections, name, [(PLAIN, 4000.0), ("TLS 1.3 ECDSA", 500.0)])]);
         assert_eq!(said, ["a new connection over TLS takes 2.00 ms instead of 0.250 ms: keep connections open"]);
-        let said = texts(&[part(Part::Disk, "decrypt 4096-byte sectors", [("aes-xts", 2e9), ("other", 1e9)])]);
+        let mut disk = part(Part::Disk, "decrypt 4096-byte sectors", [("aes-xts", 2e9), ("other", 1e9)]);
+        let encrypt = part(Part::Disk, "encrypt 4096-byte sectors", [("aes-xts", 1e9), ("other", 1e9)]);
+        disk.record.experiments.extend(encrypt.record.experiments);
+        let of_bytes =
+            "an encrypted disk (aes-xts): a core decrypts 2000 MB/s, so 1 GB/s from the disk takes 0.50 cores";
+        assert_eq!(texts(std::slice::from_ref(&disk)), [of_bytes]);
+        let mut transactions = part(Part::InMemory, "x, encrypted at rest", [("clear", 1000.0), ("tde", 1000.0)]);
+        let run = Operations {
+            server_cpu_seconds: 0.1,
+            read_bytes: 100 * 10_240,
+            written_bytes: 100 * 20_480,
+            latencies: vec![(1_000_000, 100)],
+            by_client: vec![100],
+            ..Operations::default()
+        };
+        transactions.record.experiments[0].arms[0].operations =
+            OperationsRecord::from_runs(std::iter::once((100, &run)));
         assert_eq!(
-            said,
-            ["an encrypted disk (aes-xts): a core decrypts 2000 MB/s, so 1 GB/s from the disk takes 0.50 cores"]
+            texts(&[transactions, disk])[2],
+            "an encrypted disk, with data in memory: a transaction reads and writes 30.0 KiB, whose encryption takes 25.6 \
+             µs of a core, where the server takes 1000 µs"
         );
     }
 }

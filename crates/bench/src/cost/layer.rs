@@ -48,6 +48,9 @@ pub struct Change {
     pub without: f64,
     /// With the layer.
     pub with: f64,
+    /// The figure with the layer, in units of that without it; `None` if it does not vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Interval>,
 }
 
 /// A baseline arm and an arm with the layer: what is encrypted, how the experiment's name ends, the arm, and its
@@ -70,7 +73,7 @@ const TRANSACTIONS: [Comparison; 3] = [
     Comparison {
         layer: "open connections: TLS 1.3",
         experiment: ON_THE_WIRE,
-        of: WireArm::Tls.as_str(),
+        of: WireArm::TLS.as_str(),
         to: WireArm::Tcp.as_str(),
     },
 ];
@@ -134,22 +137,28 @@ fn layer(part: Part, comparison: &Comparison, experiments: &[ExperimentRecord]) 
     let throughput = experiment.ratios.iter().find(compared)?.clone();
     let arm = |name: &str| experiment.arms.iter().find(|arm| is_arm(&arm.name, name));
     let (without, with) = (arm(comparison.to)?, arm(comparison.of)?);
-    let median = |of: fn(&OperationsRecord) -> Interval| operations(without, with, |record| of(record).estimate);
+    let ratios = throughput.figures.clone();
     let each = |arm: &ArmRecord| match part {
         Part::Connections => Some(1.0 / arm.rate.estimate.max(f64::MIN_POSITIVE)),
         Part::Copies | Part::Joins => Some(arm.seconds.estimate),
         _ => None,
+    };
+    let ratio_of_each = match part {
+        Part::Connections => Some(throughput.ratio.inverse()),
+        _ => ratios.seconds,
     };
     Some(Layer {
         layer: comparison.layer.to_owned(),
         part,
         experiment: experiment.name.clone(),
         throughput,
-        p95_seconds: operations(without, with, |record| record.latency.p95_seconds),
-        server_cpu_seconds: median(|record| record.server_cpu_seconds),
-        written_bytes: median(|record| record.written_bytes),
+        p95_seconds: operations(without, with, ratios.p95_seconds, |record| record.latency.p95_seconds),
+        server_cpu_seconds: operations(without, with, ratios.server_cpu_seconds, |record| {
+            record.server_cpu_seconds.estimate
+        }),
+        written_bytes: operations(without, with, ratios.written_bytes, |record| record.written_bytes.estimate),
         data_bytes: without.data_bytes.zip(with.data_bytes).map(|(without, with)| Change::of_bytes(without, with)),
-        seconds: each(without).zip(each(with)).map(|(without, with)| Change { without, with }),
+        seconds: each(without).zip(each(with)).map(|(without, with)| Change { without, with, ratio: ratio_of_each }),
     })
 }
 
@@ -158,14 +167,19 @@ fn is_arm(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }
 
-fn operations(without: &ArmRecord, with: &ArmRecord, figure: impl Fn(&OperationsRecord) -> f64) -> Option<Change> {
-    Some(Change { without: figure(without.operations.as_ref()?), with: figure(with.operations.as_ref()?) })
+fn operations(
+    without: &ArmRecord,
+    with: &ArmRecord,
+    ratio: Option<Interval>,
+    figure: impl Fn(&OperationsRecord) -> f64,
+) -> Option<Change> {
+    Some(Change { without: figure(without.operations.as_ref()?), with: figure(with.operations.as_ref()?), ratio })
 }
 
 impl Change {
     #[allow(clippy::cast_precision_loss, reason = "a size for people")]
     const fn of_bytes(without: u64, with: u64) -> Self {
-        Self { without: without as f64, with: with as f64 }
+        Self { without: without as f64, with: with as f64, ratio: None }
     }
 
     /// The increase with the layer, in percent; `None` if the figure without it is zero.
@@ -180,7 +194,7 @@ pub(super) mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{ComparedBy, Difference, Environment, Record, SCHEMA, Stop, Subject, Unit};
+    use crate::{ComparedBy, Difference, Environment, FigureRatios, Record, SCHEMA, Stop, Subject, Unit};
 
     /// A part with one experiment and two arms, the baseline first. Rates are units per second.
     pub(in crate::cost) fn part(part: Part, name: &str, rates: [(&str, f64); 2]) -> PartRecord {
@@ -200,6 +214,7 @@ pub(super) mod tests {
             to: rates[0].0.to_owned(),
             ratio,
             difference: Difference::judge(&ratio, 6),
+            figures: FigureRatios::default(),
         }];
         let experiment = ExperimentRecord {
             name: name.to_owned(),
@@ -240,6 +255,8 @@ pub(super) mod tests {
         assert!((found[0].throughput.ratio.estimate - 0.9).abs() < 1e-9);
         let each = found[1].seconds.unwrap();
         assert_eq!((each.without, each.with, each.percent()), (0.00025, 0.0005, Some(100.0)));
+        let ratio = each.ratio.unwrap();
+        assert!((ratio.estimate - 2.0).abs() < 1e-9 && ratio.low < 2.0 && ratio.high > 2.0, "{ratio:?}");
     }
 
     #[test]
@@ -249,9 +266,9 @@ pub(super) mod tests {
         (arms[0].data_bytes, arms[1].data_bytes) = (Some(100), Some(110));
         let joins = part(Part::Joins, JOINED, [("rsync, ext4", 100.0), ("sealant, ext4", 150.0)]);
         let found = layers(&[backup, joins]);
-        assert_eq!(found[0].data_bytes, Some(Change { without: 100.0, with: 110.0 }));
+        assert_eq!(found[0].data_bytes, Some(Change { without: 100.0, with: 110.0, ratio: None }));
         assert_eq!(found[1].layer, "join: sealant (TLS 1.3), not rsync");
-        assert_eq!(found[1].seconds, Some(Change { without: 1.0, with: 1.0 }));
+        assert_eq!(found[1].seconds, Some(Change { without: 1.0, with: 1.0, ratio: None }));
         assert_eq!(found[1].data_bytes, None);
     }
 }

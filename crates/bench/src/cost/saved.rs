@@ -157,8 +157,7 @@ impl Saved {
 
     /// The files of all results.
     pub(super) fn files(&self) -> Vec<PathBuf> {
-        let results = self.results.iter().map(|(part, _)| self.path(*part));
-        results.chain([self.directory.join(CALIBRATION)]).collect()
+        self.results.iter().map(|(part, _)| self.path(*part)).collect()
     }
 
     /// All results in the order of the parts, and their samples.
@@ -174,15 +173,16 @@ impl Saved {
     }
 }
 
-/// Removes files of results, and the directories that are empty then.
-pub(super) fn remove(files: &[PathBuf]) -> Result<(), Error> {
-    for path in files {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::file(path)(error)),
-            _ => {}
-        }
+/// Removes files of results, their calibration unless results of other parts remain, and the directories that are empty
+/// then.
+pub(super) fn remove(results: &[PathBuf]) -> Result<(), Error> {
+    results.iter().try_for_each(|path| remove_file(path))?;
+    let Some(directory) = results.first().and_then(|path| path.parent()) else { return Ok(()) };
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    if entries.into_iter().all(|entry| entry.file_name() == CALIBRATION) {
+        remove_file(&directory.join(CALIBRATION))?;
     }
-    for directory in files.first().into_iter().flat_map(|path| path.ancestors().skip(1).take(2)) {
+    for directory in directory.ancestors().take(2) {
         match fs::remove_dir(directory) {
             // Results of other measurements stay.
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
@@ -192,4 +192,32 @@ pub(super) fn remove(files: &[PathBuf]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+fn remove_file(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_some_parts_keeps_the_calibration_for_the_others() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join(DIRECTORY).join("MySQL-100");
+        fs::create_dir_all(&directory).unwrap();
+        let file = |name: &str| directory.join(name);
+        for name in ["commits.json", "disk.json", CALIBRATION] {
+            fs::write(file(name), "{}").unwrap();
+        }
+        remove(&[file("disk.json")]).unwrap();
+        assert!(file(CALIBRATION).exists() && file("commits.json").exists() && !file("disk.json").exists());
+        remove(&[file("commits.json")]).unwrap();
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+        remove(&[file("commits.json")]).unwrap();
+    }
 }

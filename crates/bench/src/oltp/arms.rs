@@ -1,5 +1,6 @@
 //! The compared arms: settings of a server, and connections to it.
 
+use pki::KeyType;
 use server::dialect::encryption;
 
 use super::{tables::TableFormat, volume::VolumeKind};
@@ -30,8 +31,8 @@ pub enum WireArm {
     Socket,
     /// By TCP on the loopback interface, in clear text.
     Tcp,
-    /// By TCP with TLS 1.3.
-    Tls,
+    /// By TCP with TLS 1.3; the server's certificate has a key of this kind.
+    Tls(KeyType),
     /// By TCP through `sealant tunnel`, whose far end is on the server's socket.
     Tunnel,
 }
@@ -160,8 +161,20 @@ impl ServerArm {
 }
 
 impl WireArm {
+    /// TLS with the kind of key that all other measurements use.
+    pub const TLS: Self = Self::Tls(KeyType::EcdsaP256);
+
     /// All arms.
-    pub const ALL: [Self; 4] = [Self::Socket, Self::Tcp, Self::Tls, Self::Tunnel];
+    pub const ALL: [Self; 8] = [
+        Self::Socket,
+        Self::Tcp,
+        Self::TLS,
+        Self::Tls(KeyType::EcdsaP384),
+        Self::Tls(KeyType::Rsa2048),
+        Self::Tls(KeyType::Rsa3072),
+        Self::Tls(KeyType::Rsa4096),
+        Self::Tunnel,
+    ];
 
     /// Name in options and reports.
     #[must_use]
@@ -169,14 +182,18 @@ impl WireArm {
         match self {
             Self::Socket => "socket",
             Self::Tcp => "tcp",
-            Self::Tls => "tls",
+            Self::Tls(KeyType::EcdsaP256) => "tls",
+            Self::Tls(KeyType::EcdsaP384) => "tls-p384",
+            Self::Tls(KeyType::Rsa2048) => "tls-rsa2048",
+            Self::Tls(KeyType::Rsa3072) => "tls-rsa3072",
+            Self::Tls(KeyType::Rsa4096) => "tls-rsa4096",
             Self::Tunnel => "tunnel",
         }
     }
 
     /// Whether it is measured if no arms are named.
     const fn is_default(self) -> bool {
-        !matches!(self, Self::Tunnel)
+        matches!(self, Self::Socket | Self::Tcp | Self::Tls(KeyType::EcdsaP256))
     }
 
     /// The arms that it is compared with, if they are measured. A comparison of the socket with TLS mixes the cost of
@@ -185,8 +202,8 @@ impl WireArm {
         match self {
             Self::Socket => &[],
             Self::Tcp => &[Self::Socket],
-            Self::Tls => &[Self::Socket, Self::Tcp],
-            Self::Tunnel => &[Self::Socket, Self::Tcp, Self::Tls],
+            Self::Tls(KeyType::EcdsaP256) => &[Self::Socket, Self::Tcp],
+            Self::Tls(_) | Self::Tunnel => &[Self::Socket, Self::Tcp, Self::TLS],
         }
     }
 }
@@ -247,6 +264,7 @@ mod tests {
     fn the_baseline_of_an_arm_is_always_included() {
         assert_eq!(named(&[]), (vec!["clear", "tde", "tde+logs"], vec!["socket", "tcp", "tls"]));
         assert_eq!(named(&["tls"]), (vec!["clear"], vec!["socket", "tls"]));
+        assert_eq!(named(&["tls-rsa4096", "tcp"]), (vec!["clear"], vec!["socket", "tcp", "tls-rsa4096"]));
         assert_eq!(named(&["tde"]), (vec!["clear", "tde"], vec![]));
         assert_eq!(named(&["compressed+tde"]), (vec!["clear", "compressed", "compressed+tde"], vec![]));
         assert_eq!(named(&["rotation", "tunnel"]), (vec!["clear", "tde", "rotation"], vec!["socket", "tunnel"]));

@@ -49,7 +49,7 @@ const FEW_PAGES: u64 = 64;
 /// Maximum history list length of a server at rest.
 const SHORT_HISTORY: u64 = 256;
 /// How long a server at rest has not shortened a longer list.
-const PURGE_PAUSE: Duration = Duration::from_secs(3);
+pub(crate) const PURGE_PAUSE: Duration = Duration::from_secs(3);
 /// Default of `innodb_max_dirty_pages_pct` in both families.
 const DIRTY_PERCENT: u32 = 90;
 
@@ -230,12 +230,12 @@ impl<'a> BenchServer<'a> {
 
     /// A connection through the socket.
     pub(crate) fn socket(&self) -> Wire {
-        Wire { address: Address::Socket(self.socket_path()), security: Security::Plain }
+        Wire { address: Address::Socket(self.socket_path()), security: Security::Plain, certificate: None }
     }
 
     /// A connection through TCP.
     pub(crate) fn tcp(&self, security: Security) -> Wire {
-        Wire { address: Address::Tcp(self.daemon.address()), security }
+        Wire { address: Address::Tcp(self.daemon.address()), security, certificate: None }
     }
 
     /// An arm that runs a load on this server. A run ends when the server has written all changes, so that no later arm
@@ -266,6 +266,7 @@ impl<'a> BenchServer<'a> {
     }
 
     fn run(&self, wire: &Wire, load: &Load<'_>, seed: u64) -> Result<Work, Error> {
+        wire.certificate.as_ref().map_or(Ok(()), |pair| self.daemon.install_certificate(pair))?;
         let (before, syncs, machine) = (Usage::read(self.daemon.process())?, self.syncs()?, busy_seconds());
         let (counters, switches) = (self.counters()?, Switches::read(self.daemon.process()));
         let done = if self.arm.rotates { self.run_with_rotation(wire, load, seed)? } else { load.run(wire, seed)? };

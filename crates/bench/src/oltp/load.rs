@@ -22,7 +22,7 @@ use super::{
 use crate::{
     Error, Latencies,
     perf::Perf,
-    tls::{Address, Client, Security, ServerError, USER},
+    tls::{Address, Client, KeyPairFiles, Security, ServerError, USER},
 };
 
 /// The rate at which clients send operations.
@@ -69,6 +69,8 @@ pub(crate) struct Load<'a> {
 pub(crate) struct Wire {
     pub(crate) address: Address,
     pub(crate) security: Security,
+    /// The certificate of the server in runs over this connection, if they differ in it.
+    pub(crate) certificate: Option<KeyPairFiles>,
 }
 
 impl Wire {

@@ -15,7 +15,7 @@ mod volume;
 mod workload;
 
 pub use arms::{Arms, ServerArm, WireArm};
-pub(crate) use bench_server::{BenchServer, ServerSetup, disk_bytes};
+pub(crate) use bench_server::{BenchServer, PURGE_PAUSE, ServerSetup, disk_bytes};
 pub use load::{Driver, Pace};
 pub(crate) use load::{Load, Wire};
 pub use preset::{Changes, Preset, Scale};

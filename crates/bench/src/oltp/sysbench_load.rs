@@ -224,9 +224,11 @@ mod tests {
     fn no_argument_holds_a_password_or_a_comma() {
         let sysbench = Sysbench::at("/usr/bin/sysbench", "1.0.20");
         let load = SysbenchLoad { sysbench, directory: "/tmp/a,b/sysbench".into() };
-        let wire = Wire { address: Address::Tcp(([127, 0, 0, 1], 3306).into()), security: Security::Plain };
+        let wire =
+            Wire { address: Address::Tcp(([127, 0, 0, 1], 3306).into()), security: Security::Plain, certificate: None };
         assert_eq!(load.connection_options(&wire), ["--mysql-host=127.0.0.1", "--mysql-port=3306"]);
-        let wire = Wire { address: Address::Socket("/tmp/a,b/c/sql".into()), security: Security::Plain };
+        let wire =
+            Wire { address: Address::Socket("/tmp/a,b/c/sql".into()), security: Security::Plain, certificate: None };
         assert_eq!(load.connection_options(&wire), ["--mysql-socket=../c/sql"]);
     }
 }

@@ -72,7 +72,7 @@ impl ReportedCalibration {
     }
 }
 
-/// CPU time of AES for each byte, in seconds.
+/// CPU time of AES in seconds, for each byte unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AesCost {
     /// Decrypting a page in CBC mode.
@@ -83,6 +83,10 @@ pub struct AesCost {
     pub block_encrypt: f64,
     /// Encrypting a stream in CTR mode.
     pub stream: f64,
+    /// Seconds for a message of 32 bytes in CTR mode, with a cipher that is made for it alone; `None` in reports of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<f64>,
 }
 
 /// CPU time of a TLS handshake with one kind of server key, in seconds.
@@ -110,6 +114,8 @@ const PAGE_BYTES: usize = 16 << 10;
 const CLEAR_BYTES: usize = 38;
 /// Size of a block of the redo log.
 const BLOCK_BYTES: usize = 512;
+/// Size of a short message, such as a record of the redo log.
+const MESSAGE_BYTES: usize = 32;
 /// No single operation takes longer on any machine.
 const LONGEST_SECONDS: f64 = 10.0;
 /// Sizes of a short record, and of the largest one.
@@ -143,13 +149,15 @@ impl Calibration {
     /// What in these figures no machine can have measured.
     pub(crate) fn fault(&self) -> Option<String> {
         let aes = |name: &str, cost: &AesCost| {
-            let AesCost { page_decrypt, page_encrypt, block_encrypt, stream } = *cost;
-            [
+            let AesCost { page_decrypt, page_encrypt, block_encrypt, stream, message } = *cost;
+            let message = message.map(|message| (format!("{name}.message"), message));
+            let others = [
                 (format!("{name}.page_decrypt"), page_decrypt),
                 (format!("{name}.page_encrypt"), page_encrypt),
                 (format!("{name}.block_encrypt"), block_encrypt),
                 (format!("{name}.stream"), stream),
-            ]
+            ];
+            others.into_iter().chain(message)
         };
         let handshakes = self.handshakes.iter().enumerate().flat_map(|(at, cost)| {
             [(format!("handshakes[{at}].server"), cost.server), (format!("handshakes[{at}].both"), cost.both)]
@@ -157,7 +165,7 @@ impl Calibration {
         let records = [("record_seconds".to_owned(), self.record_seconds)];
         let others = [("page_checksum", self.page_checksum), ("context_switch", self.context_switch)];
         let others = others.into_iter().filter_map(|(name, seconds)| Some((name.to_owned(), seconds?)));
-        let times = aes("aes128", &self.aes128).into_iter().chain(aes("aes256", &self.aes256));
+        let times = aes("aes128", &self.aes128).chain(aes("aes256", &self.aes256));
         let mut times = times.chain(handshakes).chain(records).chain(others);
         let is_time = |seconds: f64| seconds > 0.0 && seconds < LONGEST_SECONDS;
         // The difference of two times may be zero.
@@ -187,7 +195,21 @@ fn aes(key: &[u8]) -> Result<AesCost, Error> {
         page_encrypt: cost(whole, &|page| aes.mysql_encrypt(&iv, page))?,
         block_encrypt: cost(BLOCK_BYTES, &|block| aes.cbc_encrypt(&iv, block))?,
         stream: cost(whole, &|page| aes.ctr(&iv, page))?,
+        message: Some(message(key, iv)?),
     })
+}
+
+/// CPU time of a short message.
+fn message(key: &[u8], iv: [u8; 16]) -> Result<f64, Error> {
+    let (mut bytes, mut result) = ([5; MESSAGE_BYTES], Ok(()));
+    let seconds = seconds_each(|| {
+        let encrypted = Aes::new(key).map_err(|error| error.to_string());
+        let encrypted = encrypted.and_then(|aes| aes.ctr(&iv, &mut bytes).map_err(|error| error.to_string()));
+        if encrypted.is_err() {
+            result = encrypted;
+        }
+    });
+    result.map(|()| seconds).map_err(|reason| Error::Work { arm: "AES".to_owned(), reason })
 }
 
 /// CPU time of a page's checksum, for each byte.
@@ -282,10 +304,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let measured = Calibration::measure(directory.path()).unwrap();
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "certificates are removed");
-        let AesCost { page_decrypt, page_encrypt, block_encrypt, stream } = measured.aes256;
+        let AesCost { page_decrypt, page_encrypt, block_encrypt, stream, message } = measured.aes256;
         for each in [page_decrypt, page_encrypt, block_encrypt, stream] {
             assert!((1e-12..1e-6).contains(&each), "{measured:?}");
         }
+        assert!(message.is_some_and(|seconds| (1e-9..1e-4).contains(&seconds)), "{measured:?}");
         assert!(measured.record_seconds > 0.0);
         assert_eq!(measured.fault(), None);
         let [checksum, switch] = [measured.page_checksum, measured.context_switch].map(Option::unwrap);

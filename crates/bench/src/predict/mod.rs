@@ -221,6 +221,7 @@ mod tests {
             binlog: State::Unsupported,
             sessions: Some(Sessions { tls: 0, tcp: 0, local: 1 }),
             page_bytes: 16_384,
+            redo_by_record: false,
         };
         let calibration = layer::tests::calibration();
         let basis =
@@ -238,6 +239,7 @@ mod tests {
             binlog: State::Clear,
             sessions: None,
             page_bytes: 16_384,
+            redo_by_record: false,
         };
         assert_eq!(notes(&Activity::default(), &protection).len(), 4);
         let known = Activity { server_processors: Some(1.0), undo_pages_read: Some(1.0), ..Activity::default() };

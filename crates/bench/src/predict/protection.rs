@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use server::{
-    Capability, Error, Rows,
+    Capability, Error, Flavor, Rows,
     dialect::{
         encryption::{self, Encrypts},
         innodb::DICTIONARY_SPACE,
@@ -46,6 +46,8 @@ pub struct Protection {
     pub sessions: Option<Sessions>,
     /// Size of InnoDB's pages.
     pub page_bytes: u64,
+    /// Whether the server encrypts each record of its redo log by itself, as MariaDB 10.8 and newer.
+    pub redo_by_record: bool,
 }
 
 /// Number of open connections of clients.
@@ -96,7 +98,9 @@ impl Protection {
             false => State::Unsupported,
         };
         let page_bytes = variables.of_name(INNODB_PAGE_SIZE).and_then(|value| value.parse().ok()).unwrap_or(16 << 10);
-        Ok(Self { tables, undo, redo, binlog, sessions: sessions(observer)?, page_bytes })
+        let version = observer.version();
+        let redo_by_record = version.flavor == Flavor::MariaDb && version.at_least(10, 8, 0);
+        Ok(Self { tables, undo, redo, binlog, sessions: sessions(observer)?, page_bytes, redo_by_record })
     }
 }
 

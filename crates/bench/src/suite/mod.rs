@@ -20,8 +20,8 @@ use std::{
 };
 
 use crate::{
-    Difference, Environment, Error, Experiment, ExperimentRecord, PeerVerdicts, Program, Progress, Record, SCHEMA,
-    Sample, Samples, Settings, Stop, Subject, TemporaryDirectory,
+    Environment, Error, Experiment, ExperimentRecord, PeerVerdicts, Program, Progress, Record, SCHEMA, Sample, Samples,
+    Settings, Stop, Subject, TemporaryDirectory,
 };
 
 /// Receives the progress of a suite, for the status line.
@@ -59,7 +59,7 @@ impl Collected {
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         let samples = run(experiment.compare(pairs), settings, watch)?;
-        self.experiments.push(samples.record(&[]));
+        self.experiments.push(samples.record());
         self.samples.extend_from_slice(samples.all());
         Ok(())
     }
@@ -80,28 +80,10 @@ impl Collected {
         Ok(true)
     }
 
-    /// The resolution: how much the first two arms of the last experiment, which are equal, can differ. A note says so
-    /// if they do differ.
-    fn resolution(&mut self) -> Option<f64> {
-        let last = self.experiments.last_mut()?;
-        let equal = last.ratios.first()?;
-        let percent = equal.ratio.spread_percent();
-        if equal.difference == Difference::Seen {
-            last.notes.push(format!(
-                "{} and {} are equal, but differ here: a difference of up to {percent:.1} % shows nothing",
-                equal.of, equal.to
-            ));
-        }
-        (equal.difference != Difference::TooFewRounds).then_some(percent)
-    }
-
-    /// Judges the differences of the last experiment again, by the resolution that its first two arms have shown.
-    fn resolve_others(&mut self, resolution_percent: Option<f64>) {
-        let equal = self.experiments.last().and_then(|last| last.ratios.first()).map(|equal| equal.difference);
-        self.resolve(resolution_percent);
-        if let (Some(equal), Some(last)) = (equal, self.experiments.last_mut()) {
-            last.ratios.iter_mut().take(1).for_each(|first| first.difference = equal);
-        }
+    /// Judges the differences of the last experiment by that of its first two arms, which are equal; returns the
+    /// resolution.
+    fn resolve_by_equal_arms(&mut self) -> Option<f64> {
+        self.experiments.last_mut()?.resolve_by_equal_arms()
     }
 
     /// Judges the differences of the last experiment again, by the resolution.

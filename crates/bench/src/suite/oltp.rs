@@ -16,7 +16,8 @@ use std::{
     time::Duration,
 };
 
-use pki::KeyType;
+use pki::{Authority, KeyType};
+use server::Capability;
 
 pub(crate) use self::limits::{check_directory, check_program};
 pub use self::option_file::FileOptions;
@@ -40,11 +41,11 @@ use crate::{
 /// Part of the names of experiments with encryption at rest.
 pub(crate) const AT_REST: &str = "encrypted at rest";
 /// Part of the names of experiments with two equal servers only.
-const EQUAL: &str = "two equal servers";
+pub(crate) const EQUAL: &str = "two equal servers";
 /// Part of the names of experiments with encryption on the wire.
 pub(crate) const ON_THE_WIRE: &str = "connections, open all the time";
 /// Name of the second of two equal servers.
-const CLEAR_AGAIN: &str = "clear again";
+pub(crate) const CLEAR_AGAIN: &str = "clear again";
 
 /// Parameters of the measurement.
 #[derive(Debug)]
@@ -132,7 +133,7 @@ impl OltpSuite<'_> {
             .contains(&WireArm::Tunnel)
             .then(|| tunnel(self.program, &clear, &certificates))
             .transpose()?;
-        let wires = self.wires(&clear, &certificates, tunnel.as_ref())?;
+        let wires = self.wires(&clear, &certificates, &authority, tunnel.as_ref(), collected)?;
         let all: Vec<Wire> = wires.iter().map(|(_, wire)| wire.clone()).collect();
         let perf = self.perf(scratch.path());
         let mut drivers = self.drivers(&clear, scratch.path(), &certificates, &all)?;
@@ -215,9 +216,7 @@ impl OltpSuite<'_> {
             let arms = equal.into_iter().chain(others.iter().map(|(arm, server)| (arm.as_str(), server)));
             let arms = arms.map(|(name, server)| server.arm(name, server.socket(), load));
             collected.run(self.experiment(&name).arms(arms), &self.settings, &compared, watch)?;
-            let resolution = collected.resolution();
-            collected.resolve_others(resolution);
-            resolutions.push(resolution);
+            resolutions.push(collected.resolve_by_equal_arms());
         }
         collected.notes.extend(others.iter().flat_map(|(_, server)| server.notes()));
         let servers = others.iter().map(|(arm, server)| (*arm, server));
@@ -231,25 +230,43 @@ impl OltpSuite<'_> {
         Ok((explained, resolutions))
     }
 
-    /// How clients connect to the server in clear text.
+    /// How clients connect to the server in clear text. Leaves out kinds of keys that it cannot change to.
     fn wires(
         &self,
         clear: &BenchServer<'_>,
         certificates: &Certificates,
+        authority: &Authority,
         tunnel: Option<&Proxy>,
+        collected: &mut Collected,
     ) -> Result<Vec<(WireArm, Wire)>, Error> {
         let tls = TlsSettings::new(TlsVersion::Tls13, &certificates.ca, false);
         let tls = tls.map_err(|error| Error::Tls(error.to_string()))?;
-        let wire = |arm: &WireArm| {
+        let changes_key = self.arms.wires.iter().any(|arm| matches!(arm, WireArm::Tls(_)) && *arm != WireArm::TLS);
+        let can_change_key = clear.version().can(Capability::ReloadTls);
+        let mut wires = Vec::new();
+        for arm in &self.arms.wires {
             let wire = match arm {
                 WireArm::Socket => clear.socket(),
                 WireArm::Tcp => clear.tcp(Security::Plain),
-                WireArm::Tls => clear.tcp(Security::Tls(tls.clone())),
-                WireArm::Tunnel => Wire { address: Address::Tcp(tunnel?.address), security: Security::Plain },
+                WireArm::Tls(_) if !changes_key => clear.tcp(Security::Tls(tls.clone())),
+                WireArm::Tls(_) if *arm != WireArm::TLS && !can_change_key => {
+                    let reason = "this server reads its certificate when it starts only";
+                    collected.notes.push(format!("{} was left out: {reason}", arm.as_str()));
+                    continue;
+                }
+                WireArm::Tls(kind) => {
+                    let pair = issue(authority, arm.as_str(), *kind)?;
+                    let certificate = can_change_key.then_some(pair);
+                    Wire { certificate, ..clear.tcp(Security::Tls(tls.clone())) }
+                }
+                WireArm::Tunnel => {
+                    let Some(tunnel) = tunnel else { continue };
+                    Wire { address: Address::Tcp(tunnel.address), security: Security::Plain, certificate: None }
+                }
             };
-            Some((*arm, wire))
-        };
-        Ok(self.arms.wires.iter().filter_map(wire).collect())
+            wires.push((*arm, wire));
+        }
+        Ok(wires)
     }
 
     fn on_the_wire(

@@ -150,10 +150,9 @@ impl SstSuite<'_> {
         let known = [JOINED, STALLED, BLOCKED, ESTIMATED].into_iter();
         let known = known.filter(|name| samples.iter().any(|sample| sample.experiment == *name));
         let pairs = pairs(samples);
-        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(of, to)| (of.as_str(), to.as_str())).collect();
         let of = |name: &str| {
-            let compared = if name == JOINED { pairs.as_slice() } else { &[] };
-            Samples::from_samples(name, Unit::Bytes, self.rounds.get(), samples).record(compared)
+            let compared = if name == JOINED { pairs.clone() } else { Vec::new() };
+            Samples::from_samples(name, Unit::Bytes, self.rounds.get(), samples).compare(compared).record()
         };
         collected.experiments = known.map(of).collect();
         collected.notes.push(format!(

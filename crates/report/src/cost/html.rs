@@ -6,7 +6,7 @@ use ::bench::cost::{CostRecord, Layer, PartRecord};
 use ::bench::{Difference, Interval};
 use askama::Template;
 
-use super::{Group, PREDICTED, Row, UNMEASURED, data, groups, predictions};
+use super::{Figure, Group, PREDICTED, Row, UNMEASURED, data, figures, groups, predictions};
 use crate::Error;
 use crate::bench::html::{STYLE, Section, section};
 use crate::bench::{PREDICTIONS, environment, percent};
@@ -35,7 +35,7 @@ struct GroupSection {
     title: String,
     headings: Vec<&'static str>,
     rows: Vec<Row>,
-    chart: String,
+    charts: Vec<String>,
 }
 
 struct PartSection {
@@ -53,12 +53,13 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
     let mut head = collect(|out| environment(&record.environment, out))?;
     head.push_str(&format!("server {}\n", visible(&record.server)));
     data(record).iter().for_each(|line| head.push_str(&format!("{line}\n")));
-    let groups = groups(record).into_iter().enumerate().map(|(id, group)| group_section(id, group));
+    // Charts have ids; a layer has fewer than ten.
+    let groups = groups(record).into_iter().enumerate().map(|(at, group)| group_section(at * 10, group));
     let advice = record.advice.iter().map(|one| (visible(&one.text).into_owned(), visible(&one.evidence).into_owned()));
     let unmeasured = record.unmeasured.iter();
     let unmeasured =
         unmeasured.map(|one| [&one.layer, &one.reason, &one.command].map(|text| visible(text).into_owned()));
-    // Charts have ids; those of the layers come first.
+    // Those of the layers come first.
     let parts = record.parts.iter().enumerate().map(|(at, part)| part_section((at + 1) * 100, part));
     let page = Page {
         policy: content_security(STYLE, ""),
@@ -77,26 +78,62 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
 }
 
 fn group_section(id: usize, group: Group<'_>) -> Result<GroupSection, Error> {
+    let ratios = group.layers.iter().map(|layer| (*layer, layer.throughput.ratio));
+    let title = format!("{}: throughput with each layer; more is better", group.title);
+    let throughput = chart(id, title, conclusion(&group.layers), ratios)?;
+    let others = figures(&group.layers).into_iter().zip(id + 1..);
+    let others = others.map(|(figure, id)| figure_chart(id, &group, figure));
+    let charts = std::iter::once(Ok(throughput)).chain(others).collect::<Result<_, Error>>()?;
+    Ok(GroupSection { title: group.title, headings: group.headings, rows: group.rows, charts })
+}
+
+/// The chart of a figure other than the throughput.
+fn figure_chart(id: usize, group: &Group<'_>, figure: &Figure) -> Result<String, Error> {
+    let changes = group.layers.iter().filter_map(|layer| Some((*layer, (figure.of)(layer)?)));
+    let exactly = |ratio: f64| Interval { estimate: ratio, low: ratio, high: ratio };
+    let ratios: Vec<(&Layer, Interval)> = changes
+        .filter(|(_, change)| change.without > 0.0)
+        .map(|(layer, change)| (layer, change.ratio.unwrap_or_else(|| exactly(change.with / change.without))))
+        .collect();
+    let conclusion = most_changed(&ratios);
+    chart(id, format!("{}: {} with each layer; less is better", group.title, figure.title), conclusion, ratios)
+}
+
+/// Bars of what layers change, in percent of what is without them.
+fn chart<'l>(
+    id: usize,
+    title: String,
+    conclusion: String,
+    ratios: impl IntoIterator<Item = (&'l Layer, Interval)>,
+) -> Result<String, Error> {
     let shares = |ratio: Interval| Interval {
         estimate: ratio.estimate * 100.0,
         low: ratio.low * 100.0,
         high: ratio.high * 100.0,
     };
-    let bars = group.layers.iter().map(|layer| {
-        let figure = shares(layer.throughput.ratio);
+    let bars = ratios.into_iter().map(|(layer, ratio)| {
+        let figure = shares(ratio);
         let text = format!("{:.1}", figure.estimate);
         Bar { ours: true, label: visible(&layer.layer).into_owned(), figure, text }
     });
     let without = Interval { estimate: 100.0, low: 100.0, high: 100.0 };
     let baseline = Bar { ours: false, label: "without".to_owned(), figure: without, text: "100".to_owned() };
+    let unit = "% of that without the layer; the lines are 95 % intervals".to_owned();
     let bars = std::iter::once(baseline).chain(bars).collect();
-    let caption = Caption {
-        title: format!("{}: throughput with each layer; more is better", group.title),
-        unit: "% of that without the layer; the lines are 95 % intervals".to_owned(),
-        conclusion: conclusion(&group.layers),
-    };
-    let chart = BarChart::new(id, caption, bars).render()?;
-    Ok(GroupSection { title: group.title, headings: group.headings, rows: group.rows, chart })
+    Ok(BarChart::new(id, Caption { title, unit, conclusion }, bars).render()?)
+}
+
+/// The layer that certainly adds most, if one does.
+fn most_changed(ratios: &[(&Layer, Interval)]) -> String {
+    let more = ratios.iter().filter(|(_, ratio)| ratio.low > 1.0);
+    let most = more.max_by(|(_, one), (_, other)| one.estimate.total_cmp(&other.estimate));
+    match most {
+        Some((layer, Interval { estimate, low, high })) => {
+            let added = percent(estimate - 1.0, low - 1.0, high - 1.0);
+            format!("{} adds most: {added}", visible(&layer.layer))
+        }
+        None => "no layer certainly adds to it".to_owned(),
+    }
 }
 
 /// The layer that costs most, or how much a layer costs at most.
@@ -145,12 +182,14 @@ mod tests {
         let page = collect(|out| write_cost_html(&record(), out)).unwrap();
         assert_well_formed(&page.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
         for wanted in [
-            "<td>tables</td><td>-5.0 %</td><td>-6.0 to -4.0</td><td>5.00 → 5.50</td>",
+            "<td>tables</td><td>-5.0 %</td><td>-6.0 to -4.0</td><td>5.00 → 5.50 (+8.0 to +12.0 %)</td>",
             "<li>encrypt <small>(warm)</small></li>",
             "<p>tables | logs costs most: 10.0 % (9.0 to 11.0) of the throughput</p>",
             "<td>in-memory: sealant, 1 thread / read only</td><td>1.0 to 4.0</td>",
             "<li>Encrypted disk: not among --parts. Measure it by <code>sealant cost --parts disk</code></li>",
             "<td>sealant, 1 thread</td>",
+            "95th percentile of the latency of a transaction with each layer; less is better",
+            "tables | logs adds most: 10.0 % (8.0 to 12.0)",
         ] {
             assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");
         }

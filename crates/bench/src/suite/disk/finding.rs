@@ -31,7 +31,7 @@ fn sentence((least, most): (f64, f64), (open_least, open_most): (f64, f64)) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ComparedBy, Difference, Interval, RatioRecord, Stop, Unit};
+    use crate::{ComparedBy, Difference, FigureRatios, Interval, RatioRecord, Stop, Unit};
 
     fn experiment(verb: &str, ratios: &[f64]) -> ExperimentRecord {
         let ratio = |estimate: &f64| RatioRecord {
@@ -39,6 +39,7 @@ mod tests {
             to: "aes-cbc-plain 128".to_owned(),
             ratio: Interval { estimate: *estimate, low: *estimate, high: *estimate },
             difference: Difference::Seen,
+            figures: FigureRatios::default(),
         };
         ExperimentRecord {
             name: format!("{verb} 512-byte sectors in memory, one core"),

@@ -36,7 +36,7 @@ enum Setting {
 
 /// How often something is done in a transaction, and what each takes.
 struct Factor {
-    number: f64,
+    number: Range,
     what: &'static str,
     each: Option<Range>,
 }
@@ -108,7 +108,7 @@ fn causes_of(
                 causes.push(figures.compression(named(ServerArm::CLEAR.as_str())));
             }
         }
-        Setting::Wire(WireArm::Tls) => causes.push(figures.tls_records()),
+        Setting::Wire(WireArm::Tls(_)) => causes.push(figures.tls_records()),
         Setting::Wire(WireArm::Tunnel) => causes.push(figures.elsewhere(
             Cause::TlsRecords,
             "TLS records are encrypted by both ends of the tunnel, whose time is not the server's",
@@ -152,7 +152,7 @@ impl Figures<'_> {
             Some(prediction.calibration.page_checksum? * bytes)
         });
         let each = page.map(|seconds| OF_CHECKSUMS.map(|times| times * seconds));
-        let number = self.work.pages_read.estimate + self.work.pages_written.estimate;
+        let number = Range::exactly(self.work.pages_read.estimate + self.work.pages_written.estimate);
         let factors = [Factor { number, what: "pages", each }];
         self.cause(Cause::Checksums, "checksums", &factors, &[Code::Checksum])
     }
@@ -160,7 +160,7 @@ impl Figures<'_> {
     /// Compression has no calibrated cost; without `perf` the difference to uncompressed tables shows it.
     fn compression(&self, clear: Option<&ArmRecord>) -> CauseRecord {
         let pages = [(self.work.pages_written, "pages written"), (self.work.pages_read, "pages read")];
-        let factors = pages.map(|(number, what)| Factor { number: number.estimate, what, each: None });
+        let factors = pages.map(|(number, what)| Factor { number: Range::exactly(number.estimate), what, each: None });
         let mut cause = self.cause(Cause::Compression, "compression", &factors, &[Code::Compression]);
         let clear = clear.and_then(|clear| Some(clear.operations.as_ref()?.server_cpu_seconds.estimate));
         if let Some(clear) = clear {
@@ -178,7 +178,7 @@ impl Figures<'_> {
         let each = each.map(|high| Range { low: 0.0, high });
         let switches =
             [(self.work.voluntary_switches, "voluntary ones"), (self.work.involuntary_switches, "involuntary ones")];
-        let factors = switches.map(|(number, what)| Factor { number: number.estimate, what, each });
+        let factors = switches.map(|(number, what)| Factor { number: Range::exactly(number.estimate), what, each });
         self.cause(Cause::ContextSwitches, "context switches", &factors, &[Code::Scheduler])
     }
 
@@ -197,13 +197,13 @@ impl Figures<'_> {
         };
         let costs = prediction.map(|prediction| prediction.operations_of(self.flavor, &work, layers));
         let factor =
-            |cost: Cost| Factor { number: cost.per_second.high, what: cost.operation, each: Some(cost.seconds_each) };
-        costs.unwrap_or_default().into_iter().map(factor).filter(|factor| factor.number > 0.0).collect()
+            |cost: Cost| Factor { number: cost.per_second, what: cost.operation, each: Some(cost.seconds_each) };
+        costs.unwrap_or_default().into_iter().map(factor).filter(|factor| factor.number.high > 0.0).collect()
     }
 
     fn cause(&self, cause: Cause, title: &str, factors: &[Factor], codes: &[Code]) -> CauseRecord {
         let server = self.operations.server_cpu_seconds.estimate;
-        let sum = |sum: Range, factor: &Factor| Some(sum.plus(factor.each?.map(|each| each * factor.number)));
+        let sum = |sum: Range, factor: &Factor| Some(sum.plus(factor.each?.times(factor.number)));
         let is_known = self.prediction.is_some();
         let calculated = factors.iter().try_fold(Range::default(), sum).filter(|_| is_known);
         let shares =
@@ -241,8 +241,10 @@ impl Figures<'_> {
 impl Factor {
     fn text(&self) -> String {
         let each = self.each.map(|each| format!(" × {}", times(each)));
-        let digits = if self.number < 0.1 { 4 } else { 2 };
-        format!("{:.digits$} {}{}", self.number, self.what, each.unwrap_or_default())
+        let number = |number: f64| format!("{number:.0$}", if number < 0.1 { 4 } else { 2 });
+        let Range { low, high } = self.number;
+        let number = if low < high { format!("{} to {}", number(low), number(high)) } else { number(high) };
+        format!("{number} {}{}", self.what, each.unwrap_or_default())
     }
 }
 
@@ -257,9 +259,14 @@ mod tests {
 
     #[test]
     fn a_factor_shows_how_often_and_how_long() {
-        let text = |number, low, high| Factor { number, what: "pages read", each: Some(Range { low, high }) }.text();
+        let text = |number: f64, low, high| {
+            let number = Range::exactly(number);
+            Factor { number, what: "pages read", each: Some(Range { low, high }) }.text()
+        };
         assert_eq!(text(5.0, 3e-6, 6e-6), "5.00 pages read × 3.00 µs to 6.00 µs");
         assert_eq!(text(0.0123, 0.0, 6e-6), "0.0123 pages read × at most 6.00 µs");
-        assert_eq!(Factor { number: 1.0, what: "pages", each: None }.text(), "1.00 pages");
+        assert_eq!(Factor { number: Range::exactly(1.0), what: "pages", each: None }.text(), "1.00 pages");
+        let number = Range { low: 10.0, high: 20.5 };
+        assert_eq!(Factor { number, what: "redo records", each: None }.text(), "10.00 to 20.50 redo records");
     }
 }

@@ -29,7 +29,7 @@ const EXPECTATIONS: [Expectation; 3] = [
         to: ServerArm::CLEAR.as_str(),
         layers: &[predict::TABLES, predict::UNDO, predict::REDO, predict::BINARY_LOGS],
     },
-    Expectation { arm: WireArm::Tls.as_str(), to: WireArm::Tcp.as_str(), layers: &[predict::CONNECTIONS] },
+    Expectation { arm: WireArm::TLS.as_str(), to: WireArm::Tcp.as_str(), layers: &[predict::CONNECTIONS] },
 ];
 
 impl Predicted {

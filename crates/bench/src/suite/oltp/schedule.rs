@@ -8,10 +8,16 @@ use std::{
 use files::quantity::clock;
 
 use super::OltpSuite;
-use crate::{Arms, Rounds, oltp::observation_of, stats::MIN_ROUNDS};
+use crate::{
+    Arms, Rounds,
+    oltp::{PURGE_PAUSE, observation_of},
+    stats::MIN_ROUNDS,
+};
 
-/// Pause between two runs of a server that writes few changed pages.
-const BETWEEN_RUNS: Duration = Duration::from_millis(300);
+/// Pause between two runs: of a server that writes few changed pages, and of MySQL, which shortens its undo history only with
+/// later ones ([`PURGE_PAUSE`]).
+const BETWEEN_RUNS: [Duration; 2] =
+    [Duration::from_millis(300), Duration::from_millis(300).saturating_add(PURGE_PAUSE)];
 
 /// A step of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,13 +80,17 @@ impl OltpSuite<'_> {
 
     /// Duration of the experiments with that many arms, one for each number of clients; the first round is not measured.
     fn experiment_duration(&self, arms: usize) -> [Duration; 2] {
-        let round = (self.scale.span + BETWEEN_RUNS).saturating_mul(u32::try_from(arms).unwrap_or(u32::MAX));
+        let arms = u32::try_from(arms).unwrap_or(u32::MAX);
         let warm_up = u32::from(self.settings.warm_up);
+        let of_rounds = |rounds: u32| {
+            let runs = arms.saturating_mul(rounds.saturating_add(warm_up));
+            BETWEEN_RUNS.map(|between| (self.scale.span + between).saturating_mul(runs))
+        };
         let experiment = match self.settings.rounds {
-            Rounds::Exactly(rounds) => [round.saturating_mul(rounds.get().saturating_add(warm_up)); 2],
+            Rounds::Exactly(rounds) => of_rounds(rounds.get()),
             Rounds::UntilNarrow => {
-                let least = round.saturating_mul(MIN_ROUNDS + warm_up);
-                [least, least.max(self.settings.budget)]
+                let [shortest, longest] = of_rounds(MIN_ROUNDS);
+                [shortest, longest.max(self.settings.budget)]
             }
         };
         let loads = u32::try_from(self.more_clients.len()).unwrap_or(u32::MAX).saturating_add(1);

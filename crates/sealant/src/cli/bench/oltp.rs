@@ -27,8 +27,9 @@ use crate::process::{current_program, ended_by_signals};
 ///
 /// Further arms are measured if --arms names them: tables with compressed pages, in the clear (`compressed`) and
 /// encrypted (`compressed+tde`); MariaDB's cipher in CTR mode (`tde-ctr`); a rotation of keys in the middle of each run
-/// (`rotation`), with the dip of the throughput and its length; a server on a LUKS volume (`luks`); and connections
-/// through `sealant tunnel` (`tunnel`). MariaDB has no rotation of keys in a file, so that its background threads decrypt
+/// (`rotation`), with the dip of the throughput and its length; a server on a LUKS volume (`luks`); TLS with
+/// certificates of other kinds of keys than ECDSA P-256 (`tls-p384`, `tls-rsa2048`, `tls-rsa3072`, `tls-rsa4096`), of which
+/// only new connections notice much; and connections through `sealant tunnel` (`tunnel`). MariaDB has no rotation of keys in a file, so that its background threads decrypt
 /// and encrypt all pages again. The LUKS volume is in an image below DIR, and is compared with a file system in an image
 /// without encryption (`image`), too; both need root and a loop device. What this server or machine cannot measure is
 /// left out with a warning.
