@@ -155,8 +155,8 @@ impl Repository {
         &*self.store
     }
 
-    /// Warnings from operations that succeeded: of the store, of objects of which an older version was used, and of
-    /// receipts that were left out.
+    /// Warnings from operations that succeeded: of the store, of objects of which an older version was used, of
+    /// receipts that were left out, and of links that were not restored.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
@@ -172,9 +172,9 @@ impl Repository {
         self.store.warnings().into_iter().chain(own).collect()
     }
 
-    /// Warns that a receipt cannot be used.
-    pub(crate) fn leave_out(&self, receipt: String, reason: String) {
-        self.unused.lock().unwrap_or_else(PoisonError::into_inner).insert(receipt, reason);
+    /// Warns that a receipt cannot be used, or that a link is not restored.
+    pub(crate) fn leave_out(&self, object: String, reason: String) {
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner).insert(object, reason);
     }
 
     /// Names of the hosts that have receipts.

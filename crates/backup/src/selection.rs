@@ -34,7 +34,7 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
         let path = &planned.entry.path;
         if path.as_path() == Path::new(server::auto_cnf::NAME) {
             leave_out(path, "the identity of one server; a restored server creates its own");
-        } else if path.parent().is_none() && path.as_path().extension().is_some_and(|ending| ending == "pem") {
+        } else if server_file::is_certificate(path.as_path()) {
             // If one of these files exists, a server creates none of the others.
             leave_out(path, "a certificate or key of one server; a restored server creates its own");
         } else if planned.file_bytes().is_some_and(|bytes| bytes <= MAX_KEY_BYTES) && is_private_key(&plan, number)? {
@@ -53,10 +53,11 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
 }
 
 /// Refuses links that lead out of the directory: the backup would not have what they point at, and a server on restored
-/// files would follow them, perhaps to the files of another server.
+/// files would follow them, perhaps to the files of another server. Such links are refused before a copy is taken, but
+/// one may have been created since.
 pub(crate) fn check_links(plan: &Plan) -> Result<(), Error> {
     match plan.external_links.first() {
-        Some(link) => Err(snapshot::Error::leads_out(link.clone()).into()),
+        Some(link) => Err(snapshot::Error::leads_out(&plan.root, link.clone()).into()),
         None => Ok(()),
     }
 }
@@ -121,18 +122,27 @@ mod tests {
     #[test]
     fn links_that_lead_out_are_refused_whether_their_targets_exist_or_not() {
         let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().join("data");
+        let root = directory.path().canonicalize().unwrap().join("data");
         fs::create_dir_all(root.join("mysql")).unwrap();
         symlink("mysql", root.join("within")).unwrap();
-        let checked = || check_links(&plan(&root, &[]).unwrap().0);
-        checked().unwrap();
-        for target in [Path::new("/nowhere/db"), Path::new(".."), &root.join("mysql")] {
-            symlink(target, root.join("db")).unwrap();
-            let Err(Error::Snapshot(snapshot::Error::LeadsOut { path, .. })) = checked() else {
-                panic!("{} is not refused", target.display())
-            };
-            assert_eq!(path, root.join("db"));
-            fs::remove_file(root.join("db")).unwrap();
+        // It stays out of the backup.
+        symlink("/nowhere/cert.pem", root.join("server-cert.pem")).unwrap();
+        let refused = || match check_links(&plan(&root, &[]).unwrap().0) {
+            Ok(()) => None,
+            Err(Error::Snapshot(error)) => Some(error),
+            Err(error) => panic!("{error}"),
+        };
+        assert!(refused().is_none());
+        let link = root.join("db");
+        for (target, text) in [
+            (Path::new("/nowhere/db"), "leads out of the data directory, to /nowhere/db, where nothing can be found"),
+            (Path::new(".."), "leads out of the data directory, to "),
+            (&root.join("mysql"), "is absolute; make it relative"),
+        ] {
+            symlink(target, &link).unwrap();
+            let error = refused().unwrap().to_string();
+            assert!(error.starts_with(&format!("{}: a link ", link.display())) && error.contains(text), "{error}");
+            fs::remove_file(&link).unwrap();
         }
     }
 }

@@ -1,6 +1,11 @@
 //! The default names of the files of servers: variables can set others. All names are without a directory.
 
-use std::ffi::{OsStr, OsString};
+pub mod link;
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 use crate::file_suffix;
 
@@ -96,6 +101,8 @@ const OTHER_ENGINE_SUFFIXES: [&str; 6] = [
     file_suffix::ARCHIVE,
 ];
 
+/// Suffix of certificates and their keys, without the dot.
+const CERTIFICATE: &str = "pem";
 /// Settings of a database, in its directory; before MySQL 8.0 and in MariaDB.
 pub const DATABASE_OPTIONS: &str = "db.opt";
 /// Position and password of a replica, before MySQL 8.0 and in MariaDB, unless an option names another.
@@ -203,6 +210,13 @@ pub fn is_doublewrite(name: &str) -> bool {
 #[must_use]
 pub fn is_batch_doublewrite(name: &str) -> bool {
     name.starts_with(DOUBLEWRITE) && file_suffix::has(name, file_suffix::BATCH_DOUBLEWRITE)
+}
+
+/// Whether a path, relative to the data directory, is that of a certificate or key of this one server: MySQL creates
+/// them at the top, unless one of them exists there. They are often links.
+#[must_use]
+pub fn is_certificate(path: &Path) -> bool {
+    path.parent() == Some(Path::new("")) && path.extension().is_some_and(|suffix| suffix == CERTIFICATE)
 }
 
 /// Whether it holds rows of a table that may be outside the data directory.
@@ -379,6 +393,13 @@ mod tests {
         logs.sort_by_key(|name| log_order(name));
         assert_eq!(logs, ["b.000002", "b.999999", "b.1000000"]);
         assert_eq!((log_base("general.log.1"), log_base("mysql-bin.index"), log_base("000001")), (None, None, None));
+    }
+
+    #[test]
+    fn certificates_are_at_the_top() {
+        let is_certificate = |path: &str| is_certificate(Path::new(path));
+        assert!(["server-cert.pem", "private_key.pem"].into_iter().all(is_certificate));
+        assert!(!["db/t.pem", "/etc/ca.pem", "pem", ".pem", ""].into_iter().any(is_certificate));
     }
 
     #[test]

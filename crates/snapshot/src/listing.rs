@@ -15,6 +15,7 @@ use files::{
 };
 use innodb::file_suffix;
 use innodb::server_file;
+use innodb::server_file::link::{Destination, destination};
 
 use crate::{error::Error, location::DIRECTORY};
 
@@ -83,7 +84,7 @@ impl Excluded {
 pub(crate) struct Listing {
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) files: Vec<PathBuf>,
-    /// Links that are copied as links: they point into the directory, or nowhere.
+    /// Links that are copied as links: they lead to the same place in a copy, or are certificates of this server.
     pub(crate) links: Vec<PathBuf>,
     /// Links that lead out of the directory: their targets are listed in their place.
     pub(crate) external_links: Vec<PathBuf>,
@@ -91,6 +92,9 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Lists a data directory.
+    ///
+    /// # Errors
+    /// [`Error::LeadsNowhere`] and [`Error::LeadsBack`] for links that no copy can have; [`Error::TablespaceOutside`].
     pub(crate) fn scan(root: &Path) -> Result<Self, Error> {
         let mut listing = Self::default();
         let mut followed = BTreeSet::new();
@@ -126,14 +130,21 @@ impl Listing {
 
     /// Adds a link; its target is scanned if it is a directory outside.
     fn add_link(&mut self, root: &Path, link: PathBuf, followed: &mut BTreeSet<(u64, u64)>) -> Result<bool, Error> {
-        let Ok(target) = fs::canonicalize(root.join(&link)) else {
-            self.links.push(link);
-            return Ok(false);
-        };
-        if target.starts_with(root) {
+        let path = root.join(&link);
+        // A running server removes links.
+        let Ok(written) = fs::read_link(&path) else { return Ok(false) };
+        let target_of = |place: &Path| fs::read_link(root.join(place)).ok();
+        let is_inside = destination(Some(root), &link, &written, &target_of) == Destination::Inside;
+        // What is below a link that is followed is in another place now than in a copy.
+        let is_moved = self.external_links.iter().any(|above| link.starts_with(above));
+        let target = fs::canonicalize(&path).ok();
+        if server_file::is_certificate(&link) || is_inside && (!is_moved || target.is_none()) {
             self.links.push(link);
             return Ok(false);
         }
+        let Some(target) = target.filter(|target| !target.starts_with(root)) else {
+            return Err(Error::leads_out(root, path));
+        };
         let unreadable = |source| Error::Unreadable { path: target.clone(), source };
         let metadata = fs::metadata(&target).map_err(unreadable)?;
         self.external_links.push(link.clone());
@@ -178,18 +189,57 @@ mod tests {
         }
         fs::write(other.join("t.ibd"), "").unwrap();
         symlink(&other, root.join("linked")).unwrap();
-        symlink(&root, other.join("back")).unwrap();
+        symlink("deep", other.join("again")).unwrap();
+        symlink("nothing", other.join("dangling")).unwrap();
         symlink("ibdata1", root.join("within")).unwrap();
-        symlink("/nowhere", root.join("dangling")).unwrap();
+        symlink("nothing", root.join("dangling")).unwrap();
+        symlink("/nowhere/cert.pem", root.join("server-cert.pem")).unwrap();
         let listing = Listing::scan(&root).unwrap();
         let sorted = |paths: &[PathBuf]| {
             let mut names: Vec<_> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
             names.sort();
             names.join(" ")
         };
-        assert_eq!(sorted(&listing.directories), "#innodb_redo db ibtmp_db linked linked/deep");
+        assert_eq!(sorted(&listing.directories), "#innodb_redo db ibtmp_db linked linked/again linked/deep");
         assert_eq!(sorted(&listing.files), "db/ibtmp1.pid ibdata1 linked/t.ibd");
-        assert_eq!(sorted(&listing.links), "dangling linked/back within");
-        assert_eq!(sorted(&listing.external_links), "linked");
+        assert_eq!(sorted(&listing.links), "dangling linked/dangling server-cert.pem within");
+        assert_eq!(sorted(&listing.external_links), "linked linked/again");
+    }
+
+    #[test]
+    fn links_that_no_copy_can_have_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap().join("data");
+        let other = root.with_file_name("other");
+        for path in [root.join("db"), other.clone()] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(root.join("ibdata1"), "").unwrap();
+        symlink("..", root.join("db/up")).unwrap();
+        symlink(&other, root.join("linked")).unwrap();
+        let refused = |link: PathBuf, target: &str| {
+            symlink(target, &link).unwrap();
+            let error = Listing::scan(&root).unwrap_err();
+            fs::remove_file(link).unwrap();
+            error.to_string()
+        };
+        let (inside, link) = (root.join("ibdata1"), root.join("link"));
+        let (place, inside) = (link.display(), inside.display());
+        let absolute = "is absolute; make it relative: in a copy it would lead to the original";
+        for (target, expected) in [
+            (inside.to_string(), format!("{inside} in the data directory that {absolute}")),
+            (format!("{inside}.gone"), format!("{inside}.gone in the data directory that {absolute}")),
+            ("../data/ibdata1".to_owned(), format!("{inside} in the data directory that leaves")),
+        ] {
+            let error = refused(link.clone(), &target);
+            assert!(error.starts_with(&format!("{place}: a link to {expected}")), "{error}");
+        }
+        for target in ["/nowhere", "../nowhere", "db/up/../nowhere", "link"] {
+            let expected = "a link that leads out of the data directory, to";
+            let expected = format!("{place}: {expected} {target}, where nothing can be found");
+            assert_eq!(refused(link.clone(), target), expected);
+        }
+        let error = refused(other.join("back"), &root.to_string_lossy());
+        assert!(error.contains("/linked/back: a link to ") && error.contains(absolute), "{error}");
     }
 }

@@ -82,6 +82,11 @@ impl Error {
                 "no server is started on it; put a copy of what belongs there in place of the link, or remove the link \
                  if no server needs it, and start a server on the directory yourself"
             }
+            Self::LinksOut { .. } => {
+                "nothing is restored; with --leave-out-links everything but such links is; without --prove and a point \
+                 in time they are restored, too: put a copy of what belongs there in place of each, and start a server \
+                 on the directory yourself"
+            }
             Self::Replay { .. } => {
                 "the directory holds the backup, recovered, with a part of the changes: remove it and restore again"
             }

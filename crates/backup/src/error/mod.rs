@@ -283,6 +283,22 @@ pub enum Error {
         /// Where it leads.
         target: PathBuf,
     },
+    /// Links in a backup lead out of the directory into which it is restored, and a server is to start there.
+    #[error(
+        "backup {number}: {} is a link that leads out of the directory, to {}{}; a server on the restored files would \
+         follow it, perhaps to the files of another one",
+        path.display(), target.display(), others(*count)
+    )]
+    LinksOut {
+        /// Number of the backup.
+        number: Number,
+        /// Path of one of the links, relative to the directory.
+        path: PathBuf,
+        /// Where it leads, as it is written.
+        target: PathBuf,
+        /// Number of all such links.
+        count: usize,
+    },
     /// Keys cannot be loaded.
     #[error(transparent)]
     Keys(#[from] verify::Error),
@@ -483,5 +499,14 @@ impl Error {
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::Config { .. } | Self::PartWithoutState { .. } | Self::WholeStream { .. })
+    }
+}
+
+/// Says how many there are besides the one that is named.
+fn others(count: usize) -> String {
+    match count {
+        0 | 1 => String::new(),
+        2 => ", and so does another".to_owned(),
+        count => format!(", and so do {} others", count.saturating_sub(1)),
     }
 }

@@ -7,7 +7,7 @@ use innodb::binlog::CopyPosition;
 use serde::{Deserialize, Serialize};
 use transfer::receiver::{CommitMarker, Staging, check_committed};
 
-use super::{Opened, PageCounts, RestoreOptions, Restored, entries, proof::keys_of, read_back, with_hashes};
+use super::{Opened, PageCounts, RestoreOptions, Restored, entries, links, proof::keys_of, read_back, with_hashes};
 use crate::{
     Error,
     judge::{self, FileVerdict},
@@ -111,6 +111,13 @@ pub(super) fn finish(
         Some(marker) => Verdict::in_marker(&marker, &BackupId::new(opened, manifest), options)?,
         None => verify_in_place(&list, manifest, opened, options)?,
     };
+    let staged_links = links::count(list.entries.iter().map(|(entry, _)| entry));
+    let links = links::count(manifest.files.iter().map(|file| &file.entry));
+    // Packs have no links.
+    let is_salvaged = options.salvage || verdict.lost.is_some();
+    if !is_salvaged && staged_links != links {
+        return Err(Error::OtherOption { path: options.into.clone(), option: "--leave-out-links" });
+    }
     if let Some(keyring) = options.rekey {
         check_committed(staging, keyring, &options.into)?;
     }
@@ -169,6 +176,7 @@ mod tests {
     use verify::Keys;
 
     use super::*;
+    use crate::restore::ExternalLinks;
 
     fn verdict(number: Number) -> Verdict {
         let backup = BackupId {
@@ -196,6 +204,7 @@ mod tests {
             rekey: None,
             base: None,
             salvage: false,
+            links: ExternalLinks::Kept,
             streams: 1,
         }
     }

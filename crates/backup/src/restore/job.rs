@@ -7,7 +7,8 @@ use transfer::receiver::Owner;
 use verify::{KeyStores, Keys};
 
 use super::{
-    Found, PointInTime, ReplayResult, RestoreOptions, RestoreProgress, RestoreReport, Restored, TemporaryDirectory,
+    ExternalLinks, Found, PointInTime, ReplayResult, RestoreOptions, RestoreProgress, RestoreReport, Restored,
+    TemporaryDirectory,
 };
 use crate::{
     Error, Outcome,
@@ -42,6 +43,9 @@ pub struct Job<'j> {
     pub base: Option<&'j Path>,
     /// Whether to find the files in the packs alone, without the manifest.
     pub salvage: bool,
+    /// Whether links that lead out of the directory are left out. Otherwise the backup is refused if a server is to
+    /// start on it.
+    pub leave_out_links: bool,
     /// Number of threads.
     pub streams: u16,
     /// The server that replays logs and checks tables, with the key stores of the server that was backed up.
@@ -150,6 +154,7 @@ impl<'j> Job<'j> {
             rekey: self.rekey,
             base: self.base.map(Path::to_owned),
             salvage: self.salvage,
+            links: ExternalLinks::new(self.leave_out_links, self.point.is_some() || self.prove),
             streams: self.streams,
         };
         (watch.restoring)(progress, &|| self.found.restore(&options, progress))

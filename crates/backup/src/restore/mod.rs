@@ -4,6 +4,7 @@ mod base;
 mod fetch;
 mod interrupted;
 mod job;
+mod links;
 mod open;
 mod plan;
 mod point_in_time;
@@ -45,6 +46,7 @@ use self::{
 };
 pub use self::{
     job::{Event, Job, JobResult, Observer, Target, Work},
+    links::ExternalLinks,
     open::{BackupSelector, JudgedReceipt, Opened, open},
     plan::RestorePlan,
     point_in_time::{PointInTime, ReplayResult},
@@ -75,6 +77,8 @@ pub struct RestoreOptions<'o> {
     pub base: Option<PathBuf>,
     /// Whether to find the files in the packs alone, without the manifest.
     pub salvage: bool,
+    /// What becomes of links that lead out of the directory.
+    pub links: ExternalLinks,
     /// Number of threads.
     pub streams: u16,
 }
@@ -211,6 +215,7 @@ fn restore(
     progress: &RestoreProgress,
 ) -> Result<Restored, Error> {
     let (mut manifest, salvaged) = manifest(repository, opened, options)?;
+    options.links.apply(repository, &mut manifest, &options.into)?;
     if let Some(keyring) = options.rekey {
         check_location(keyring, &options.into)?;
         check_rekey(&manifest)?;

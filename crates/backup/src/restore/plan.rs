@@ -7,7 +7,7 @@ use archive::Manifest;
 use verify::Keys;
 
 use super::{
-    Opened, check_rekey, entries, fetch,
+    ExternalLinks, Opened, check_rekey, entries, fetch,
     ranges::{bytes_of, ranges},
     stored_bytes,
 };
@@ -42,8 +42,10 @@ pub(super) fn plan(
     keys: &Keys,
     into: &Path,
     is_rekeyed: bool,
+    links: ExternalLinks,
 ) -> Result<RestorePlan, Error> {
-    let manifest = opened.manifest(repository, identities)?;
+    let mut manifest = opened.manifest(repository, identities)?;
+    links.apply(repository, &mut manifest, into)?;
     if is_rekeyed {
         check_rekey(&manifest)?;
     }

@@ -11,7 +11,8 @@ use archive::{
 use verify::Keys;
 
 use super::{
-    BackupSelector, Opened, PointInTime, RestoreOptions, RestorePlan, RestoreProgress, Restored, open, plan, restore,
+    BackupSelector, ExternalLinks, Opened, PointInTime, RestoreOptions, RestorePlan, RestoreProgress, Restored, open,
+    plan, restore,
 };
 use crate::{
     Error, Location, Repository,
@@ -151,12 +152,12 @@ impl Found {
         self.opened.add_keys(&self.repository, &identities(identity)?, keys)
     }
 
-    /// Plans a restore: reads the manifest, and checks that the keys fit.
+    /// Plans a restore: reads the manifest, judges its links, and checks that the keys fit.
     ///
     /// # Errors
     /// [`Error`], as a restore would return before it fetches anything.
-    pub fn plan(&self, keys: &Keys, into: &Path, is_rekeyed: bool) -> Result<RestorePlan, Error> {
-        plan(&self.repository, &self.opened, &self.identities, keys, into, is_rekeyed)
+    pub fn plan(&self, keys: &Keys, into: &Path, is_rekeyed: bool, links: ExternalLinks) -> Result<RestorePlan, Error> {
+        plan(&self.repository, &self.opened, &self.identities, keys, into, is_rekeyed, links)
     }
 
     /// Restores the backup.

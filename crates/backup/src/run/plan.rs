@@ -1,7 +1,7 @@
 //! Plans a run without carrying it out.
 
 use archive::{manifest::ExcludedFile, names::Number, receipt::fingerprint};
-use snapshot::{DataDir, Estimate, Provider};
+use snapshot::{DataDir, Estimate};
 use verify::KeyWarning;
 
 use super::{FullReason, Repacked, Scope, predecessor::Predecessor, source::options};
@@ -43,10 +43,6 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
     let recipients = config.recipients.iter().map(fingerprint).collect();
     let predecessor = Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients)?;
     let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
-    if copy.provider == Provider::Stopped {
-        // Some of the other providers copy what links point at.
-        selection::check_links(&plan)?;
-    }
     Ok(RunPlan {
         number: predecessor.number,
         base: predecessor.base_number(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ::backup::Location;
 use ::backup::binlogs::Until;
 use ::backup::prove::Prover;
-use ::backup::restore::{BackupSelector, Event, Found, Job, Observer, PointInTime, Request, Target};
+use ::backup::restore::{BackupSelector, Event, ExternalLinks, Found, Job, Observer, PointInTime, Request, Target};
 use ::transfer::receiver::Owner;
 use ::transfer::rekey::open_keyring;
 use archive::Digest;
@@ -77,6 +77,11 @@ pub(crate) struct Restore {
     /// a copy of it. Nothing shows who wrote it, or whether it is the newest
     #[arg(long, value_name = "FILE", conflicts_with_all = ["backup", "host", "receipt", "allowed_signers", "salvage", "prove", "record"])]
     manifest: Option<PathBuf>,
+    /// Restore without links that lead out of the directory; a warning names each. A server would follow them, so
+    /// without this option a backup with such links is refused if a server is to start on it (--prove, point in time).
+    /// Only older releases made such backups
+    #[arg(long)]
+    leave_out_links: bool,
     /// Show what would be fetched and written, and whether the keys fit; restore nothing
     #[arg(long)]
     dry_run: bool,
@@ -233,7 +238,8 @@ impl Restore {
     fn show_plan(&self, found: &Found, point: Option<&PointInTime>, keys: &::verify::Keys) -> Result<Exit, Failure> {
         point.and_then(PointInTime::planned).iter().for_each(|reach| say(&reach_messages(reach)));
         let into = self.into.as_deref().unwrap_or_else(|| Path::new("."));
-        say(&restore_plan_messages(into, &found.opened, &found.plan(keys, into, self.rekey.is_some())?));
+        let links = ExternalLinks::new(self.leave_out_links, point.is_some());
+        say(&restore_plan_messages(into, &found.opened, &found.plan(keys, into, self.rekey.is_some(), links)?));
         say(&store_messages(found.repository()));
         Ok(Exit::Clean)
     }
@@ -270,6 +276,7 @@ impl Restore {
             rekey,
             base: self.base.as_deref(),
             salvage: self.salvage,
+            leave_out_links: self.leave_out_links,
             streams: self.streams,
             server: self.server(stop),
             prove: self.prove,

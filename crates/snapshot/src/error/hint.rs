@@ -71,6 +71,11 @@ impl Error {
                 "move what it points at into the data directory, in place of the link, or remove the link if no server \
                  needs it; if the server runs, the providers reflink and follow copy what links point at",
             ),
+            Self::LeadsNowhere { .. } => Some(
+                "remove the link if no server needs it, or put what belongs there into the data directory, in place of \
+                 the link",
+            ),
+            Self::LeadsBack { .. } => Some("replace it by a link whose path leads there from its own directory"),
             Self::Hidden { .. } => Some("run it as root"),
             Self::Signal { .. } => Some("run it as root or as the server's user"),
             Self::OutOfSight { .. } => {
@@ -142,6 +147,9 @@ impl Error {
             | Self::LeadsOut { .. }
             | Self::OtherSubvolume { .. }
             | Self::TwoFileSystems { .. } => "the data is in more than one place".to_owned(),
+            Self::LeadsNowhere { .. } | Self::LeadsBack { .. } => {
+                "a link in the data directory would not lead to the same in a copy".to_owned()
+            }
             Self::NotItsOwner { .. } => "the subvolume belongs to another user".to_owned(),
             Self::NotRemovable { .. } => "btrfs is not mounted with user_subvol_rm_allowed".to_owned(),
             Self::Sending { .. } => {

@@ -101,6 +101,30 @@ pub enum Error {
         /// Where it leads.
         target: PathBuf,
     },
+    /// A link leads out of the data directory, and nothing is there.
+    #[error(
+        "{}: a link that leads out of the data directory, to {}, where nothing can be found",
+        path.display(), target.display()
+    )]
+    LeadsNowhere {
+        /// Path of the link.
+        path: PathBuf,
+        /// Where it leads, as it is written.
+        target: PathBuf,
+    },
+    /// A link leads into the data directory, but in a copy it would lead to the original.
+    #[error(
+        "{}: a link to {} in the data directory that {how}: in a copy it would lead to the original",
+        path.display(), target.display()
+    )]
+    LeadsBack {
+        /// Path of the link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+        /// What is wrong with it, and how to mend it.
+        how: &'static str,
+    },
     /// A server is running, but the provider requires a stopped one.
     #[error("{}: its server is running, as process {pid}", path.display())]
     Runs {
@@ -532,11 +556,21 @@ impl Error {
         |source| Self::Copy { path: path.to_owned(), source }
     }
 
-    /// The error for a link that leads out of a data directory.
+    /// The error for a link that leads out of the data directory `root`, or is absolute.
     #[must_use]
-    pub fn leads_out(path: PathBuf) -> Self {
-        let target = fs::canonicalize(&path).or_else(|_| fs::read_link(&path)).unwrap_or_default();
-        Self::LeadsOut { path, target }
+    pub fn leads_out(root: &Path, path: PathBuf) -> Self {
+        let written = fs::read_link(&path).unwrap_or_default();
+        let how = if written.is_absolute() {
+            "is absolute; make it relative"
+        } else {
+            "leaves that directory on its way; let it stay inside"
+        };
+        match fs::canonicalize(&path) {
+            Ok(target) if target.starts_with(root) => Self::LeadsBack { path, target, how },
+            Ok(target) => Self::LeadsOut { path, target },
+            Err(_) if written.starts_with(root) => Self::LeadsBack { path, target: written, how },
+            Err(_) => Self::LeadsNowhere { path, target: written },
+        }
     }
 
     /// The error if no provider can be used: the reason itself if there is only one.

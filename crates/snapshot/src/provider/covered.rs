@@ -15,7 +15,8 @@ use crate::{error::Error, mounted};
 /// directory itself.
 pub(super) fn check_nothing_outside(source: &Source<'_>) -> Result<(), Error> {
     if let Some(link) = source.listing.external_links.first() {
-        return Err(Error::leads_out(source.datadir.path().join(link)));
+        let datadir = source.datadir.path();
+        return Err(Error::leads_out(datadir, datadir.join(link)));
     }
     source.external.first().map_or(Ok(()), |kept| Err(Error::KeptOutside { path: kept.directory.clone() }))
 }

@@ -251,4 +251,32 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_link_that_no_copy_can_have_is_refused_by_every_provider() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        let datadir = stopped(&root);
+        symlink(root.join("ibdata1"), root.join("absolute")).unwrap();
+        let only = Provider::ALL.map(ProviderChoice::Only);
+        for provider in only.into_iter().chain([ProviderChoice::Auto]) {
+            let error = refused(&datadir, &Options { provider, ..Options::default() });
+            assert!(matches!(&error, Error::LeadsBack { path, .. } if *path == root.join("absolute")), "{error}");
+            assert!(error.to_string().contains("is absolute; make it relative"), "{error}");
+        }
+    }
+
+    #[test]
+    fn certificates_of_a_stopped_server_may_be_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        let (datadir, other) = (stopped(&root.join("data")), root.join("cert.pem"));
+        fs::write(&other, "").unwrap();
+        symlink(&other, root.join("data/server-cert.pem")).unwrap();
+        symlink("/nowhere/key.pem", root.join("data/server-key.pem")).unwrap();
+        assert_eq!(choose(&datadir, &Options::default()).unwrap().provider, Provider::Stopped);
+        fs::create_dir(root.join("data/db")).unwrap();
+        symlink(&other, root.join("data/db/t.pem")).unwrap();
+        assert!(matches!(refused(&datadir, &Options::default()), Error::LeadsOut { .. }));
+    }
 }

@@ -14,6 +14,7 @@ use std::{
 
 use files::{LOST_AND_FOUND, MANIFEST, STAGING};
 use glob::Pattern;
+use innodb::server_file::link::{Destination, destination};
 
 pub(crate) use self::entry::{Chunks, Identity, OTHER_FILE};
 pub use self::{
@@ -54,7 +55,7 @@ pub struct Plan {
     pub entries: Vec<PlannedEntry>,
     /// Entries that cannot be transferred: sockets, devices, pipes.
     pub skipped: Vec<PathBuf>,
-    /// Links whose target is outside of the source. The target is not transferred.
+    /// Links that lead out of the source, or are absolute. What they lead to is not transferred in their place.
     pub external_links: Vec<PathBuf>,
     /// Bytes of all files, holes included.
     pub bytes: u64,
@@ -233,7 +234,9 @@ impl Plan {
             Kind::File { bytes: metadata.len() }
         } else if metadata.is_symlink() {
             let target = fs::read_link(&absolute).map_err(unreadable)?;
-            if is_outside(path, &target) {
+            let target_of = |place: &Path| fs::read_link(self.root.join(place)).ok();
+            // The receiver has another root.
+            if destination(None, path, &target, &target_of) != Destination::Inside {
                 self.external_links.push(absolute.clone());
             }
             Kind::Link { target: target.as_os_str().as_bytes().to_vec() }
@@ -363,6 +366,10 @@ impl Plan {
     pub fn keep(&mut self, goes: impl Fn(&PlannedEntry) -> bool) {
         self.entries.retain(goes);
         self.bytes = self.entries.iter().filter_map(PlannedEntry::file_bytes).sum();
+        self.external_links.retain(|link| {
+            let path = link.strip_prefix(&self.root).unwrap_or(link);
+            self.entries.iter().any(|planned| planned.entry.path.as_path() == path)
+        });
     }
 
     /// Absolute path of an entry.
@@ -388,23 +395,10 @@ fn stat(path: &Path) -> Result<Option<Metadata>, Error> {
     }
 }
 
-/// Whether the target of a link, as written, is outside of the tree.
-fn is_outside(link: &Path, target: &Path) -> bool {
-    use std::path::Component;
-    let mut depth = link.components().count().saturating_sub(1);
-    for component in target.components() {
-        match component {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
-            _ => return true,
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
@@ -431,8 +425,8 @@ mod tests {
         fs::write(root.join("b.ibd"), "1").unwrap();
         fs::write(root.join("a"), "").unwrap();
         fs::write(root.join("sealant-manifest"), "").unwrap();
-        std::os::unix::fs::symlink("../x", root.join("b/out")).unwrap();
-        std::os::unix::fs::symlink("../../x", root.join("b/far")).unwrap();
+        symlink("../x", root.join("b/out")).unwrap();
+        symlink("../../x", root.join("b/far")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(root.join("s.sock")).unwrap();
         let plan = Plan::scan(root, &Selection::default()).unwrap();
         let paths: Vec<String> = plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect();
@@ -442,6 +436,35 @@ mod tests {
         assert_eq!(plan.external_links, [root.join("b/far")]);
         let entries: Vec<Entry> = plan.entries.into_iter().map(|planned| planned.entry).collect();
         assert_eq!(first_invalid(&entries), None);
+    }
+
+    #[test]
+    fn links_that_lead_out_are_named_while_they_are_in_the_plan() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let database = root.join("db");
+        fs::create_dir(&database).unwrap();
+        fs::write(database.join("t.ibd"), "1").unwrap();
+        for (target, link) in [
+            (Path::new(".."), "db/up"),
+            (Path::new("db/t.ibd"), "within"),
+            // As it is written, it stays inside.
+            (Path::new("db/up/../x"), "through"),
+            (database.as_path(), "absolute"),
+            (Path::new("/etc/ssl/cert.pem"), "cert.pem"),
+        ] {
+            symlink(target, root.join(link)).unwrap();
+        }
+        let mut plan = Plan::scan(root, &Selection::default()).unwrap();
+        let links = |plan: &Plan| {
+            let mut links = plan.external_links.clone();
+            links.sort();
+            links
+        };
+        assert_eq!(links(&plan), ["absolute", "cert.pem", "through"].map(|link| root.join(link)));
+        plan.keep(|planned| planned.entry.path.as_path() != Path::new("cert.pem"));
+        assert_eq!(links(&plan), ["absolute", "through"].map(|link| root.join(link)));
+        assert_eq!(plan.bytes, 1);
     }
 
     #[test]
