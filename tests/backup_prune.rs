@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use serde_json::Value;
 
 use crate::support::backup::{Backups, age, files, is_same, stopped_mysql, with_keeper, with_keyring};
+use crate::support::proof::flip;
 use crate::support::schema::has_its_schema;
 
 fn numbers(json: &Value, pointer: &str) -> Vec<u64> {
@@ -113,6 +114,28 @@ fn unproven_backups_stay_until_they_are_accepted() {
     let accepted = plan();
     assert_eq!((numbers(&accepted, "/hosts/0/kept"), numbers(&accepted, "/hosts/0/removed")), (vec![3, 4], vec![1, 2]));
     backups.backup(&["run"]).is(0);
+}
+
+#[test]
+fn damaged_backups_go_only_if_none_has_to_be_good() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    flip(&server.datadir().join("demo/enc.ibd"), 5 * 16384 + 5000, 1);
+    for _ in 0..3 {
+        assert!(backups.backup(&["run"]).is(3).number("/pages/damaged") > 0);
+    }
+    with_keeper(&backups, "keep_last = 2\ndaily = 3\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    let said = backups.command(&["prune", "--yes"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(said.contains("removed 0 backups") && said.contains("min_good = 0 under [retention]"), "{said}");
+
+    backups.configure("min_good = 1", "min_good = 0");
+    let pruned = backups.backup(&["prune", "--yes"]).is(0);
+    assert_eq!((numbers(&pruned.json, "/hosts/0/kept"), pruned.number("/pruned/backups")), (vec![3], 2));
+    let said = backups.command(&["prune", "--yes"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(said.contains("removed 0 backups") && !said.contains("min_good"), "{said}");
+    backups.backup(&["run"]).is(3).says("continues from 3");
 }
 
 /// Whoever may put objects can put one with the name of a receipt.

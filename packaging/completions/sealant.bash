@@ -2412,7 +2412,7 @@ _sealant() {
                     return 0
                     ;;
                 --arms)
-                    COMPREPLY=($(compgen -W "clear tde tde+logs compressed compressed+tde tde-ctr rotation image luks socket tcp tls tunnel" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "clear tde tde+logs compressed compressed+tde tde-ctr rotation image luks socket tcp tls tls-p384 tls-rsa2048 tls-rsa3072 tls-rsa4096 tunnel" -- "${cur}"))
                     return 0
                     ;;
                 --workload)
@@ -8857,7 +8857,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --endpoint --region --ca --credentials --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --to-time --to-gtid --before-gtid --to-position --to-end --binlog-receipt --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
+            opts="-q -h --repository --endpoint --region --ca --credentials --host --into --identity --allowed-signers --receipt --base --salvage --manifest --leave-out-links --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --to-time --to-gtid --before-gtid --to-position --to-end --binlog-receipt --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -317,6 +317,10 @@ luks\t''
 socket\t''
 tcp\t''
 tls\t''
+tls-p384\t''
+tls-rsa2048\t''
+tls-rsa3072\t''
+tls-rsa4096\t''
 tunnel\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l workload -d 'Script of sysbench whose statements the clients run [default: that of --preset]' -r -f -a "oltp_read_write\t''
 oltp_read_only\t''
@@ -1447,6 +1451,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l owner -d 'Ow
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l streams -d 'Number of threads' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l record -d 'Append the result to this file, as one line of JSON, for `sealant backup report --restores`' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l salvage -d 'Restore although the manifest is lost or damaged: find the files in the packs that the receipt names. Owners, permissions, empty files and directories are not in packs, and files that were dropped since an earlier backup may come back'
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l leave-out-links -d 'Restore without links that lead out of the directory; a warning names each. A server would follow them, so without this option a backup with such links is refused if a server is to start on it (--prove, point in time). Only older releases made such backups'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l dry-run -d 'Show what would be fetched and written, and whether the keys fit; restore nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove -d 'After the restore, start a private server on the files, wait until it has recovered, check its tables, stop it, and verify every page. It reads no option file of the backup, and nobody can connect to it. The directory is recovered afterwards, so it is no longer identical to the backup'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-end -d 'Replay up to the end of the archive'

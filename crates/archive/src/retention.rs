@@ -12,7 +12,7 @@ const MAX_CLOCK_ERROR: SignedDuration = SignedDuration::from_hours(26);
 
 /// How many backups to keep. Only good backups count; a day, week, month or year is represented by its last good
 /// backup. While fewer than `min_good` are good, all others are kept, too: any of them may be the last one that can be
-/// restored.
+/// restored. With 0 they never are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -208,6 +208,16 @@ mod tests {
         assert_eq!(numbers(policy, &all).len(), 20, "one is too few");
         all[9].is_good = true;
         assert_eq!(numbers(policy, &all), [5, 10, 20]);
+    }
+
+    #[test]
+    fn if_none_has_to_be_good_only_the_newest_of_damaged_ones_stays() {
+        let mut all = daily(20);
+        all.iter_mut().for_each(|one| one.is_good = false);
+        let policy = Policy { min_good: 0, ..Policy::default() };
+        assert_eq!(numbers(policy, &all), [20]);
+        all[4].is_good = true;
+        assert_eq!(numbers(policy, &all), [5, 20], "the other fields keep good ones");
     }
 
     #[test]

@@ -91,9 +91,6 @@ impl PruneConfig {
         if orphan_days < ORPHAN_DAYS {
             return Err(format!("keeper.orphan_days must be at least {ORPHAN_DAYS}: a run may take that long"));
         }
-        if sections.retention.min_good == 0 {
-            return Err("retention.min_good must be at least 1".to_owned());
-        }
         Ok(Self {
             repository: sections.repository.location()?,
             name: sections.keeper.name.unwrap_or_else(|| NAME.to_owned()),
@@ -146,11 +143,18 @@ allowed_signers = "/etc/sealant/signers"
         assert!(PruneConfig::parse(&accepting).unwrap().accept_unproven);
     }
 
+    /// If every backup is damaged, this is the only way to remove any.
+    #[test]
+    fn no_backup_may_have_to_be_good() {
+        let keeper = PruneConfig::parse(&format!("{TEXT}[retention]\nmin_good = 0\n")).unwrap();
+        assert_eq!(keeper.policy, Policy { min_good: 0, ..Policy::default() });
+    }
+
     #[test]
     fn mistakes_are_named() {
         for (more, says) in [
             ("orphan_days = 2\n", "orphan_days"),
-            ("[retention]\nmin_good = 0\n", "min_good"),
+            ("[retention]\nmin_good = -1\n", "expected u32"),
             ("[retention]\nhourly = 3\n", "hourly"),
             ("[typo]\n", "typo"),
         ] {

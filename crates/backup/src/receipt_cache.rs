@@ -18,7 +18,7 @@ use std::{
 
 use archive::{Digest, names};
 use jiff::SignedDuration;
-use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store, Version, s3::S3Fault};
+use store::{Body, Deletion, Error as StoreError, Listed, LockState, Name, Put, Store, Version, s3::S3Fault};
 
 use self::file::CacheFile;
 
@@ -193,7 +193,7 @@ impl Store for CachedStore {
         self.inner.lock()
     }
 
-    fn extend_lock(&self, name: &Name) -> Result<bool, StoreError> {
+    fn extend_lock(&self, name: &Name) -> Result<LockState, StoreError> {
         self.inner.extend_lock(name)
     }
 

@@ -16,6 +16,7 @@ use crate::{
     key::Key,
     link::{self, identity, variable},
     moved_table::{MovedTable, moved_tables},
+    new_tables::NewTables,
     position::{self, Position, Tracking},
     preflight::{self, LOGS_REPLICATED, Link, NATIVE_FOREIGN_KEYS, ROW_SETTINGS, Transport},
     progress::{self, Pace, Sample},
@@ -53,6 +54,7 @@ pub(crate) struct Active<'m> {
     work: Work,
     pace: Pace,
     beaten: Instant,
+    new_tables: NewTables,
 }
 
 /// Opens the migration, follows the source while `body` works, and ends.
@@ -123,6 +125,7 @@ pub(crate) fn with_stream<T>(
         work,
         pace,
         beaten,
+        new_tables: NewTables::default(),
     };
     // What fails after the switch does not undo it.
     let (is_switched, result) = thread::scope(|threads| {
@@ -340,14 +343,20 @@ impl Active<'_> {
         if self.encryption.as_ref().is_some_and(TargetEncryption::is_due) {
             self.require_encryption()?;
         }
-        let may_have_new_tables = std::mem::take(&mut self.shared.lock().may_have_new_tables);
-        if may_have_new_tables {
-            definitions::check_list(self.settings, &mut self.source)?;
-        }
+        self.new_tables.look(self.settings, self.shared, &mut self.source, events)?;
         let lag = self.lag()?;
         self.report_tables(events);
         events(Event::Progress(self.progress(lag)));
         Ok(())
+    }
+
+    /// Lists the source's tables. Returns whether all of them are moved.
+    ///
+    /// # Errors
+    /// [`Error::NewTables`] for others that are there for too long.
+    pub(crate) fn moves_all_tables(&mut self, events: &mut dyn FnMut(Event)) -> Result<bool, Error> {
+        self.new_tables.list(self.settings, self.shared, &mut self.source, events)?;
+        Ok(self.new_tables.is_empty())
     }
 
     /// Records an event in the journal, for the proof.

@@ -23,16 +23,23 @@ pub(crate) fn check_encryption(settings: &Settings) -> Result<(), Error> {
     refuse(less_encrypted(&settings.catalog, &target, Encrypt::AsSource).collect())
 }
 
-/// Checks the encryption, and all columns, indexes and options, of the tables that are moved, and that all tables which
-/// are selected are moved.
+/// As [`check_moved`], and checks that all tables which are selected are moved.
 ///
 /// # Errors
 /// [`Error::Structure`], [`Error::NewTables`].
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
+    check_list(settings, &mut link::definitions(Side::Source, &settings.source)?)?;
+    check_moved(settings)
+}
+
+/// Checks the encryption, and all columns, indexes and options, of the tables that are moved.
+///
+/// # Errors
+/// [`Error::Structure`].
+pub(crate) fn check_moved(settings: &Settings) -> Result<(), Error> {
     let names = names(settings);
     let mut connection = link::definitions(Side::Source, &settings.source)?;
-    let source = read(&mut connection, &settings.filter).map_err(Error::at(Side::Source))?;
-    all_are_moved(source.tables.iter().map(Table::full_name).collect(), &names)?;
+    let source = only(read(&mut connection, &settings.filter).map_err(Error::at(Side::Source))?, &names);
     let target = catalog(Side::Target, &settings.target, &names)?;
     let less = less_encrypted(&source, &target, Encrypt::AsSource);
     refuse(less.chain(differences(&source, &target)).collect())
@@ -53,8 +60,13 @@ fn all_are_moved(mut selected: BTreeSet<TableName>, moved: &BTreeSet<TableName>)
     if selected.is_empty() {
         return Ok(());
     }
-    let new: Vec<_> = selected.iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
-    Err(Error::NewTables { tables: new.join(", ") })
+    Err(Error::NewTables { tables: named(&selected) })
+}
+
+/// Names of tables, with commas.
+pub(crate) fn named<'n>(tables: impl IntoIterator<Item = &'n TableName>) -> String {
+    let names: Vec<_> = tables.into_iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
+    names.join(", ")
 }
 
 fn refuse(differences: Vec<Difference>) -> Result<(), Error> {
@@ -70,10 +82,14 @@ pub(crate) fn names(settings: &Settings) -> BTreeSet<TableName> {
 pub(crate) fn catalog(side: Side, server: &Server, names: &BTreeSet<TableName>) -> Result<Catalog, Error> {
     let schemas: BTreeSet<_> = names.iter().map(|(schema, _)| schema.clone()).collect();
     let filter = Filter { schemas: schemas.into_iter().collect(), ..Filter::default() };
-    let mut catalog = read(&mut link::definitions(side, server)?, &filter).map_err(Error::at(side))?;
+    let catalog = read(&mut link::definitions(side, server)?, &filter).map_err(Error::at(side))?;
+    Ok(only(catalog, names))
+}
+
+fn only(mut catalog: Catalog, names: &BTreeSet<TableName>) -> Catalog {
     catalog.tables.retain(|table| names.contains(&table.full_name()));
     catalog.structure.retain(|table, _| names.contains(table));
-    Ok(catalog)
+    catalog
 }
 
 #[cfg(test)]

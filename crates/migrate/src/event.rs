@@ -29,6 +29,11 @@ pub enum Event {
         /// The tables, with commas.
         tables: String,
     },
+    /// Tables that were made at the source meanwhile, and are not moved. The run ends if they stay.
+    NewTables {
+        /// The tables, with commas.
+        tables: String,
+    },
     /// A cut-over compares every row again before writes are blocked, because the target's log does not tell whether
     /// somebody else has written there.
     ComparesAgain,

@@ -46,6 +46,7 @@ mod log_access;
 mod log_file;
 mod logged_type;
 mod moved_table;
+mod new_tables;
 mod not_writable;
 mod open_transactions;
 mod pause;

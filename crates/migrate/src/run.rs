@@ -1,6 +1,10 @@
 //! The runs of a migration: copy, follow, compare.
 
-use std::{convert::Infallible, thread, time::Duration};
+use std::{
+    convert::Infallible,
+    thread,
+    time::{Duration, Instant},
+};
 
 use crate::{
     Error, Event, Phase, Side, Work,
@@ -20,6 +24,8 @@ const RESUME_PAUSE: Duration = Duration::from_secs(1);
 /// Number of differing rows whose keys are recorded in the journal.
 const NOTED: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
+/// Pause between lists of the source's tables, once nothing else is left to do.
+const LISTING_PAUSE: Duration = Duration::from_secs(2);
 /// Pause between the rounds that compare changed chunks.
 const ROUND: Duration = Duration::from_secs(10);
 
@@ -83,7 +89,7 @@ pub(crate) fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> R
     active.work_on(Work::Follow);
     active.catch_up(events)?;
     // Checked after the stream has caught up: the stream's error names the statement that changed a table.
-    definitions::check(active.settings)?;
+    definitions::check_moved(active.settings)?;
     active.require_encryption()?;
     if active.phase == Phase::Copy {
         active.set_phase(Phase::Copied)?;
@@ -96,6 +102,7 @@ pub(crate) fn until(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> R
     }
     active.only_we_write(events)?;
     if active.settings.until != Until::Forever {
+        wait_for_new_tables(active, events)?;
         return Ok(verified);
     }
     match follow(active, &mut verified, events) {
@@ -113,7 +120,7 @@ fn follow(
     events: &mut dyn FnMut(Event),
 ) -> Result<Infallible, Error> {
     loop {
-        let round = std::time::Instant::now();
+        let round = Instant::now();
         active.work_on(Work::Follow);
         while round.elapsed() < ROUND {
             active.heartbeat(events)?;
@@ -122,7 +129,7 @@ fn follow(
         let compared = verify_changed(active, OnChange::Defer, events)?;
         active.only_we_write(events)?;
         // The log does not show what sessions with `sql_log_bin=0` make.
-        definitions::check_list(active.settings, &mut active.source)?;
+        active.moves_all_tables(events)?;
         verified.chunks = verified.chunks.saturating_add(compared.chunks);
         verified.rows = verified.rows.saturating_add(compared.rows);
         verified.open = compared.open;
@@ -190,8 +197,24 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
         forget_comparisons(active)?;
         let verified = verify_changed(active, OnChange::Split, events)?;
         active.only_we_write(events)?;
+        wait_for_new_tables(active, events)?;
         Ok(verified)
     })
+}
+
+/// Waits until the source has no tables that are not moved.
+///
+/// # Errors
+/// [`Error::NewTables`] for tables that are there for too long.
+fn wait_for_new_tables(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+    while !active.moves_all_tables(events)? {
+        let listed = Instant::now();
+        while listed.elapsed() < LISTING_PAUSE {
+            active.heartbeat(events)?;
+            thread::sleep(POLL);
+        }
+    }
+    Ok(())
 }
 
 /// Lets every row be compared again. That is stored before comparing: a chunk in which this run finds a difference must

@@ -20,6 +20,8 @@ use crate::{
 
 /// Default of [`Settings::max_blocked`].
 pub const MAX_BLOCKED: Duration = Duration::from_secs(10);
+/// Default of [`Settings::new_table_limit`].
+const NEW_TABLE_LIMIT: Duration = Duration::from_secs(60);
 
 /// How far a run goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +78,8 @@ pub struct Settings {
     pub chunk_bytes: usize,
     /// Limits of batches.
     pub batch: BatchLimits,
+    /// How long a table that was made at the source meanwhile, and is not moved, may be there before a run ends.
+    pub new_table_limit: Duration,
     /// Longest time for which a cut-over blocks writes at the source before it gives up.
     pub max_blocked: Duration,
     /// How a cut-over stops writes at the source.
@@ -107,6 +111,7 @@ impl Settings {
             loaders: 2,
             chunk_bytes: 16 << 20,
             batch: BatchLimits::default(),
+            new_table_limit: NEW_TABLE_LIMIT,
             max_blocked: MAX_BLOCKED,
             fencing: Fencing::default(),
             on_switch: None,

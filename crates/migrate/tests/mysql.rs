@@ -6,7 +6,10 @@ mod support;
 
 use std::{
     collections::HashSet,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -780,9 +783,16 @@ fn comments_do_not_hide_a_definition() {
 
 /// Runs a migration until it is stopped, in a thread of its own. Returns once the rows are copied.
 fn following(settings: &Settings) -> JoinHandle<Result<Verified, Error>> {
+    following_with(settings, |_| {})
+}
+
+fn following_with(
+    settings: &Settings,
+    mut events: impl FnMut(Event) + Send + 'static,
+) -> JoinHandle<Result<Verified, Error>> {
     let settings = Settings { until: Until::Forever, ..settings.clone() };
     let target = settings.target.clone();
-    let run = thread::spawn(move || migrate::run(&settings, &mut |_| {}));
+    let run = thread::spawn(move || migrate::run(&settings, &mut events));
     wait_until("the rows are copied", limit(60), || {
         assert!(!run.is_finished(), "the run has ended");
         migrate::status(&target).is_ok_and(|status| status.phase == Phase::Copied)
@@ -804,6 +814,20 @@ fn a_table_that_is_made_meanwhile_is_named() {
         let sql = format!("CREATE TABLE {name} (id INT PRIMARY KEY); INSERT INTO {name} VALUES (1)");
         pair.source.sql(&sql).unwrap();
     };
+    let (sender, said) = mpsc::channel();
+    let run = following_with(&settings, move |event| {
+        if let Event::NewTables { tables } = event {
+            let _ = sender.send(tables);
+        }
+    });
+    make("shop.staging");
+    assert_eq!(said.recv_timeout(limit(60)).unwrap(), "shop.staging");
+    pair.source.sql("DROP TABLE shop.staging").unwrap();
+    settings.stop.store(true, Ordering::Relaxed);
+    run.join().unwrap().unwrap();
+    settings.stop.store(false, Ordering::Relaxed);
+    // One that stays.
+    settings.new_table_limit = Duration::from_secs(1);
     let run = following(&settings);
     make("shop.new");
     let error = run.join().unwrap().unwrap_err();

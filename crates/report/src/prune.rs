@@ -15,6 +15,9 @@ use crate::{
 /// Why backups are kept that retention would otherwise remove.
 const FEW_GOOD: &str = "fewer than min_good backups are good, so all others are kept, too; accept_unproven = true \
                         under [data] counts those that are unproven, but not damaged";
+/// Why they are kept if nothing but a repair makes the next ones good.
+const ONLY_DAMAGED: &str = "every backup has damaged pages, so none is removed; repair the files that each run names, \
+                            or set min_good = 0 under [retention] to keep only the newest of them";
 
 /// Writes what a prune keeps and removes, a line for each backup.
 ///
@@ -42,8 +45,8 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
         let line = format!("  {what:<6} {number:>6}  {ended}  {state:<10}  {reasons}");
         writeln!(out, "{}", line.trim_end())?;
     }
-    if host.has_few_good() {
-        writeln!(out, "  {FEW_GOOD}")?;
+    if let Some(why) = few_good(host) {
+        writeln!(out, "  {why}")?;
     }
     let (objects, bytes) = (host.unneeded_objects(), size(host.unneeded_bytes()));
     writeln!(out, "  {} kept, {} to remove", host.kept.len(), host.removed.len())?;
@@ -59,14 +62,20 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
+/// Why backups are kept that retention would otherwise remove, if there are such.
+fn few_good(host: &HostPlan) -> Option<&'static str> {
+    let why = if host.keeps_only_damaged() { ONLY_DAMAGED } else { FEW_GOOD };
+    host.has_few_good().then_some(why)
+}
+
 /// Messages about what a prune removed, and what it kept for lack of good backups.
 #[must_use]
 pub fn prune_messages(plan: &Plan, pruned: &Pruned) -> Vec<Message> {
     let Pruned { backups, objects, bytes, locked, extended } = *pruned;
     let mut messages =
         vec![Message::info(format!("removed {backups} backups and {objects} objects, {} of data", size(bytes)))];
-    let few_good = plan.hosts.iter().filter(|host| host.has_few_good());
-    messages.extend(few_good.map(|host| Message::warning(format!("{}: {FEW_GOOD}", host.host))));
+    let few_good = plan.hosts.iter().filter_map(|host| Some((host, few_good(host)?)));
+    messages.extend(few_good.map(|(host, why)| Message::warning(format!("{}: {why}", host.host))));
     if extended > 0 {
         messages.push(Message::info(format!("extended the locks of {extended} objects")));
     }

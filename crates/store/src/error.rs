@@ -55,10 +55,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the store denied access.
+    /// Whether the store denied access, or refused to answer without a reason.
     #[must_use]
     pub fn is_denied(&self) -> bool {
-        matches!(self, Self::S3 { fault: S3Fault::Denied { .. }, .. })
+        matches!(self, Self::S3 { fault: S3Fault::Denied { .. } | S3Fault::Unexplained { .. }, .. })
     }
 
     /// Whether the store cannot be reached, or is out of order.

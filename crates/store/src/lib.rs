@@ -68,6 +68,15 @@ pub enum Deletion {
     Locked,
 }
 
+/// The lock of an object after [`Store::extend_lock`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockState {
+    /// When it ends; `None` if the object is not locked.
+    pub until: Option<Timestamp>,
+    /// Whether it was extended.
+    pub is_extended: bool,
+}
+
 /// A set of named objects, shared by several threads.
 pub trait Store: fmt::Debug + Send + Sync {
     /// Writes an object of `bytes` bytes, unless one of that name exists. The body is read from its start.
@@ -150,13 +159,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Renews the lock of an object to that of a new one, if less than half of its time is left. Returns whether it
-    /// did, which is `false` in a store without locks.
+    /// Renews the lock of an object to that of a new one, if less than half of its time is left. Returns the lock that
+    /// the object then has, which is none in a store without locks.
     ///
     /// # Errors
     /// [`Error`].
-    fn extend_lock(&self, _name: &Name) -> Result<bool, Error> {
-        Ok(false)
+    fn extend_lock(&self, _name: &Name) -> Result<LockState, Error> {
+        Ok(LockState::default())
     }
 
     /// The store's address, for messages.

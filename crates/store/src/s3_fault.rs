@@ -85,6 +85,17 @@ pub enum S3Fault {
         /// Name of the permission in policies.
         action: &'static str,
     },
+    /// The store refused to say whether an object exists. An answer to HEAD has no body that could name the reason.
+    #[error(
+        "the store refuses to say whether {key} exists (HEAD: 403), and such an answer names no reason: the \
+         credentials may lack the permission {}, or {} if there is no such object",
+        s3_action::GET_OBJECT,
+        s3_action::LIST_BUCKET
+    )]
+    Unexplained {
+        /// Key of the object.
+        key: String,
+    },
     /// The clock of this host is wrong.
     #[error("the clock of this host is wrong: it shows {ours}, the store's {theirs}")]
     Clock {
@@ -161,10 +172,29 @@ impl S3Fault {
                 format!("add {action} to the policy; without {list} it is denied for objects that do not exist, too")
             }
             Self::Denied { action } => format!("add {action} to the policy of the bucket or the user"),
+            Self::Unexplained { .. } => {
+                "add both to the policy of the bucket or the user; a wrong access key, secret or clock gets the same \
+                 answer"
+                    .to_owned()
+            }
             Self::Clock { .. } => "set the clock; a store accepts a difference of 15 minutes".to_owned(),
             Self::Full { .. } => "nothing was lost: make room or raise the quota, and run it again".to_owned(),
             Self::Unreachable { .. } | Self::Busy { .. } => "nothing was lost: run it again later".to_owned(),
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_without_a_reason_names_what_was_asked_and_what_may_be_missing() {
+        let fault = S3Fault::Unexplained { key: "db/manifest.age".to_owned() };
+        let said = format!("{fault}; {}", fault.hint().unwrap());
+        for part in ["db/manifest.age", "403", "s3:GetObject", "s3:ListBucket", "secret", "clock"] {
+            assert!(said.contains(part), "{said}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use harness::{
     s3::{S3Server, S3User, s3_server},
 };
 use store::{
-    Deletion, Error, Name, Put, S3, Store,
+    Deletion, Error, LockState, Name, Put, S3, Store,
     s3::{Address, Lock, LockMode, S3Fault, Settings},
 };
 
@@ -156,17 +156,23 @@ fn long_listings_large_objects_locks_and_refusals() {
     let locking = open(&|settings| settings.lock = Some(Lock { mode: LockMode::Compliance, days: 2 }));
     assert_eq!(put(&locking, "locked", b"kept").expect("put"), Put::New);
     assert_eq!(locking.delete(&name("locked")).expect("answered"), Deletion::Locked);
-    assert!(!locking.extend_lock(&name("locked")).expect("answered"), "more than half of its time is left");
+    let extend = |store: &S3| store.extend_lock(&name("locked")).expect("answered");
+    let first = extend(&locking);
+    assert!(first.until.is_some() && !first.is_extended, "more than half of its time is left");
     let longer = open(&|settings| settings.lock = Some(Lock { mode: LockMode::Compliance, days: 9 }));
-    assert!(longer.extend_lock(&name("locked")).expect("extended"));
-    assert!(!longer.extend_lock(&name("locked")).expect("answered"), "it is locked for nine days now");
-    assert!(!store.extend_lock(&name("locked")).expect("answered"), "it has no locks");
+    let extended = extend(&longer);
+    assert!(extended.is_extended && extended.until > first.until, "{extended:?}");
+    let after = LockState { is_extended: false, ..extended };
+    assert_eq!(extend(&longer), after, "it is locked for nine days now");
+    assert_eq!(extend(&store), LockState::default(), "it has no locks");
 
     // What is wrong is named, with the permission that is missing.
     let nobody = server.create_user("nobody").expect("a user");
     let denied = open(&|settings| settings.credentials = Some(nobody.file.clone()));
     assert!(matches!(fault(put(&denied, "a", &large)), S3Fault::Denied { action: "s3:PutObject" }));
-    assert!(matches!(fault(denied.head(&name("a"))), S3Fault::Denied { action: "s3:GetObject" }));
+    let head = denied.head(&name("a"));
+    assert!(head.as_ref().is_err_and(Error::is_denied));
+    assert!(matches!(fault(head), S3Fault::Unexplained { key } if key == "db/a"));
     assert!(matches!(fault(denied.list("")), S3Fault::Denied { action: "s3:ListBucket" }));
     let gone = open(&|settings| {
         settings.address = Address::new("s3://nowhere", Some(&server.endpoint()), None, None).expect("an address");

@@ -7,22 +7,28 @@
 
 mod binlogs;
 mod live;
+mod locks;
 mod plan;
 mod removable;
 mod report;
 #[cfg(test)]
 mod simulation;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use archive::{
     names,
     prune::{NAMESPACE, PruneDeclaration, Removed, RemovedLogs, SCHEMA, is_signature_left},
     sshsig,
 };
+use jiff::Timestamp;
 use serde::Serialize;
-use store::{Deletion, Put};
+use store::{Deletion, LockState, Put};
 
+use self::locks::{LockEnds, Unlocked};
 pub use self::{
     binlogs::BinlogPlan,
     plan::{HostPlan, Kept, Plan, PruneOptions, plan},
@@ -32,6 +38,8 @@ use crate::{Error, PruneConfig, Repository, parallel, repository::name};
 
 /// Number of names that are tried for the declaration: another keeper may write one in the same second.
 const ATTEMPTS: u32 = 10;
+/// Number of objects after which the ends of their locks are noted, so that an interrupted prune goes on from there.
+const NOTED_AT_ONCE: usize = 250_000;
 
 /// Result of a prune.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -61,12 +69,12 @@ pub fn prune(
     if plan.hosts.iter().any(HostPlan::removes_receipts) {
         declare(repository, keeper, plan)?;
     }
-    let mut removal = Removal { repository, pruned: Pruned::default(), progress };
+    let mut removal = Removal { repository, state: &keeper.state, pruned: Pruned::default(), progress };
     for host in &plan.hosts {
         removal.host(host)?;
     }
     // Last, because a policy of an older version does not permit it.
-    removal.extend_locks(&plan.to_lock)?;
+    removal.extend_locks(&plan.to_lock, &mut LockEnds::default())?;
     Ok(removal.pruned)
 }
 
@@ -116,13 +124,15 @@ fn put(repository: &Repository, object: &str, bytes: &[u8]) -> Result<Put, Error
 
 struct Removal<'r> {
     repository: &'r Repository,
+    /// The keeper's state directory.
+    state: &'r Path,
     pruned: Pruned,
     progress: &'r dyn Fn(&Pruned),
 }
 
 impl Removal<'_> {
     fn host(&mut self, host: &HostPlan) -> Result<(), Error> {
-        self.extend_locks(&host.to_lock)?;
+        self.extend_locks_of(&host.host, &host.to_lock)?;
         // While a receipt exists, the backup must stay restorable.
         let mut of_locked = BTreeSet::new();
         for link in &host.removed {
@@ -152,11 +162,29 @@ impl Removal<'_> {
         host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))
     }
 
-    fn extend_locks(&mut self, objects: &[String]) -> Result<(), Error> {
+    /// Extends the locks of a host's objects, and notes their ends for the next prune.
+    fn extend_locks_of(&mut self, host: &str, objects: &[Unlocked]) -> Result<(), Error> {
+        let mut ends = LockEnds::read(self.state, &self.repository.id, host);
+        for part in objects.chunks(NOTED_AT_ONCE) {
+            let extended = self.extend_locks(part, &mut ends);
+            // Without the note, the next prune asks the store again.
+            let _ = ends.write(Timestamp::now());
+            extended?;
+        }
+        Ok(())
+    }
+
+    fn extend_locks(&mut self, objects: &[Unlocked], ends: &mut LockEnds) -> Result<(), Error> {
         let store = self.repository.store();
-        let extend = |object: &String| -> Result<bool, Error> { Ok(store.extend_lock(&name(object)?)?) };
-        parallel::each(objects, &extend, &mut |_, is_extended| {
-            self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended?));
+        let extend =
+            |unlocked: &Unlocked| -> Result<LockState, Error> { Ok(store.extend_lock(&name(&unlocked.object)?)?) };
+        parallel::each(objects, &extend, &mut |index, lock| {
+            let LockState { until, is_extended } = lock?;
+            let id = objects.get(index).and_then(|unlocked| unlocked.id);
+            if let Some((id, until)) = id.zip(until) {
+                ends.note(id, until);
+            }
+            self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
             (self.progress)(&self.pruned);
             Ok(())
         })
@@ -201,15 +229,25 @@ type Objects = BTreeMap<String, u64>;
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Read, ops::Range, sync::Mutex};
+    use std::{
+        fs::{self, File},
+        io::Read,
+        ops::Range,
+        sync::Mutex,
+        time::{Duration, SystemTime},
+    };
 
-    use jiff::{SignedDuration, Timestamp};
+    use archive::{Digest, receipt, retention::Policy, sshsig::SigningKey};
+    use jiff::SignedDuration;
     use store::{Body, Directory, Listed, Name, Store};
 
     use super::{plan::shared_to_lock, *};
-    use crate::repository::{Attempt, put_signed};
+    use crate::{
+        Location,
+        repository::{Attempt, put_signed},
+    };
 
-    /// A store that locks objects for two hours, and notes whose locks are extended.
+    /// A store that locks objects for two hours, extends locks to four, and notes whose locks it was asked for.
     #[derive(Debug)]
     struct Locking {
         inner: Directory,
@@ -241,9 +279,9 @@ mod tests {
             Some(SignedDuration::from_hours(2))
         }
 
-        fn extend_lock(&self, name: &Name) -> Result<bool, store::Error> {
+        fn extend_lock(&self, name: &Name) -> Result<LockState, store::Error> {
             self.extended.lock().unwrap().push(name.to_string());
-            Ok(true)
+            Ok(LockState { until: Some(after(240)), is_extended: true })
         }
 
         fn location(&self) -> String {
@@ -261,16 +299,97 @@ mod tests {
         let (now, own) = (Timestamp::now(), names::REPOSITORY.to_owned());
         let declaration = names::prune(now, 0);
         put(&repository, &declaration, b"{}").unwrap();
-        let to_lock = |minutes| {
-            let at = now.checked_add(SignedDuration::from_mins(minutes)).unwrap();
-            shared_to_lock(&repository, at).unwrap()
-        };
-        assert_eq!(to_lock(50), std::slice::from_ref(&own), "less than half of the time has passed");
+        let to_lock = |minutes| shared_to_lock(&repository, after(minutes)).unwrap();
+        assert_eq!(to_lock(50), [Unlocked { object: own.clone(), id: None }], "less than half of the time has passed");
         let plan = Plan { at: now, hosts: Vec::new(), to_lock: to_lock(70) };
-        let mut removal = Removal { repository: &repository, pruned: Pruned::default(), progress: &|_| () };
-        removal.extend_locks(&plan.to_lock).unwrap();
-        assert_eq!((*EXTENDED.lock().unwrap()).as_slice(), [own, declaration]);
+        let mut removal = removal(&repository, directory.path());
+        removal.extend_locks(&plan.to_lock, &mut LockEnds::default()).unwrap();
+        let mut extended = std::mem::take(&mut *EXTENDED.lock().unwrap());
+        extended.sort_unstable();
+        assert_eq!(extended, [declaration, own]);
         assert_eq!(removal.pruned.extended, 2);
+    }
+
+    fn after(minutes: i64) -> Timestamp {
+        Timestamp::now().checked_add(SignedDuration::from_mins(minutes)).unwrap()
+    }
+
+    fn removal<'r>(repository: &'r Repository, state: &'r Path) -> Removal<'r> {
+        Removal { repository, state, pruned: Pruned::default(), progress: &|_| () }
+    }
+
+    /// Puts a backup without packs, with its receipt.
+    fn put_backup(repository: &Repository, key: &SigningKey) {
+        let (repo, sha256) = (&repository.id, Digest::compute(b"manifest"));
+        let text = format!(
+            r#"{{"schema":"sealant.receipt/1","repo":"{repo}","host":"db1","number":1,"kind":"backup",
+            "began":"2026-11-23T01:00:00Z","ended":"2026-11-23T01:00:00Z","full":true,"provider":"stopped",
+            "manifest":{{"sha256":"{sha256}","bytes":8}},"packs":[],
+            "bytes":{{"data":0,"read":0,"changed":0,"stored":0}},
+            "pages":{{"seen":0,"changed":0,"damaged":0,"unproven":0}},"recipients":[],"tool":"sealant"}}"#
+        );
+        let signature = sshsig::sign(key, receipt::NAMESPACE, text.as_bytes());
+        put(repository, &names::manifest("db1", 1), b"manifest").unwrap();
+        let objects = [names::signature("db1", 1), names::receipt("db1", 1)];
+        assert!(put_signed(repository, &objects, signature.as_bytes(), text.as_bytes(), Attempt::First).unwrap());
+    }
+
+    #[test]
+    fn the_store_is_asked_only_for_locks_that_may_end_soon() {
+        static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let open = || Directory::make(&path("repository")).unwrap();
+        Repository::create(&open()).unwrap();
+        let repository = Repository::open(Box::new(Locking { inner: open(), extended: &ASKED })).unwrap();
+        let [host_key, keeper_key] = [(), ()].map(|()| SigningKey::generate().unwrap());
+        put_backup(&repository, &host_key);
+        fs::write(path("key"), keeper_key.to_secret_text("keeper").unwrap().as_bytes()).unwrap();
+        let signers = format!(
+            "db1 namespaces=\"{}\" {}\nkeeper namespaces=\"{NAMESPACE}\" {}\n",
+            receipt::NAMESPACE,
+            host_key.public(),
+            keeper_key.public()
+        );
+        fs::write(path("signers"), signers).unwrap();
+        let keeper = PruneConfig {
+            repository: Location::Directory(path("unused")),
+            name: "keeper".to_owned(),
+            signing_key: path("key"),
+            allowed_signers: path("signers"),
+            policy: Policy::default(),
+            accept_unproven: false,
+            orphan_days: archive::prune::ORPHAN_DAYS,
+            state: path("state"),
+        };
+        let asked_after = |minutes: i64| {
+            let plan = plan(&repository, &keeper, &PruneOptions::default(), after(minutes)).unwrap();
+            let pruned = prune(&repository, &keeper, &plan, &|_| ()).unwrap();
+            let mut asked = std::mem::take(&mut *ASKED.lock().unwrap());
+            assert_eq!(pruned.extended, asked.len() as u64);
+            asked.sort_unstable();
+            asked
+        };
+        let manifest = names::manifest("db1", 1);
+        let own = names::REPOSITORY.to_owned();
+        let all = [manifest.clone(), names::receipt("db1", 1), names::signature("db1", 1), own.clone()];
+        assert_eq!(asked_after(50), std::slice::from_ref(&own), "less than half of the time has passed");
+        assert_eq!(asked_after(70), all);
+        assert_eq!(asked_after(75), std::slice::from_ref(&own));
+        assert_eq!(asked_after(190), all, "less than half of the time of the new lock is left");
+
+        // Another object of that name is not locked by the old one's lock.
+        let replaced = File::options().write(true).open(path("repository").join(&manifest)).unwrap();
+        replaced.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+        assert_eq!(asked_after(75), [manifest, own.clone()]);
+        assert_eq!(asked_after(75), [own]);
+
+        // Without its notes, the keeper asks for everything again.
+        fs::remove_dir_all(path("state")).unwrap();
+        assert_eq!(asked_after(75), all);
+        fs::remove_dir_all(path("state")).unwrap();
+        fs::write(path("state"), "not a directory").unwrap();
+        assert_eq!((asked_after(75), asked_after(75)), (all.to_vec(), all.to_vec()));
     }
 
     /// A host with an old state, or with a copy of another host's state, may have no permission to read. Then only a
@@ -286,8 +405,7 @@ mod tests {
         for object in logs.objects("db1") {
             put(&repository, &object, b"first").unwrap();
         }
-        let mut removal = Removal { repository: &repository, pruned: Pruned::default(), progress: &|_| () };
-        removal.logs("db1", &logs).unwrap();
+        removal(&repository, directory.path()).logs("db1", &logs).unwrap();
         let left: Vec<String> =
             repository.store().list(names::HOSTS).unwrap().iter().map(|left| left.name.to_string()).collect();
         assert_eq!(left, [1, 64, 128, 192].map(|number| names::binlog_signature("db1", "7", number)));

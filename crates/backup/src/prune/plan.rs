@@ -17,6 +17,7 @@ use super::{
     Objects,
     binlogs::{self, BinlogPlan},
     live::{Live, Uses},
+    locks::{LockEnds, ObjectId, Unlocked},
 };
 use crate::{
     Error, PruneConfig, Repository,
@@ -42,7 +43,7 @@ pub struct Plan {
     /// Plans by host.
     pub hosts: Vec<HostPlan>,
     /// Objects of no host whose lock to extend.
-    pub(super) to_lock: Vec<String>,
+    pub(super) to_lock: Vec<Unlocked>,
 }
 
 /// What a prune keeps and removes for one host.
@@ -59,8 +60,8 @@ pub struct HostPlan {
     /// Objects that the kept backups need.
     pub(super) live: Live,
     /// Objects of the kept backups, with receipts and signatures, for which more than half of the first lock's time has
-    /// passed.
-    pub(super) to_lock: Vec<String>,
+    /// passed, and whose lock is not known to last for half of its time.
+    pub(super) to_lock: Vec<Unlocked>,
     /// Objects that no kept backup needs and that are old enough, with their length.
     pub(super) unneeded: Objects,
 }
@@ -85,6 +86,12 @@ impl HostPlan {
     pub fn has_few_good(&self) -> bool {
         let few_good = BTreeSet::from([Reason::FewGood]);
         self.kept.iter().any(|kept| kept.reasons == few_good)
+    }
+
+    /// Whether every backup that is kept has damaged pages, so that none would be good if unproven pages were accepted.
+    #[must_use]
+    pub fn keeps_only_damaged(&self) -> bool {
+        self.kept.iter().all(|kept| kept.link.receipt.pages.damaged > 0)
     }
 
     /// Number of objects to remove, without receipts and signatures.
@@ -134,12 +141,14 @@ pub fn plan(
 
 /// Objects whose lock to extend, and which belong to no host: the repository's own, without which nothing opens it, and
 /// declarations of prunes, without which pruned backups look lost.
-pub(super) fn shared_to_lock(repository: &Repository, at: Timestamp) -> Result<Vec<String>, Error> {
+pub(super) fn shared_to_lock(repository: &Repository, at: Timestamp) -> Result<Vec<Unlocked>, Error> {
     let Some(half) = half_of_lock(repository) else { return Ok(Vec::new()) };
-    let mut to_lock = vec![names::REPOSITORY.to_owned()];
+    // There are few, so the ends of their locks are not noted.
+    let unlocked = |object: String| Unlocked { object, id: None };
+    let mut to_lock = vec![unlocked(names::REPOSITORY.to_owned())];
     repository.store().visit(names::PRUNES, &mut |listed| {
         if at.duration_since(listed.modified) > half {
-            to_lock.push(listed.name.to_string());
+            to_lock.push(unlocked(listed.name.to_string()));
         }
     })?;
     Ok(to_lock)
@@ -223,12 +232,20 @@ impl Planning<'_> {
         put: &BTreeMap<Number, Timestamp>,
         removed: &BTreeSet<Number>,
     ) -> Result<HostObjects, Error> {
-        let half = half_of_lock(self.repository);
+        let (half, location) = (half_of_lock(self.repository), self.repository.store().location());
+        let known = half.map(|_| LockEnds::read(&self.keeper.state, &self.repository.id, host)).unwrap_or_default();
+        let lasts = |listed: &Listed, half: SignedDuration| {
+            let id = ObjectId::new(&location, listed);
+            let is_known = self.at.checked_add(half).is_ok_and(|time| known.last_beyond(id, time));
+            (id, is_known)
+        };
         let mut objects = HostObjects::default();
         self.repository.store().visit(&names::of_host(host), &mut |listed| {
             let object = listed.name.as_str();
-            if half.is_some_and(|half| self.at.duration_since(listed.modified) > half) {
-                objects.unlocked.push(object.to_owned());
+            if let Some(half) = half.filter(|half| self.at.duration_since(listed.modified) > *half)
+                && let (id, false) = lasts(&listed, half)
+            {
+                objects.unlocked.push(Unlocked { object: object.to_owned(), id: Some(id) });
             }
             if !self.is_old(&listed) {
                 return;
@@ -273,18 +290,18 @@ impl Planning<'_> {
 
     /// Objects whose lock to extend: those of `unlocked` that are kept. Young objects are not among them: the store locked
     /// them when they were put.
-    fn to_lock(&self, plan: &HostPlan, unlocked: Vec<String>) -> Vec<String> {
+    fn to_lock(&self, plan: &HostPlan, unlocked: Vec<Unlocked>) -> Vec<Unlocked> {
         let HostPlan { host, kept, live, binlogs, unneeded, .. } = plan;
         let removed: BTreeSet<String> = binlogs.iter().flat_map(|logs| logs.objects(host)).collect();
         let numbers: BTreeSet<Number> = kept.iter().map(|kept| kept.link.receipt.number).collect();
         let of_binlogs = names::binlogs(host);
-        let is_kept = |object: &String| {
+        let is_kept = |Unlocked { object, .. }: &Unlocked| {
             live.contains(object)
                 || object.starts_with(&of_binlogs) && !removed.contains(object) && !unneeded.contains_key(object)
                 || names::receipt_number(host, object).is_some_and(|(number, _)| numbers.contains(&number))
         };
-        let mut to_lock: Vec<String> = unlocked.into_iter().filter(is_kept).collect();
-        to_lock.sort_unstable();
+        let mut to_lock: Vec<Unlocked> = unlocked.into_iter().filter(is_kept).collect();
+        to_lock.sort_unstable_by(|one, other| one.object.cmp(&other.object));
         to_lock
     }
 
@@ -302,8 +319,8 @@ struct HostObjects {
     unneeded: Objects,
     /// Parts of binary logs that are too old for an archiver to still name them.
     old_parts: Vec<Listed>,
-    /// Objects for which more than half of the first lock's time has passed.
-    unlocked: Vec<String>,
+    /// Objects for which more than half of the first lock's time has passed, and whose lock is not known to last.
+    unlocked: Vec<Unlocked>,
 }
 
 /// Whether no remaining receipt names an object that is too old for a run to still need it. Only names that Sealant

@@ -22,11 +22,18 @@ use codec::{
     page::HEAD_BYTES,
     path::RelativePath,
 };
-use innodb::tablespace::Page0;
+use innodb::{
+    crypt::wrapped::Wrapped,
+    keys::KeySource,
+    redo::{RedoFormat, recognise},
+    server_file,
+    tablespace::Page0,
+    verify::redo::key_info,
+};
 use transfer::receiver::Staging;
 
 use super::{RestoreOptions, in_threads};
-use crate::{Error, Repository, repository::read_pack};
+use crate::{Error, Repository, heads::RedoKeys, repository::read_pack};
 
 /// Permissions of salvaged files and directories; the server's group may need access.
 const FILE_MODE: u32 = 0o640;
@@ -75,7 +82,34 @@ pub(super) fn find(
         }
         is_whole
     });
+    drop_logs_without_key(&mut files, options.keys, &mut lost);
     Ok(Salvaged { manifest: manifest(receipt, files), lost })
+}
+
+/// Drops the files of MySQL's redo log that cannot be encrypted again, because the file that names the key of the log
+/// is lost: most files of a log do not name it.
+fn drop_logs_without_key(files: &mut BTreeMap<RelativePath, Found>, keys: &dyn KeySource, lost: &mut Vec<String>) {
+    let is_decrypted = files.iter().any(|(path, found)| is_log(path) && found.is_decrypted);
+    for (_, found) in files.iter_mut().filter(|(path, _)| is_decrypted && is_log(path)) {
+        // The others need its head, even if it has no encrypted block.
+        found.is_decrypted |= found.head.as_deref().is_some_and(|head| key_info(head).is_some());
+    }
+    let decrypted = files.iter().filter(|(_, found)| found.is_decrypted);
+    let logs = RedoKeys::new(decrypted.filter_map(|(path, found)| Some((path, found.head.as_deref()?))));
+    files.retain(|path, found| {
+        let Some(head) = found.head.as_deref().filter(|_| found.is_decrypted && is_log(path)) else { return true };
+        let is_mysql = matches!(recognise(head), Some(RedoFormat::MySql) | None);
+        // The master key of a file that names its key is one that the user can give.
+        let is_lost = is_mysql && Wrapped::find(head).is_none() && logs.space(path, head, keys).is_none();
+        if is_lost {
+            lost.push(format!("{path}: no file of this redo log that was found names the key of its blocks"));
+        }
+        !is_lost
+    });
+}
+
+fn is_log(path: &RelativePath) -> bool {
+    path.as_path().file_name().is_some_and(server_file::is_redo)
 }
 
 fn read(
@@ -205,7 +239,57 @@ pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use verify::Keys;
+
     use super::*;
+
+    const LOG: &[u8] = include_bytes!("../../../../testdata/redo/mysql97-mixed.zst");
+
+    /// Files by name, each with its head, and whether blocks of it are decrypted in a pack.
+    fn found(files: &[(&str, &[u8], bool)]) -> BTreeMap<RelativePath, Found> {
+        let one = |(name, head, is_decrypted): &(&str, &[u8], bool)| {
+            let found = Found { head: Some(head.to_vec()), is_decrypted: *is_decrypted, ..Found::default() };
+            (RelativePath::parse(name.as_bytes()).unwrap(), found)
+        };
+        files.iter().map(one).collect()
+    }
+
+    #[test]
+    fn logs_whose_key_is_named_by_a_lost_file_are_left_out() {
+        let mut log = zstd::decode_all(LOG).unwrap();
+        log.truncate(HEAD_BYTES);
+        let mut nameless = log.clone();
+        nameless[512..2048].fill(0);
+        let mut keys = Keys::default();
+        let keyring = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/keyring/mysql97-component-file.json");
+        keys.add_keyring(Path::new(keyring)).unwrap();
+        let left = |files: &[(&str, &[u8], bool)], keys: &Keys| {
+            let (mut files, mut lost) = (found(files), Vec::new());
+            drop_logs_without_key(&mut files, keys, &mut lost);
+            let left = files.iter().map(|(path, found)| (path.to_string(), found.is_decrypted)).collect::<Vec<_>>();
+            (left, lost)
+        };
+        let name = |number: u32| format!("#innodb_redo/#ib_redo{number}");
+        let (seven, eight, nine) = (name(7), name(8), name(9));
+        // The one that names the key has no encrypted block itself.
+        let all = [(seven.as_str(), &nameless[..], true), (&eight, &log, false), (&nine, &nameless, true)];
+        let (found, lost) = left(&all, &keys);
+        assert_eq!(found, [&seven, &eight, &nine].map(|name| (name.clone(), true)));
+        assert!(lost.is_empty(), "{lost:?}");
+
+        let table = ("demo/t.ibd", &nameless[..], true);
+        let (found, lost) = left(&[all[0], all[2], table], &keys);
+        assert_eq!(found, [("demo/t.ibd".to_owned(), true)]);
+        assert!(lost.len() == 2 && lost[0].starts_with(&seven) && lost[1].starts_with(&nine), "{lost:?}");
+
+        // Without the master key, the file that needs it stays, so that the restore ends and names it.
+        assert_eq!(left(&all, &Keys::default()).0, [(eight.clone(), true)]);
+        // Nothing of a log that is in clear text is missing.
+        let clear = [(seven.as_str(), &nameless[..], false), (nine.as_str(), &nameless[..], false)];
+        assert_eq!(left(&clear, &Keys::default()).0.len(), 2);
+    }
 
     #[test]
     fn what_a_later_pack_has_is_newer() {

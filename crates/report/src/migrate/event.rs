@@ -90,6 +90,7 @@ fn of_event(event: &Event) -> Option<(&'static str, Value)> {
         Event::Resumed { why } => ("resumed", json!({ "why": why })),
         Event::Table { name, rows, bytes } => ("table", json!({ "table": name, "rows": rows, "bytes": bytes })),
         Event::InUse { tables } => ("in-use", json!({ "tables": tables })),
+        Event::NewTables { tables } => ("new-tables", json!({ "tables": tables })),
         Event::ComparesAgain => ("compares-again", json!({})),
         Event::Divergence(found) => {
             let kind = divergence_kind(found.kind);

@@ -43,6 +43,9 @@ pub fn migrate_event(event: &Event) -> Option<String> {
         Event::InUse { tables } => {
             format!("{}: in use by a transaction, so other tables are copied first", visible(tables))
         }
+        Event::NewTables { tables } => {
+            format!("{}: made at the source meanwhile, and not moved; the run ends if it stays", visible(tables))
+        }
         Event::ComparesAgain => {
             "the log that tells who else changes the copies is not read: every row is compared again before writes are blocked"
                 .to_owned()

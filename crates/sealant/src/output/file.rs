@@ -73,11 +73,21 @@ pub(crate) fn check_directory(path: &Path) -> Result<(), Failure> {
 /// Replaces `path` atomically. Only the owner can read the file, because results name weaknesses. Standard output,
 /// devices and pipes are not replaced but written to.
 pub(crate) fn replace(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
+    replace_with(path, WriteOptions::SECRET, write)
+}
+
+/// Like [`replace`], for metrics that name no weakness: another user's program collects them, so everyone can read the
+/// file.
+pub(crate) fn replace_metrics(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
+    replace_with(path, WriteOptions::PUBLIC, write)
+}
+
+fn replace_with(path: &Path, options: WriteOptions, write: &Writer<'_>) -> Result<(), Failure> {
     // A newly opened descriptor would start at the beginning of the file and overwrite earlier output.
     if is_stdout(path) {
         return to_stdout(write);
     }
-    let written = if is_special(path) { write_into(path, write) } else { write_beside(path, write) };
+    let written = if is_special(path) { write_into(path, write) } else { write_beside(path, options, write) };
     written.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }
 
@@ -102,9 +112,8 @@ fn write_into(path: &Path, write: &Writer<'_>) -> io::Result<()> {
     out.flush()
 }
 
-fn write_beside(path: &Path, write: &Writer<'_>) -> io::Result<()> {
-    let options = WriteOptions::SECRET.replacing(true);
-    let (pending, ()) = PendingFile::write_with(path, options, |file| {
+fn write_beside(path: &Path, options: WriteOptions, write: &Writer<'_>) -> io::Result<()> {
+    let (pending, ()) = PendingFile::write_with(path, options.replacing(true), |file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.flush()
@@ -162,6 +171,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("facts.json");
         replace(&path, &|out| out.write_all(b"{}")).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        let metrics = path.with_extension("prom");
+        replace_metrics(&metrics, &|out| out.write_all(b"")).unwrap();
+        assert_eq!(mode(&metrics) & 0o044, 0o044);
+        std::fs::remove_file(metrics).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -3,6 +3,8 @@
 //! Sources: MySQL manual, "LOCK INSTANCE FOR BACKUP Statement", "The log_status Table", "Redo Log"
 //! (`innodb_redo_log_consumer_register`); MariaDB documentation, "BACKUP STAGE".
 
+use crate::sql::{Syntax, TokenKind, tokens};
+
 /// MySQL: blocks DDL, not changes of rows. Needs BACKUP_ADMIN.
 pub const LOCK_INSTANCE: &str = "LOCK INSTANCE FOR BACKUP";
 /// MySQL: ends [`LOCK_INSTANCE`].
@@ -50,19 +52,28 @@ pub const GRANT_MYSQL_HOLDERS: &str = "GRANT SELECT ON performance_schema.metada
 /// If both are on, the table is never empty, because this query itself holds a lock. Needs SELECT on the table.
 pub const MYSQL_SEES_HOLDERS: &str = "SELECT EXISTS (SELECT 1 FROM performance_schema.metadata_locks)";
 /// MariaDB: sessions that run a statement and do not wait for a backup lock themselves, with the columns of
-/// [`MYSQL_HOLDERS`]. It does not say which of them a stage waits for; without the privilege PROCESS it lists only the
-/// account's own. The state is that of a session which waits for any lock of the namespace `BACKUP`, in `mdl.cc`; seen on
-/// 10.11 and 11.8.
-pub const MARIADB_RUNNING: &str = "SELECT ID AS id, USER AS user, INFO AS statement, TIME AS seconds FROM information_schema.PROCESSLIST \
-     WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND INFO IS NOT NULL \
+/// [`MYSQL_HOLDERS`]; also the threads of a replica (`system user`), which run the statements of its source. It does not
+/// say which of them a stage waits for; without the privilege PROCESS it lists only the account's own. The state is that
+/// of a session which waits for any lock of the namespace `BACKUP`, in `mdl.cc`; seen on 10.11 and 11.8. A statement is
+/// cut: with its values it may be long.
+pub const MARIADB_RUNNING: &str = "SELECT ID AS id, USER AS user, LEFT(INFO, 8192) AS statement, TIME AS seconds \
+     FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() \
+     AND COMMAND IN ('Query', 'Execute', 'Slave_SQL', 'Slave_worker') AND INFO IS NOT NULL \
      AND IFNULL(STATE, '') <> 'Waiting for backup lock' ORDER BY TIME_MS DESC";
-/// MariaDB: number of imports of tablespaces that were begun before [`STAGE_BLOCK_DDL`], which does not wait for them; later
-/// ones wait for it (seen on 10.11). Without the privilege PROCESS, only those of the account are counted.
-pub const MARIADB_IMPORTS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
-     WHERE ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND TRIM(INFO) LIKE 'ALTER%IMPORT%TABLESPACE%' \
-     AND IFNULL(STATE, '') <> 'Waiting for backup lock'";
 /// The privilege to see all sessions in [`MARIADB_RUNNING`].
 pub const GRANT_MARIADB_RUNNING: &str = "GRANT PROCESS ON *.* TO the account";
+
+/// Whether a statement of [`MARIADB_RUNNING`] imports a tablespace. [`STAGE_BLOCK_DDL`] does not wait for those that
+/// were begun before it; later ones wait for it (seen on 10.11).
+#[must_use]
+pub fn is_import(statement: &str) -> bool {
+    // The SQL mode of another session is not known. A name in double quotes counts as a text.
+    let found = tokens(statement, Syntax::default()).map_while(Result::ok);
+    let mut words = found.filter(|token| token.kind == TokenKind::Word);
+    words.next().is_some_and(|first| first.is_word("ALTER"))
+        && words.any(|word| word.is_word("IMPORT"))
+        && words.any(|word| word.is_word("TABLESPACE"))
+}
 
 /// Writes these tables to disk and blocks their changes; names are quoted.
 #[must_use]
@@ -74,4 +85,33 @@ pub fn lock_tables(tables: &[String]) -> String {
 #[must_use]
 pub fn advance_redo_consumer(lsn: u64) -> String {
     format!("SELECT innodb_redo_log_consumer_advance({lsn})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_is_known_by_its_words() {
+        for statement in [
+            "ALTER TABLE bank.imported IMPORT TABLESPACE",
+            "  /* job 7 */ alter table `a b`\nimport tablespace;",
+            "ALTER TABLE t IMPORT PARTITION p0 TABLESPACE",
+            "ALTER /*M!100100 ONLINE */ TABLE t IMPORT TABLESPACE",
+        ] {
+            assert!(is_import(statement), "{statement}");
+        }
+        for statement in [
+            "",
+            "ALTER TABLE t DISCARD TABLESPACE",
+            "ALTER TABLE t COMMENT 'IMPORT TABLESPACE'",
+            "ALTER TABLE t ADD a INT -- IMPORT TABLESPACE",
+            "ALTER TABLE `IMPORT` DISCARD TABLESPACE",
+            "SELECT 'ALTER TABLE t IMPORT TABLESPACE'",
+            "INSERT INTO t (import, tablespace) VALUES (1, 2)",
+            "ALTER TABLE t COMMENT 'not closed IMPORT TABLESPACE",
+        ] {
+            assert!(!is_import(statement), "{statement}");
+        }
+    }
 }

@@ -151,11 +151,12 @@ impl Session {
         }
     }
 
-    /// MariaDB: waits for the imports of tablespaces that had begun before DDL was blocked. The file of such a table has
-    /// the ID of another tablespace until its import ends, and no server recovers a copy with it.
+    /// MariaDB: waits for the imports of tablespaces that had begun before DDL was blocked, by clients or as a replica.
+    /// The file of such a table has the ID of another tablespace until its import ends, and no server recovers a copy
+    /// with it.
     pub(super) fn wait_for_imports(&mut self) -> Result<(), Error> {
         let began = Instant::now();
-        while self.scalar(backup_lock::MARIADB_IMPORTS)?.is_some_and(|count| count != "0") {
+        while self.is_importing()? {
             if began.elapsed() > self.lock_wait {
                 let (holders, grant) = self.holders();
                 let statement = backup_lock::STAGE_BLOCK_DDL.to_owned();
@@ -164,6 +165,14 @@ impl Session {
             thread::sleep(IMPORT_POLL);
         }
         Ok(())
+    }
+
+    /// MariaDB: whether an import of a tablespace is running. Without the privilege PROCESS, only those of this account
+    /// are seen.
+    fn is_importing(&mut self) -> Result<bool, Error> {
+        let running = self.rows(backup_lock::MARIADB_RUNNING, Privilege::Unknown)?;
+        let is_import = |row| running.value(row, "statement").is_some_and(backup_lock::is_import);
+        Ok((0..running.rows.len()).any(is_import))
     }
 
     /// Sessions that hold up a backup lock, `None` if this account may not see them; and the privilege for that.

@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
+use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, require};
 use innodb::page::checksum;
 use snapshot::{
     DataDir, Error, Keep, Options, Provider, ProviderChoice, SnapshotCopy,
@@ -566,6 +566,42 @@ fn mariadb_1011_names_the_session_that_holds_a_stage_up() {
     });
     drop(backup);
     drop(take_copy(&server, &in_time).expect("nothing holds the lock any more"));
+}
+
+/// A replica's thread runs the imports of its source.
+#[test]
+fn mariadb_1011_waits_for_an_import_of_its_source() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let case = Case::new(mariadb(Kind::MariaDb1011));
+    let source = case.builder.clone().start().expect("it starts");
+    let mut server = case.builder.clone().start().expect("it starts");
+    server.replicate_from(&source, &Replication::default()).expect("it replicates");
+    let tables = "CREATE DATABASE bank; CREATE TABLE bank.exported (a INT PRIMARY KEY); \
+                  CREATE TABLE bank.imported LIKE bank.exported";
+    source.sql(tables).expect("made");
+    server.catch_up_with(&source).expect("replicated");
+    // The replica's thread waits for this reader.
+    let mut reader = connect(&account(&server));
+    reader.query("START TRANSACTION").and_then(|_| reader.query("SELECT * FROM bank.imported")).expect("no rows");
+    let discarded = "SET sql_log_bin = 0; ALTER TABLE bank.imported DISCARD TABLESPACE; \
+                     FLUSH TABLES bank.exported FOR EXPORT";
+    source.sql(discarded).expect("statements");
+    let [from, to] = ["exported", "imported"].map(|name| source.datadir().join(format!("bank/{name}.ibd")));
+    fs::copy(from, to).expect("a copy of the file");
+    source.sql("ALTER TABLE bank.imported IMPORT TABLESPACE").expect("it is imported");
+    let importing = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Slave%' \
+                     AND INFO LIKE 'ALTER%IMPORT%TABLESPACE'";
+    let is_importing = |count: &str| server.value(importing).expect("it answers") == count;
+    harness::wait_until("the replica imports", harness::limit(30), || is_importing("1"));
+    let in_time = Options { lock_wait: Duration::from_secs(1), ..options(&server, &case) };
+    let error = refused(&server, &in_time).to_string();
+    assert!(error.contains(" of system user with ALTER TABLE bank.imported, for "), "{error}");
+    // There the tablespace was not discarded, so that the statement fails.
+    reader.query("ROLLBACK").expect("ended");
+    harness::wait_until("the import ends", harness::limit(30), || is_importing("0"));
+    drop(take_copy(&server, &in_time).expect("nothing is imported any more"));
 }
 
 /// Adds a file whose pages are newer than the log, like a file of another server. The copy is refused: the log lacks

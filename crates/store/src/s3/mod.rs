@@ -39,7 +39,7 @@ use self::{
     download::Download,
 };
 pub use crate::s3_fault::S3Fault;
-use crate::{Body, Deletion, Error, Listed, Name, Put, Store, Version, s3_action as action};
+use crate::{Body, Deletion, Error, Listed, LockState, Name, Put, Store, Version, s3_action as action};
 
 /// Default time without progress after which a call is retried.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -155,8 +155,8 @@ impl S3 {
         Ok(reply.header("x-amz-object-lock-retain-until-date").and_then(|end| end.parse().ok()))
     }
 
-    fn put_retention(&self, key: &str, lock: Lock) -> Result<(), S3Fault> {
-        let (mode, until) = (lock.mode.name(), lock.until());
+    fn put_retention(&self, key: &str, mode: LockMode, until: Timestamp) -> Result<(), S3Fault> {
+        let mode = mode.name();
         let text = format!("<Retention><Mode>{mode}</Mode><RetainUntilDate>{until}</RetainUntilDate></Retention>");
         let mut body = Cursor::new(text.as_bytes());
         let (sum, bytes) = sum_of(&mut body).map_err(|error| S3Fault::Answer(error.to_string()))?;
@@ -358,16 +358,19 @@ impl Store for S3 {
         self.lock.map(Lock::duration)
     }
 
-    fn extend_lock(&self, name: &Name) -> Result<bool, Error> {
-        let Some(lock) = self.lock else { return Ok(false) };
+    fn extend_lock(&self, name: &Name) -> Result<LockState, Error> {
+        let Some(lock) = self.lock else { return Ok(LockState::default()) };
         let key = self.client.address.key(name);
-        let extend = || {
+        let extend = || -> Result<LockState, S3Fault> {
             let half = lock.duration().checked_div(2).unwrap_or_default();
             let is_enough = |end: Timestamp| end.duration_since(Timestamp::now()) > half;
-            if self.locked_until(&key)?.is_some_and(is_enough) {
-                return Ok(false);
+            let until = self.locked_until(&key)?;
+            if until.is_some_and(is_enough) {
+                return Ok(LockState { until, is_extended: false });
             }
-            self.put_retention(&key, lock).map(|()| true)
+            let until = lock.until();
+            self.put_retention(&key, lock.mode, until)?;
+            Ok(LockState { until: Some(until), is_extended: true })
         };
         extend().map_err(|fault| self.failed(fault))
     }

@@ -120,7 +120,7 @@ impl Observed {
 /// `None` if the permission is missing.
 fn unless_denied<T>(result: Result<T, S3Fault>) -> Result<Option<T>, S3Fault> {
     match result {
-        Err(S3Fault::Denied { .. }) => Ok(None),
+        Err(S3Fault::Denied { .. } | S3Fault::Unexplained { .. }) => Ok(None),
         result => result.map(Some),
     }
 }

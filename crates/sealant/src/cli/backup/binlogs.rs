@@ -101,7 +101,7 @@ impl Binlogs {
         let (Some(path), Note::Spooled(status)) = (&self.prometheus, note) else { return Ok(()) };
         let mut servers = spooled.borrow_mut();
         servers.insert(status.server.clone(), (*status).clone());
-        file::replace(path, &|out| Ok(write_spool_metrics(host, servers.values(), out)?))
+        file::replace_metrics(path, &|out| Ok(write_spool_metrics(host, servers.values(), out)?))
             .map_err(|failure| failure.error)
     }
 }

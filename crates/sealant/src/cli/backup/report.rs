@@ -72,7 +72,7 @@ impl Report {
             file::replace(path, &|out| Ok(write_calendar_html(calendar, out)?))?;
         }
         if let Some(path) = &self.prometheus {
-            file::replace(path, &|out| Ok(write_calendar_metrics(calendar, out)?))?;
+            file::replace_metrics(path, &|out| Ok(write_calendar_metrics(calendar, out)?))?;
         }
         if !self.script.write(calendar)? {
             to_stdout(&|out| write_calendar_table(calendar, out).map_err(std::io::Error::from))?;

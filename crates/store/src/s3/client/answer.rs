@@ -116,6 +116,9 @@ impl Client {
             (403, "") if call.method == "HEAD" && is_skewed(header("date"), signed) => {
                 self.clock(header("date"), signed)
             }
+            (403, "") if call.method == "HEAD" => {
+                Failed::Final(S3Fault::Unexplained { key: call.key.unwrap_or_default().to_owned() })
+            }
             (400, "") if call.method == "HEAD" => {
                 self.credentials.forget();
                 Failed::Corrected(S3Fault::Refused { status, code, message })
