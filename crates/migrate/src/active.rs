@@ -54,7 +54,8 @@ pub(crate) struct Active<'m> {
     work: Work,
     pace: Pace,
     beaten: Instant,
-    new_tables: NewTables,
+    /// The tables of the source that are not moved.
+    pub(crate) new_tables: NewTables,
 }
 
 /// Opens the migration, follows the source while `body` works, and ends.
@@ -343,20 +344,37 @@ impl Active<'_> {
         if self.encryption.as_ref().is_some_and(TargetEncryption::is_due) {
             self.require_encryption()?;
         }
-        self.new_tables.look(self.settings, self.shared, &mut self.source, events)?;
+        self.look_for_new_tables(events)?;
         let lag = self.lag()?;
         self.report_tables(events);
         events(Event::Progress(self.progress(lag)));
         Ok(())
     }
 
-    /// Lists the source's tables. Returns whether all of them are moved.
+    /// Lists the source's tables if there may be others than when they were last listed, but not all the time.
+    fn look_for_new_tables(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+        let is_wanted = self.shared.lock().may_have_new_tables || !self.new_tables.is_empty();
+        if is_wanted && self.new_tables.is_due() { self.list_new_tables(events) } else { Ok(()) }
+    }
+
+    /// Lists the source's tables, and reports those that are not moved and were not there before.
+    pub(crate) fn list_new_tables(&mut self, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+        // Before the list is read: what the log shows later may not be in it.
+        self.shared.lock().may_have_new_tables = false;
+        let tables = definitions::not_moved(self.settings, &mut self.source)?;
+        let new = self.new_tables.update(tables, Instant::now());
+        if !new.is_empty() {
+            events(Event::NewTables { tables: definitions::named(&new) });
+        }
+        Ok(())
+    }
+
+    /// Checks that no table which is not moved has stayed at the source.
     ///
     /// # Errors
-    /// [`Error::NewTables`] for others that are there for too long.
-    pub(crate) fn moves_all_tables(&mut self, events: &mut dyn FnMut(Event)) -> Result<bool, Error> {
-        self.new_tables.list(self.settings, self.shared, &mut self.source, events)?;
-        Ok(self.new_tables.is_empty())
+    /// [`Error::NewTables`].
+    pub(crate) fn refuse_lasting_tables(&self) -> Result<(), Error> {
+        definitions::refuse_new(self.new_tables.lasting(self.settings.new_table_limit))
     }
 
     /// Records an event in the journal, for the proof.

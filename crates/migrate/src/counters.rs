@@ -28,6 +28,8 @@ use crate::{
 const MARGIN: u64 = 10_000;
 /// Longest wait of an attempt for the transactions that use a table. Others wait behind it.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
+/// Lets the session's other statements wait as long as the server does.
+const USUAL_LOCK_WAIT: &str = "SET SESSION lock_wait_timeout = DEFAULT";
 /// How long a table may be in use before writes are blocked.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Pause between the attempts.
@@ -148,12 +150,14 @@ fn set_those_behind(
     if behind.peek().is_none() {
         return Ok(());
     }
-    // Only for statements that need a table for themselves: nothing else of this session waits for one.
-    active.target.query(&set_lock_timeout(LOCK_WAIT)).map_err(Error::at(Side::Target))?;
-    for (counted, counter) in behind {
-        set(&mut active.target, active.shared, counted.table, counted.beyond(counter, margin), patience)?;
-    }
-    Ok(())
+    let (target, shared) = (&mut active.target, active.shared);
+    target.query(&set_lock_timeout(LOCK_WAIT)).map_err(Error::at(Side::Target))?;
+    let ended = behind.try_for_each(|(counted, counter)| {
+        set(target, shared, counted.table, counted.beyond(counter, margin), patience)
+    });
+    // The session goes on with other work, also after a failure.
+    let restored = target.query(USUAL_LOCK_WAIT).map_err(Error::at(Side::Target));
+    ended.and_then(|()| restored.map(drop))
 }
 
 /// The tables whose counters are lower than wanted, with the wanted ones.

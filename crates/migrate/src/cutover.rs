@@ -133,6 +133,8 @@ pub(crate) fn lift_earlier(target: &mut Connection, source: &mut Connection) -> 
 
 /// Compares as much as possible while clients write, so that little is left for the time when they cannot.
 fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
+    // Also before the comparisons, which can take long.
+    definitions::check_list(active.settings, &mut active.source)?;
     if active.shared.lock().target_log.is_none() {
         forget_all(active, events)?;
     }
@@ -158,7 +160,7 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
 }
 
 /// Lets every row be compared again: nothing has told whether somebody else has changed rows of the target since they
-/// were compared.
+/// were compared, even if that was a moment ago, in an attempt that has failed.
 fn forget_all(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
     events(Event::ComparesAgain);
     active.note("compares-again", "every row, before writes are blocked: the target's log is not read")?;

@@ -45,22 +45,33 @@ pub(crate) fn check_moved(settings: &Settings) -> Result<(), Error> {
     refuse(less.chain(differences(&source, &target)).collect())
 }
 
-/// Checks that all tables which are selected at the source are moved. Others can be made at any time after the command
-/// has read which there are.
+/// Checks that all tables which are selected at the source are moved.
 ///
 /// # Errors
 /// [`Error::NewTables`].
 pub(crate) fn check_list(settings: &Settings, source: &mut Connection) -> Result<(), Error> {
-    let selected = base_table_names(source, &settings.filter).map_err(Error::at(Side::Source))?;
-    all_are_moved(selected, &names(settings))
+    refuse_new(&not_moved(settings, source)?)
 }
 
-fn all_are_moved(mut selected: BTreeSet<TableName>, moved: &BTreeSet<TableName>) -> Result<(), Error> {
+/// The tables that are selected at the source, and not moved. Such tables can be made at any time after the command has
+/// read which there are.
+pub(crate) fn not_moved(settings: &Settings, source: &mut Connection) -> Result<BTreeSet<TableName>, Error> {
+    let selected = base_table_names(source, &settings.filter).map_err(Error::at(Side::Source))?;
+    Ok(others(selected, &names(settings)))
+}
+
+fn others(mut selected: BTreeSet<TableName>, moved: &BTreeSet<TableName>) -> BTreeSet<TableName> {
     selected.retain(|name| !moved.contains(name));
-    if selected.is_empty() {
-        return Ok(());
-    }
-    Err(Error::NewTables { tables: named(&selected) })
+    selected
+}
+
+/// Refuses tables that are not moved, if there are any.
+///
+/// # Errors
+/// [`Error::NewTables`].
+pub(crate) fn refuse_new<'n>(tables: impl IntoIterator<Item = &'n TableName>) -> Result<(), Error> {
+    let tables = named(tables);
+    if tables.is_empty() { Ok(()) } else { Err(Error::NewTables { tables }) }
 }
 
 /// Names of tables, with commas.
@@ -104,8 +115,8 @@ mod tests {
     fn tables_that_are_not_moved_are_named() {
         let moved = names(&["orders", "users"]);
         // A table that is gone is found in the log.
-        assert!(all_are_moved(names(&["orders"]), &moved).is_ok());
-        let error = all_are_moved(names(&["new", "orders", "users", "visits"]), &moved).unwrap_err();
+        assert!(refuse_new(&others(names(&["orders"]), &moved)).is_ok());
+        let error = refuse_new(&others(names(&["new", "orders", "users", "visits"]), &moved)).unwrap_err();
         assert!(matches!(&error, Error::NewTables { tables } if tables == "shop.new, shop.visits"), "{error}");
         assert!(error.is_refusal());
     }

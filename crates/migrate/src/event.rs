@@ -29,13 +29,14 @@ pub enum Event {
         /// The tables, with commas.
         tables: String,
     },
-    /// Tables that were made at the source meanwhile, and are not moved. The run ends if they stay.
+    /// Tables that were made at the source meanwhile, and are not moved. A run ends if they stay, once nothing else is left
+    /// to do; a cut-over does not succeed over them.
     NewTables {
         /// The tables, with commas.
         tables: String,
     },
-    /// A cut-over compares every row again before writes are blocked, because the target's log does not tell whether
-    /// somebody else has written there.
+    /// A cut-over compares every row again before writes are blocked, at each attempt, because the target's log does not
+    /// tell whether somebody else has written there.
     ComparesAgain,
     /// A row differs.
     Divergence(Divergence),

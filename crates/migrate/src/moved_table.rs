@@ -146,9 +146,14 @@ impl MovedTable {
         !self.key.is_empty()
     }
 
-    /// The columns that are stored, in order.
+    /// The columns that are copied, in order: the target computes the others.
     pub(crate) fn stored(&self) -> impl Iterator<Item = &Column> {
         self.table.columns.iter().filter(|column| !column.generated)
+    }
+
+    /// The columns that are compared, in order: all that both servers store, whoever has computed them.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = &Column> {
+        self.table.columns.iter().filter(|column| column.persistent)
     }
 
     /// The statement that reads the rows of a range in the order of their identities.

@@ -1,11 +1,13 @@
 //! Prepares the first run: the user confirms a plan, and the tables are created at the target.
 
+use std::collections::BTreeSet;
+
 use server::{Connection, error_code, quote};
 
 use crate::{
     Error, Server, Settings, Side,
     active::lock_target,
-    catalog::{Table, TableName, create},
+    catalog::{Catalog, Table, TableName, create},
     link,
     plan::{Plan, Readiness, judge},
     preflight::{Facts, Request},
@@ -23,7 +25,7 @@ pub enum Preparation {
 
 /// Prepares a run. If no migration has begun: makes the plan, asks `confirm` to accept it, and creates the tables at
 /// the target as the plan has read them at the source; the run compares them before it copies. After a call that was
-/// interrupted while it created them, creates the others. If a migration has begun: reads the tables again.
+/// interrupted while it created them, creates the others. If a migration has begun: reads its tables again.
 ///
 /// # Errors
 /// What `confirm` returns; [`Error::Unverified`]; [`Error::Server`]; [`Error::ForeignState`] if the schema for the
@@ -35,8 +37,10 @@ pub fn prepare<E: From<Error>>(
     confirm: impl FnOnce(&Plan) -> Result<(), E>,
 ) -> Result<Preparation, E> {
     link::require_verified(Side::Source, &source)?;
-    if state::run(&mut link::target(&target)?)?.is_some() {
-        return Ok(Preparation::Ready(Box::new(Settings::read(source, target, &request)?)));
+    if let Some(known) = begun_tables(&target)? {
+        let mut settings = Settings::read(source, target, &request)?;
+        leave_out_new(&mut settings.catalog, &known);
+        return Ok(Preparation::Ready(Box::new(settings)));
     }
     let facts = Facts::read(&source, &target, request)?;
     let plan = judge(&facts);
@@ -49,6 +53,29 @@ pub fn prepare<E: From<Error>>(
     let settings = Settings { encrypt, filter, accounts, ..Settings::new(source, target, catalog) };
     create_listed(&settings)?;
     Ok(Preparation::Ready(Box::new(settings)))
+}
+
+/// The names of the tables of a migration; `None` if none has begun.
+fn begun_tables(target: &Server) -> Result<Option<BTreeSet<String>>, Error> {
+    let mut target = link::target(target)?;
+    if state::run(&mut target)?.is_none() {
+        return Ok(None);
+    }
+    let tables = state::table_names(&mut target)?;
+    Ok(Some(tables.into_iter().map(|(_, name)| name).collect()))
+}
+
+/// Leaves out the tables that were made in schemas of the migration since it was begun: the run reports them, and some may
+/// be gone before it ends. Tables of other schemas stay, and are refused: others are selected than at first.
+fn leave_out_new(catalog: &mut Catalog, known: &BTreeSet<String>) {
+    let is_known = |table: &Table| known.contains(&table.label());
+    let schemas: BTreeSet<String> =
+        catalog.tables.iter().filter(|table| is_known(table)).map(|table| table.schema.clone()).collect();
+    catalog.tables.retain(|table| is_known(table) || !schemas.contains(&table.schema));
+    let kept: BTreeSet<TableName> = catalog.tables.iter().map(Table::full_name).collect();
+    catalog.structure.retain(|table, _| kept.contains(table));
+    // Those of the others must not change how the tables are copied.
+    catalog.foreign_keys.retain(|key| kept.contains(&key.table));
 }
 
 /// Creates the tables, after a list of them, so that a kill at any moment leaves nothing that the next call, or
@@ -105,5 +132,23 @@ fn has_rows(target: &mut Connection, quoted: &str) -> Result<Option<bool>, Error
         Ok(rows) => Ok(Some(!rows.rows.is_empty())),
         Err(server::Error::Server { code: error_code::UNKNOWN_DATABASE | error_code::NO_SUCH_TABLE, .. }) => Ok(None),
         Err(error) => Err(Error::at(Side::Target)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preflight::testing::{cascade, table};
+
+    #[test]
+    fn tables_that_were_made_since_are_left_out() {
+        let other = Table { schema: "other".to_owned(), ..table("t") };
+        let tables = vec![table("orders"), table("_orders_gho"), other];
+        let foreign_keys = vec![cascade("_orders_gho", "orders"), cascade("orders", "customers")];
+        let mut catalog = Catalog { tables, foreign_keys, ..Catalog::default() };
+        leave_out_new(&mut catalog, &["shop.orders".to_owned()].into());
+        let names: Vec<_> = catalog.tables.iter().map(Table::label).collect();
+        assert_eq!(names, ["shop.orders", "other.t"]);
+        assert_eq!(catalog.foreign_keys, [cascade("orders", "customers")]);
     }
 }

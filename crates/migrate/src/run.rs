@@ -24,8 +24,6 @@ const RESUME_PAUSE: Duration = Duration::from_secs(1);
 /// Number of differing rows whose keys are recorded in the journal.
 const NOTED: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
-/// Pause between lists of the source's tables, once nothing else is left to do.
-const LISTING_PAUSE: Duration = Duration::from_secs(2);
 /// Pause between the rounds that compare changed chunks.
 const ROUND: Duration = Duration::from_secs(10);
 
@@ -129,7 +127,10 @@ fn follow(
         let compared = verify_changed(active, OnChange::Defer, events)?;
         active.only_we_write(events)?;
         // The log does not show what sessions with `sql_log_bin=0` make.
-        active.moves_all_tables(events)?;
+        if active.new_tables.is_due() {
+            active.list_new_tables(events)?;
+        }
+        active.refuse_lasting_tables()?;
         verified.chunks = verified.chunks.saturating_add(compared.chunks);
         verified.rows = verified.rows.saturating_add(compared.rows);
         verified.open = compared.open;
@@ -202,17 +203,18 @@ pub fn verify(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Veri
     })
 }
 
-/// Waits until the source has no tables that are not moved.
+/// At the end of a run, waits until the tables that the source has now, and that are not moved, are gone. Before that, they
+/// end nothing, so that no work is lost. Those that are made later are left to the cut-over, which refuses each.
 ///
 /// # Errors
-/// [`Error::NewTables`] for tables that are there for too long.
+/// [`Error::NewTables`] for tables that stay.
 fn wait_for_new_tables(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<(), Error> {
-    while !active.moves_all_tables(events)? {
-        let listed = Instant::now();
-        while listed.elapsed() < LISTING_PAUSE {
-            active.heartbeat(events)?;
-            thread::sleep(POLL);
-        }
+    active.list_new_tables(events)?;
+    let waited_for = active.new_tables.clone();
+    while active.new_tables.has_any_of(&waited_for) {
+        active.refuse_lasting_tables()?;
+        active.heartbeat(events)?;
+        thread::sleep(POLL);
     }
     Ok(())
 }

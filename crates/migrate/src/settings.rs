@@ -78,7 +78,8 @@ pub struct Settings {
     pub chunk_bytes: usize,
     /// Limits of batches.
     pub batch: BatchLimits,
-    /// How long a table that was made at the source meanwhile, and is not moved, may be there before a run ends.
+    /// How long a table that was made at the source meanwhile, and is not moved, may be there before it ends a run that has
+    /// nothing else left to do.
     pub new_table_limit: Duration,
     /// Longest time for which a cut-over blocks writes at the source before it gives up.
     pub max_blocked: Duration,

@@ -276,7 +276,8 @@ impl Shared {
             in_use: Vec::new(),
             waits: [Duration::ZERO; 2],
             flush_wanted: false,
-            may_have_new_tables: false,
+            // They were not listed by this process.
+            may_have_new_tables: true,
             probes: Vec::new(),
             next_probe: 0,
             ended: false,

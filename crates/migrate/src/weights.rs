@@ -165,6 +165,7 @@ mod tests {
                 collation: Some((*collation).to_owned()),
                 nullable: false,
                 generated: false,
+                persistent: true,
                 invisible: false,
             };
             let identity = Some(Identity { index: "PRIMARY".to_owned(), columns: vec![0], comparable: true });

@@ -81,6 +81,7 @@ fn is_described(found: &Catalog) {
     let orders = table(found, "shop", "orders");
     let column = |name: &str| orders.columns.iter().find(|column| column.name == name).unwrap();
     assert!(column("vat").generated && !column("total").generated);
+    assert!(!column("vat").persistent && column("total").persistent);
     assert!(column("hidden").invisible && !column("total").invisible);
     assert!(column("total").nullable && !column("id").nullable);
     assert_eq!(column("state").charset.as_deref(), Some("ascii"));
@@ -188,6 +189,13 @@ fn old_definitions_are_equal(target: Kind) {
     let expected = read(&source);
     let encrypted: Vec<_> = expected.tables.iter().filter(|table| table.encrypted).map(Table::label).collect();
     assert_eq!(encrypted, ["old.secret"]);
+    let virtual_columns: Vec<&str> = table(&expected, "old", "zip")
+        .columns
+        .iter()
+        .filter(|column| !column.persistent)
+        .map(|column| column.name.as_str())
+        .collect();
+    assert_eq!(virtual_columns, ["two"]);
     let created = catalog::create(&mut connect(&target), &expected, Encrypt::All);
     let created = created.unwrap_or_else(|error| panic!("{error:#?}"));
     assert!(created.tables.iter().all(|table| table.encrypted));

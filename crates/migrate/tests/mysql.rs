@@ -86,6 +86,27 @@ fn rows_that_differ_are_named() {
     assert!(wide.contains(&("shop.wide", Missing)) && wide.contains(&("shop.wide", Extra)));
 }
 
+/// The target computes them, and may do so otherwise, for example in another time zone.
+#[test]
+fn generated_columns_that_are_stored_are_compared() {
+    let Some(pair) = Pair::start(50) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let compute = |factor: u32| {
+        let column = format!("doubled DOUBLE AS (d * {factor}) STORED");
+        pair.target.sql(&format!("SET sql_log_bin = 0; ALTER TABLE shop.item MODIFY {column}")).unwrap();
+    };
+    compute(3);
+    let error = migrate::verify(&settings, &mut |_| {}).unwrap_err();
+    let Error::Divergence(found) = &error else { panic!("{error}") };
+    // Every fifth is NULL.
+    assert_eq!(found.len(), 40, "{found:?}");
+    assert!(found.iter().all(|row| row.table == "shop.item" && row.kind == DivergenceKind::Different), "{found:?}");
+    compute(2);
+    migrate::verify(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
 /// Changes of the target's rows by the remainder of their ids. None of them is visible to a casual look.
 const PLANTED: [(u32, &str); 11] = [
     (1, "name = CONCAT('N', SUBSTR(name, 2))"),
@@ -324,6 +345,11 @@ fn no_number_is_given_twice() {
     reader.query("COMMIT").unwrap();
     // A counter that gets ahead after the others were set.
     let ahead = |event: Event| {
+        if matches!(event, Event::Step { .. }) {
+            let limited = "SELECT COUNT(*) FROM performance_schema.variables_by_thread \
+                WHERE VARIABLE_NAME = 'lock_wait_timeout' AND VARIABLE_VALUE <> @@GLOBAL.lock_wait_timeout";
+            assert_eq!(pair.target.value(limited).unwrap(), "0", "sessions that wait for a second alone");
+        }
         if matches!(event, Event::Step { name: "drained" }) {
             let alter = "SET sql_log_bin = 0; SET GLOBAL super_read_only = OFF; \
                 ALTER TABLE shop.item AUTO_INCREMENT = 900000; SET GLOBAL super_read_only = ON";
@@ -832,6 +858,13 @@ fn a_table_that_is_made_meanwhile_is_named() {
     make("shop.new");
     let error = run.join().unwrap().unwrap_err();
     assert!(is_named(&error, "shop.new"), "while following: {error}");
+    // It is no table of the migration when that resumes, either.
+    let confirm = |_: &migrate::plan::Plan| -> Result<(), Error> { panic!("the migration has begun") };
+    let prepared = migrate::prepare(settings.source.clone(), settings.target.clone(), shop(), confirm).unwrap();
+    let Preparation::Ready(mut resumed) = prepared else { panic!("{prepared:?}") };
+    resumed.new_table_limit = Duration::ZERO;
+    let error = migrate::run(&resumed, &mut |_| {}).unwrap_err();
+    assert!(is_named(&error, "shop.new"), "when it resumes: {error}");
     // As if it had been made after the cut-over had listed the tables, and before that.
     let error = failed_cut_over(&pair, &settings, "", &|| {});
     assert!(is_named(&error, "shop.new"), "in the cut-over: {error}");
@@ -846,6 +879,27 @@ fn a_table_that_is_made_meanwhile_is_named() {
     pair.source.sql("DROP TABLE shop.late").unwrap();
     settings.fencing = Fencing::default();
     migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
+/// It may be gone before the rows are copied and compared.
+#[test]
+fn a_new_table_ends_no_run_that_has_work_to_do() {
+    let Some(pair) = Pair::start(300) else { return };
+    let mut settings = pair.addresses().settings();
+    settings.new_table_limit = Duration::ZERO;
+    let make = |event: Event| {
+        if matches!(event, Event::Phase(Phase::Copy)) {
+            pair.source.sql("CREATE TABLE IF NOT EXISTS shop.work (id INT PRIMARY KEY)").unwrap();
+        }
+    };
+    let error = migrate::run(&settings, &mut { make }).unwrap_err();
+    assert!(matches!(&error, Error::NewTables { tables } if tables == "shop.work"), "{error}");
+    let status = migrate::status(&settings.target).unwrap();
+    let is_compared = status.tables.iter().all(|table| table.complete && table.verified == table.chunks);
+    assert!(status.phase == Phase::Copied && is_compared, "{status:?}");
+    pair.source.sql("DROP TABLE shop.work").unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
     pair.assert_equal();
 }
 

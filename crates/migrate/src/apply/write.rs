@@ -7,12 +7,13 @@ use std::{
 
 use server::Connection;
 
-use super::batch::{ChangeBatch, ExactChange, Images, Operation};
+use super::batch::{ChangeBatch, ExactChange, Images, Operation, ValueText};
 use crate::{
     Error, Server, Side, collision, link, log_file::LogFile, moved_table::MovedTable, position::Position, state,
 };
 
-/// Length in bytes after which a statement ends. Servers accept at least 16 MiB by default (`max_allowed_packet`).
+/// Longest statement of several rows, in bytes. A longer row has one of its own: it may be as long as the server accepts
+/// (`max_allowed_packet`).
 const STATEMENT_BYTES: usize = 1 << 20;
 /// Largest number of rows in a statement: servers limit the memory for a condition with many alternatives.
 const ROWS: usize = 1000;
@@ -143,16 +144,16 @@ impl<'m> Writer<'m> {
         let head = format!("REPLACE INTO {} ({}) VALUES ", table.quoted, table.column_list()).into_bytes();
         let (mut statement, mut enum_zeros) = (head.clone(), 0_u64);
         for image in rows.iter().filter_map(|(_, image)| image.as_ref()) {
+            if statement.len() > head.len() && !fits(&statement, image) {
+                self.store(table, &statement, enum_zeros)?;
+                statement.clone_from(&head);
+                enum_zeros = 0;
+            }
             if statement.len() > head.len() {
                 statement.push(b',');
             }
             statement.extend_from_slice(&image.text);
             enum_zeros = enum_zeros.saturating_add(image.enum_zeros);
-            if statement.len() >= STATEMENT_BYTES {
-                self.store(table, &statement, enum_zeros)?;
-                statement.clone_from(&head);
-                enum_zeros = 0;
-            }
         }
         if statement.len() > head.len() { self.store(table, &statement, enum_zeros) } else { Ok(()) }
     }
@@ -231,7 +232,7 @@ impl<'m> Writer<'m> {
         let (mut taken, mut enum_zeros) = (0_usize, 0_u64);
         for change in changes {
             let Operation::Insert(image) = &change.operation else { break };
-            if change.table != table.number || (taken > 0 && statement.len() >= STATEMENT_BYTES) {
+            if change.table != table.number || (taken > 0 && !fits(&statement, image)) {
                 break;
             }
             if taken > 0 {
@@ -265,6 +266,11 @@ impl<'m> Writer<'m> {
         let executed = self.target.execute(statement).map_err(Error::at(Side::Target))?;
         Ok(executed.warnings)
     }
+}
+
+/// Whether a row fits into a statement that has others.
+fn fits(statement: &[u8], image: &ValueText) -> bool {
+    statement.len().saturating_add(image.len()) < STATEMENT_BYTES
 }
 
 /// Checks that the server has warned of nothing but ENUMs with the number 0, of each of which it warns once.

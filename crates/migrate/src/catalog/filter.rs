@@ -34,6 +34,16 @@ impl Filter {
         let is_named = |only: &BTreeSet<TableName>| only.contains(&(schema.to_owned(), table.to_owned()));
         !self.exclude.iter().any(|pattern| pattern.matches(&name)) && self.only.as_ref().is_none_or(is_named)
     }
+
+    /// The schemas that have all selected tables; `None` if any schema can have one.
+    pub(crate) fn named_schemas(&self) -> Option<BTreeSet<&str>> {
+        let named: BTreeSet<&str> = match &self.only {
+            _ if !self.schemas.is_empty() => self.schemas.iter().map(String::as_str).collect(),
+            Some(only) => only.iter().map(|(schema, _)| schema.as_str()).collect(),
+            None => BTreeSet::new(),
+        };
+        (!named.is_empty()).then_some(named)
+    }
 }
 
 #[cfg(test)]
@@ -49,8 +59,11 @@ mod tests {
         assert!(!filter.table("other", "orders"));
         assert!(Filter::default().table("other", "orders"));
         assert!(!Filter::default().table(crate::STATE_SCHEMA, "run"));
-        let only = Some([("shop".to_owned(), "orders".to_owned())].into());
-        let filter = Filter { only, ..filter };
+        assert_eq!(filter.named_schemas(), Some(["shop"].into()));
+        assert_eq!(Filter::default().named_schemas(), None);
+        let only: Option<BTreeSet<TableName>> = Some([("shop".to_owned(), "orders".to_owned())].into());
+        let filter = Filter { only: only.clone(), ..filter };
         assert!(filter.table("shop", "orders") && !filter.table("shop", "new"));
+        assert_eq!(Filter { only, ..Filter::default() }.named_schemas(), Some(["shop"].into()));
     }
 }

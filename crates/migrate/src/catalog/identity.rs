@@ -51,6 +51,7 @@ mod tests {
             collation: collation.map(str::to_owned),
             nullable,
             generated: false,
+            persistent: true,
             invisible: false,
         }
     }

@@ -183,6 +183,8 @@ pub struct Column {
     pub nullable: bool,
     /// Whether the server computes it, so that it cannot be written.
     pub generated: bool,
+    /// Whether its values are stored. Those of a generated column can be computed whenever they are read.
+    pub persistent: bool,
     /// Whether `SELECT *` omits it.
     pub invisible: bool,
 }

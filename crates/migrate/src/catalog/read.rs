@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use server::{
     Connection, Error, Rows, ServerVersion, describe,
     dialect::catalog::{self, TABLE_NAMES, UTF8MB4_COLLATION, show_create_table},
+    error_code, quote,
 };
 
 use super::{
@@ -54,8 +55,10 @@ pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Err
         ..Catalog::default()
     };
     found.tables = base_tables(connection, &version, &tables, &columns, &indexes, filter)?;
-    let selected = found.tables.iter().map(Table::full_name);
-    found.structure = selected.filter_map(|name| structure.tables.remove_entry(&name)).collect();
+    let names: BTreeSet<_> = found.tables.iter().map(Table::full_name).collect();
+    // Another table can be made or dropped between the queries.
+    found.foreign_keys.retain(|key| names.contains(&key.table));
+    found.structure = names.iter().filter_map(|name| structure.tables.remove_entry(name)).collect();
     Ok(found)
 }
 
@@ -64,9 +67,32 @@ pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Err
 /// # Errors
 /// Those of [`Connection::query`].
 pub(crate) fn base_table_names(connection: &mut Connection, filter: &Filter) -> Result<BTreeSet<TableName>, Error> {
-    let rows = connection.query(TABLE_NAMES)?;
+    let rows = connection.query(&table_names(filter))?;
     let selected = Record::all(&rows).filter(|record| is_selected(record, filter));
     Ok(selected.map(|record| record.table()).collect())
+}
+
+/// Selects the names of at least the tables that the filter selects.
+fn table_names(filter: &Filter) -> String {
+    let Some(schemas) = filter.named_schemas() else { return TABLE_NAMES.to_owned() };
+    let schemas: Vec<_> = schemas.into_iter().map(quote::text_in_any_mode).collect();
+    format!("{TABLE_NAMES} AND TABLE_SCHEMA IN ({})", schemas.join(", "))
+}
+
+/// The statement that creates a table; `None` if the table was dropped since it was listed.
+fn create_statement(connection: &mut Connection, name: &TableName, filter: &Filter) -> Result<Option<String>, Error> {
+    let (schema, table) = name;
+    match connection.query(&show_create_table(schema, table)) {
+        Ok(rows) => Ok(Some(rows.rows.first().and_then(|row| row.get(1).cloned().flatten()).unwrap_or_default())),
+        Err(error @ Error::Server { code: error_code::NO_SUCH_TABLE | error_code::UNKNOWN_DATABASE, .. }) => {
+            if base_table_names(connection, filter)?.contains(name) {
+                Err(error)
+            } else {
+                Ok(None)
+            }
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a row of a list of tables is a base table that the filter selects.
@@ -116,8 +142,7 @@ fn base_tables(
     let mut found = Vec::new();
     for record in Record::all(tables).filter(|record| is_selected(record, filter)) {
         let name = record.table();
-        let create = connection.query(&show_create_table(&name.0, &name.1))?;
-        let create = create.rows.first().and_then(|row| row.get(1).cloned().flatten()).unwrap_or_default();
+        let Some(create) = create_statement(connection, &name, filter)? else { continue };
         let columns = columns.remove(&name).unwrap_or_default();
         let identity = identity(&columns, &parts.remove(&name).unwrap_or_default());
         found.push(Table {
@@ -151,6 +176,7 @@ fn by_table<T>(rows: &Rows, item: impl Fn(&Record<'_>) -> T) -> BTreeMap<TableNa
 
 fn column(record: &Record<'_>) -> Column {
     let extra = record.text("extra").to_ascii_uppercase();
+    let generated = !record.text("expression").is_empty();
     Column {
         name: record.text("column"),
         column_type: record.text("column_type"),
@@ -158,7 +184,8 @@ fn column(record: &Record<'_>) -> Column {
         charset: record.optional("charset"),
         collation: record.optional("collation"),
         nullable: record.text("nullable") == "YES",
-        generated: !record.text("expression").is_empty(),
+        generated,
+        persistent: !(generated && extra.contains("VIRTUAL")),
         invisible: extra.contains("INVISIBLE"),
     }
 }
@@ -228,4 +255,17 @@ fn others(rows: &Rows, filter: &Filter) -> Vec<(String, TableName)> {
         .map(|record| (record.text("type"), record.table()))
         .filter(|(kind, (schema, table))| !known(kind) && filter.table(schema, table))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_schemas_that_are_named_are_listed() {
+        let schemas = vec!["shop".to_owned(), "it's".to_owned()];
+        let sql = table_names(&Filter { schemas, ..Filter::default() });
+        assert!(sql.ends_with(" AND TABLE_SCHEMA IN (CONVERT(0x69742773 USING utf8mb4), 'shop')"), "{sql}");
+        assert_eq!(table_names(&Filter::default()), TABLE_NAMES);
+    }
 }

@@ -88,6 +88,7 @@ pub(crate) fn column(name: &str) -> Column {
         collation: None,
         nullable: false,
         generated: false,
+        persistent: true,
         invisible: false,
     }
 }

@@ -33,8 +33,8 @@ pub(super) fn of_rows(table: &MovedTable, after: Option<&Key>, upto: Option<&Key
 
 /// The hash of a row. The lengths at the end make NULL, empty texts and separators within values unambiguous.
 fn hash(table: &MovedTable) -> String {
-    let values: Vec<_> = table.stored().map(present).collect();
-    let lengths: Vec<_> = table.stored().map(length).collect();
+    let values: Vec<_> = table.compared().map(present).collect();
+    let lengths: Vec<_> = table.compared().map(length).collect();
     // CONCAT_WS would leave out a NULL.
     let row = format!("CONCAT(_binary'', {}, '#', {})", values.join(", '#', "), lengths.join(", ',', "));
     format!("CAST(CONV(LEFT(SHA2({row}, 256), 15), 16, 10) AS UNSIGNED)")
@@ -95,6 +95,16 @@ fn is_number_or_time(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Table, preflight::testing};
+
+    #[test]
+    fn generated_columns_are_compared_if_they_are_stored() {
+        let generated = |name, persistent| Column { generated: true, persistent, ..testing::column(name) };
+        let columns = vec![testing::column("id"), generated("kept", true), generated("shown", false)];
+        let table = MovedTable::new(0, &Table { columns, ..testing::table("t") });
+        let hash = hash(&table);
+        assert!(hash.contains("`id`") && hash.contains("`kept`") && !hash.contains("`shown`"), "{hash}");
+    }
 
     #[test]
     fn a_fraction_is_a_row_without_a_hash() {

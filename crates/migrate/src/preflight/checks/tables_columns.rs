@@ -15,7 +15,7 @@ fn judge(_: &Facts, tables: &Tables) -> Vec<Finding> {
         (columns().filter(|column| column.generated).count(), columns().filter(|column| column.invisible).count());
     let mut findings = Vec::new();
     if generated > 0 {
-        let evidence = format!("{generated} generated columns: the target computes their values");
+        let evidence = format!("{generated} generated columns: the target computes them; stored ones are compared");
         findings.push(Finding::tell("columns", evidence));
     }
     if invisible > 0 {
