@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use crate::readme::scripts;
 use crate::support::backup::{
-    Backups, Ran, files, is_same, status_lines, stopped_mysql, with_keyring, write_incompressible,
+    Backups, Ran, files, is_same, last_json, status_lines, stopped_mysql, with_keyring, write_incompressible,
 };
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
@@ -67,7 +68,7 @@ fn tablespaces_that_were_not_written_are_not_read() {
     let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.configure("[data]\n", "[data]\nscan = \"changed\"\n");
-    std::thread::sleep(std::time::Duration::from_secs(61));
+    std::thread::sleep(Duration::from_secs(61));
     let read = |ran: &Ran| ran.number("/bytes/read");
     let first = backups.backup(&["run"]).is(0);
     assert_eq!(read(&first), first.number("/bytes/data"));
@@ -122,6 +123,79 @@ fn a_run_shows_its_progress_and_the_remaining_time_on_a_terminal() {
     assert!(!said.replace("\x1b[K", "").contains('\x1b'), "NO_COLOR is set: {said:?}");
     let said = backups.run_on_terminal("dumb");
     assert!(!said.contains('\x1b') && !said.contains("reading ") && said.contains("backup 2 of db1"), "{said:?}");
+}
+
+/// The events that a command writes, and its exit code.
+fn events(command: &mut Command) -> (Vec<Value>, Option<i32>) {
+    let output = command.output().expect("it starts");
+    let lines = String::from_utf8(output.stdout).expect("text");
+    (lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect(), output.status.code())
+}
+
+/// The first and the last event of what has succeeded, with nothing but progress between them.
+#[track_caller]
+fn begin_and_end(command: &mut Command) -> [Value; 2] {
+    let (mut events, code) = events(command);
+    assert_eq!(code, Some(0), "{events:?}");
+    let end = events.pop().expect("an event");
+    let begin = events.remove(0);
+    assert!(begin["event"] == "plan" && end["event"] == "committed", "{begin} {end}");
+    for progress in &events {
+        assert!(progress["event"] == "progress" && progress["total_bytes"] == begin["bytes"], "{progress}");
+    }
+    [begin, end]
+}
+
+#[test]
+fn scripts_follow_a_run_and_a_restore_by_their_events() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let (planned, _) = events(&mut backups.command(&["run", "--dry-run", "--json"]));
+    let [plan, made] = begin_and_end(&mut backups.command(&["run", "--json"]));
+    assert_eq!(planned.as_slice(), std::slice::from_ref(&plan));
+    has_its_schema(&made, "backup-1");
+    assert_eq!((&plan["files"], &plan["bytes"]), (&made["files"], &made["bytes"]["data"]));
+
+    let (into, keys) = (backups.path("into"), ["--keyring", text(&keyring)]);
+    let dry = [&keys[..], &["--dry-run"]].concat();
+    assert_eq!(events(&mut backups.restore_command("1", &into, &dry)), (planned, Some(0)));
+    let [restoring, restored] = begin_and_end(&mut backups.restore_command("1", &into, &keys));
+    assert_eq!(restoring, plan);
+    has_its_schema(&restored, "restore-1");
+    assert!(restored["pages"]["written"].as_u64() >= restored["pages"]["proven"].as_u64(), "{restored}");
+
+    let (failed, code) = events(&mut backups.restore_command("1", &into, &keys));
+    assert_eq!((failed.len(), code), (1, Some(1)), "{failed:?}");
+    assert!(failed[0]["event"] == "failed" && failed[0]["reason"].is_string(), "{failed:?}");
+}
+
+#[test]
+fn limits_and_files_of_the_configuration_take_effect() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    write_incompressible(&server.datadir().join("demo/large.MYD"), 24 << 20);
+    let [page, metrics] = ["calendar.html", "backup.prom"].map(|name| backups.path(name));
+    let report = format!("[report]\nhtml = {page:?}\nprometheus = {metrics:?}\n[binlogs]\nenabled = false\n");
+    backups.configure("[data]\n", &format!("{report}[data]\npack = \"4MiB\"\nbwlimit = \"16MiB\"\n"));
+    let began = Instant::now();
+    let made = backups.backup(&["run"]).is(0);
+    let seconds = made.number("/bytes/stored") / (16 << 20);
+    assert!(seconds >= 1 && began.elapsed() >= Duration::from_secs(seconds), "{seconds} s");
+    let lengths: Vec<u64> = packs(&backups).iter().map(|pack| fs::metadata(pack).expect("it is there").len()).collect();
+    assert!(lengths.len() >= 6 && lengths.iter().all(|bytes| *bytes <= 4 << 20), "{lengths:?}");
+    backups.restore("1", &backups.path("into"), &["--keyring", text(&keyring)]).is(0);
+    is_same(&backups.path("into"), &files(server.datadir()));
+
+    let written = |path: &Path| fs::read_to_string(path).expect("it was written");
+    assert!(written(&page).contains("Backups of db1"));
+    assert!(written(&metrics).contains("\nsealant_backup_number{host=\"db1\"} 1\n"), "{}", written(&metrics));
+    fs::remove_file(&metrics).expect("it was there");
+    backups.backup(&["report"]).is(0);
+    assert!(metrics.exists(), "the report writes the files of the configuration, too");
+    // A backup is complete without them.
+    backups.configure(text(&page), text(&backups.path("nowhere/calendar.html")));
+    backups.backup(&["run"]).is(0).says("the files of [report] were not written");
+    backups.backup(&["binlogs", "--once"]).is(0).says("binary logs are not archived");
 }
 
 #[test]
@@ -494,6 +568,7 @@ fn backups_under_load_hold(
             // A backup that follows the server knows its position, and the proof compares it.
             assert_eq!(restored.json["proof"]["reached"]["is_whole"], true, "{}", restored.json);
             assert_eq!(restored.json["proof"]["reached"]["expected"], made.json["position"]["gtid"]);
+            assert!(made.number("/position/lsn") > 0, "{}", made.json);
         }
         let copy = builder.clone().datadir_seed(&into).start().expect("a server starts on what was restored");
         assert_whole(&copy, &acknowledged);
@@ -650,7 +725,7 @@ fn a_signal_removes_the_keys(command: &mut Command) {
     };
     while !keyring().is_some_and(|path| path.exists()) {
         assert!(proving.try_wait().expect("a child").is_none(), "it ended without keys in memory");
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     kill_process(Pid::from_child(&proving), Signal::TERM).expect("it runs");
     let output = proving.wait_with_output().expect("it ends");
@@ -702,7 +777,13 @@ fn the_report_has_the_restore(backups: &Backups, record: &Path) {
     for wanted in ["last_good_timestamp_seconds", "restore_test_timestamp_seconds", "restore_test_seconds"] {
         assert!(metrics.contains(&format!("\nsealant_backup_{wanted}{{host=\"db1\"}} ")), "{metrics}");
     }
-    let table = backups.command(&["report"]).output().expect("it starts");
+    let json = backups.path("report.json");
+    let table = backups.command(&["report", "--json", text(&json)]).output().expect("it starts");
+    has_its_schema(&last_json(&fs::read(&json).expect("written")), "backup-report-1");
+    let list = backups.backup(&["list", "--restores", text(record)]).is(0);
+    let listed = &list.json["backups"][0];
+    assert!(listed["tested"].is_string() && listed["kind"] == "full", "{listed}");
+    assert_eq!((&listed["keyring_proven"], &listed["locked_until"]), (&Value::Null, &Value::Null));
     let table = String::from_utf8_lossy(&table.stdout).into_owned();
     assert!(table.lines().nth(1).is_some_and(|line| line.contains("full         good")), "{table}");
     backups.backup(&["report", "--restores", text(&backups.path("gone"))]).is(1).says("cannot be read");
@@ -718,7 +799,7 @@ fn a_report_finds_that_backups_are_too_old_or_incomplete() {
     backups.backup(&["report"]).is(0);
     backups.backup(&["run"]).is(0);
     backups.backup(&["report", "--max-age", "1h"]).is(0);
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    std::thread::sleep(Duration::from_millis(1100));
     assert_eq!(backups.backup(&["report", "--max-age", "1s"]).is(3).json["too_old"], true);
     let pack = backups.objects().into_iter().find(|path| text(path).contains("/packs/")).expect("a pack");
     fs::remove_file(pack).expect("it was there");
@@ -774,6 +855,8 @@ fn a_check_without_any_key_finds_every_changed_object() {
     let sound = backups.backup(&check).is(0);
     assert_eq!(sound.number("/objects/read"), sound.number("/objects/named"));
     assert_eq!(sound.number("/receipts"), 2);
+    assert!(sound.json["signer"].as_str().is_some_and(|signer| signer.starts_with("SHA256:")), "{}", sound.json);
+    assert_eq!(backups.backup(&["check"]).is(0).json["signer"], Value::Null);
     let identity = backups.path("identity");
     let read = ["check", "--read-data", "--identity", text(&identity), "--allowed-signers", text(&signers)];
     backups.backup(&read).is(0);
@@ -936,6 +1019,9 @@ fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
     assert!(code == Some(3) && listed.contains("demo/enc.ibd (INNODBKey-"), "{listed}");
     Audit::run(of_repository).fails("bak-keyring-unproven", "backups of db1");
     assert_eq!(check(&keyring), (Some(0), String::new()));
+    let list = backups.backup(&["list", "--key-checks", text(&record)]).is(0);
+    let listed = &list.json["backups"][0];
+    assert!(listed["keyring_proven"].is_string() && listed["tested"].is_null(), "{listed}");
     Audit::run(of_repository).passes("bak-keyring-unproven");
     let lines = fs::read_to_string(&record).expect("records");
     lines.lines().for_each(|line| has_its_schema(&serde_json::from_str(line).expect("JSON"), "key-check-1"));
@@ -1066,7 +1152,7 @@ fn without_its_receipt_a_backup_is_restored_by_its_manifest() {
     let (code, json, said) = restore(&manifest, &into);
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("nothing shows who wrote the backup"), "{said}");
-    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    let json = last_json(&json);
     has_its_schema(&json, "restore-1");
     assert_eq!(
         (&json["receipt"], &json["signed"], &json["newest_known"]),
@@ -1107,7 +1193,7 @@ fn an_interrupted_restore_is_resumed_and_replaces_nothing() {
             .stdout(Stdio::null())
             .spawn()
             .expect("it starts");
-        std::thread::sleep(std::time::Duration::from_millis(60 * moment));
+        std::thread::sleep(Duration::from_millis(60 * moment));
         restoring.kill().expect("it was there");
         restoring.wait().expect("it ends");
         if into.join("sealant-manifest").exists() {
@@ -1134,7 +1220,7 @@ fn a_killed_run_leaves_no_backup_or_a_complete_one() {
     for moment in 0..8_u64 {
         let mut running =
             backups.command(&["run"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
-        std::thread::sleep(std::time::Duration::from_millis(50 * moment));
+        std::thread::sleep(Duration::from_millis(50 * moment));
         running.kill().expect("it was there");
         running.wait().expect("it ends");
     }

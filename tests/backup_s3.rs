@@ -38,6 +38,10 @@ fn a_bucket_stores_backups_like_a_directory() {
 
     let list = backups.backup(&["list"]).is(0);
     assert_eq!(list.json["backups"].as_array().map(Vec::len), Some(2), "{}", list.json);
+    let locked = |backup: &Value| backup["locked_until"].as_str().and_then(|end| end.parse::<jiff::Timestamp>().ok());
+    let ends: Vec<_> = list.json["backups"].as_array().into_iter().flatten().filter_map(locked).collect();
+    let hours = |end: &jiff::Timestamp| end.duration_since(jiff::Timestamp::now()).as_hours();
+    assert!(ends.len() == 2 && ends.iter().all(|end| (22..=24).contains(&hours(end))), "{}", list.json);
     let check = backups.backup(&["check", "all", "--objects"]).is(0);
     assert_eq!(check.number("/objects/named"), check.number("/objects/read"), "{}", check.json);
     let shown = backups.command(&["show", "2"]).output().expect("it starts");

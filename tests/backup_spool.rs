@@ -198,6 +198,27 @@ fn metric(path: &Path, name: &str) -> Option<f64> {
 const BYTES: &str = "sealant_backup_binlog_spooled_bytes{";
 const SINCE: &str = "sealant_backup_binlog_spooled_since_timestamp_seconds{";
 
+/// The spool may be on another disk than the state.
+#[test]
+fn logs_wait_in_the_directory_that_the_configuration_names() {
+    let Some(case) = Case::new() else { return };
+    let elsewhere = case.backups.path("elsewhere");
+    case.backups.configure("[binlogs]\n", &format!("[binlogs]\nspool = {elsewhere:?}\n"));
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    case.insert("waits");
+    let is_part = |path: &PathBuf| path.extension() == Some("age".as_ref());
+    let waiting = || files_below(&elsewhere).iter().filter(|path| is_part(path)).count();
+    case.wait("it waits there", || waiting() > 0);
+    assert_eq!(case.spooled(), Vec::<PathBuf>::new());
+    case.set_down(false);
+    case.wait("it is stored", || waiting() == 0);
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    case.has_everything("into");
+}
+
 /// The store fails for a while, and the follower is killed meanwhile; the server removes the logs that were read. All of
 /// it is stored afterwards, in order.
 #[test]

@@ -1825,7 +1825,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__list)
-            opts="-h --config --host --json --help"
+            opts="-h --config --host --restores --key-checks --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1836,6 +1836,14 @@ _sealant() {
                     return 0
                     ;;
                 --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --restores)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-checks)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1926,6 +1934,10 @@ _sealant() {
                     return 0
                     ;;
                 --prometheus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -145,22 +145,24 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l full -d 'Store all pages again, even if an earlier backup has them'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l require-complete -d 'Exit with 4 if pages could not be proven because their key is not available'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l dry-run -d 'Show what would be backed up and what would not, and how the copy would be taken; store nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l prometheus -d 'Also write metrics to this file, for node_exporter\'s textfile collector: how much waits on this host for the repository, and when logs were last lost' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l once -d 'Archive what the server has now, then exit'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l follow -d 'Keep archiving until a signal ends it; if the server or the repository fails, try again'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -f -a "show" -d 'Show what is archived, or the transactions near a time: which tables they changed and how, never values'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from binlogs" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l host -d 'Host whose backups to use [default: the host in the configuration]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l restores -d 'File in which `sealant restore --record` has recorded restores' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l key-checks -d 'File in which `sealant backup keyring check --record` has recorded tests of copies of the keyring' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l repository -d 'Repository in a bucket' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l allow -d 'Give this principal this role (repeatable): host, host/NAME (only that host\'s backups), keeper, checker or restorer. A principal is an ARN at AWS and an access key at versitygw; it has no meaning at MinIO, whose policies belong to users' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from policy" -l store -d 'Kind of store to write the policy for' -r -f -a "aws\t''
@@ -173,7 +175,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l allow-breaks -d 'Prune even if receipts are missing that no earlier prune removed'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -s y -l yes -d 'Do not ask for confirmation'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l dry-run -d 'Show the plan; change nothing'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
@@ -183,7 +185,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l max-age -d 'Exit with 3 if the newest good backup is older than this, such as 26h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l html -d 'Also write an HTML report with a calendar to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l prometheus -d 'Also write metrics to this file, for node_exporter\'s textfile collector' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l json -d 'Write JSON to standard output instead of the table, or also to this file; the schema is in docs/schema' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l host -d 'Host whose backups to use [default: the host in the configuration]' -r
@@ -191,7 +193,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l files -d 'List the files and their lengths instead'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l keys -d 'List the keys that its encrypted files need instead'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l map -d 'List in which pack each part of each file is instead'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l host -d 'Host whose backups to use [default: the host in the configuration]' -r
@@ -201,7 +203,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l state -d 'File in which each check records the newest receipt and which packs it has read, for the next one' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l objects -d 'Compute SHA-256 of every object'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l require-complete -d 'Exit with 4 if signatures were not verified, or if a newer receipt may have been hidden'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Check whether a copy of the keyring opens everything in a backup; only its manifest is read'
@@ -1455,7 +1457,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l leave-out-li
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l dry-run -d 'Show what would be fetched and written, and whether the keys fit; restore nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove -d 'After the restore, start a private server on the files, wait until it has recovered, check its tables, stop it, and verify every page. It reads no option file of the backup, and nobody can connect to it. The directory is recovered afterwards, so it is no longer identical to the backup'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l to-end -d 'Replay up to the end of the archive'
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l json -d 'Write JSON to standard output; the schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and not __fish_seen_subcommand_from plan run help" -s h -l help -d 'Print help (see more with \'--help\')'

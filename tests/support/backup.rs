@@ -259,9 +259,15 @@ pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The document in the last line of an output, after the events of a long run; null if there is none.
+pub(crate) fn last_json(output: &[u8]) -> Value {
+    let last = output.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    serde_json::from_slice(last).unwrap_or(Value::Null)
+}
+
 pub(crate) fn ended(command: &mut Command) -> Ran {
     let output = command.output().expect("the binary starts");
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    let json = last_json(&output.stdout);
     if let Some(id) = json["schema"].as_str() {
         let name = id.trim_start_matches("sealant.").replace('/', "-");
         assert!(SCHEMAS.contains(&name.as_str()), "{name}");

@@ -1,6 +1,6 @@
 //! The backups of a host over time, their state, and the restores that proved them.
 
-use std::{collections::BTreeSet, fs, io, path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use archive::{
     RestoreRecord,
@@ -15,7 +15,9 @@ use crate::{
     Error, Repository,
     check::{BadObject, Checked, Depth, Selection, check},
     config::allowed_signers,
-    list::Listed,
+    list::{Listed, add_lock_ends},
+    record::read_records,
+    windows::ArchivedLogs,
 };
 
 /// The calendar of a host, schema `sealant.backup-report/1`.
@@ -40,6 +42,9 @@ pub struct Calendar {
     pub bad: Vec<BadObject>,
     /// The backups, oldest first.
     pub backups: Vec<Entry>,
+    /// What is archived of binary logs, if anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binlogs: Option<ArchivedLogs>,
 }
 
 /// A backup of the calendar.
@@ -68,8 +73,7 @@ pub struct Entry {
 /// # Errors
 /// [`Error::Io`] if the file cannot be read, or a line of it is not the record of a restore.
 pub fn read_restores(path: &Path) -> Result<Vec<RestoreRecord>, Error> {
-    let text = fs::read_to_string(path).map_err(Error::io(path, "cannot be read"))?;
-    RestoreRecord::parse_all(&text).map_err(io::Error::other).map_err(Error::io(path, "cannot be used"))
+    read_records(Some(path), RestoreRecord::parse_all)
 }
 
 impl Calendar {
@@ -77,7 +81,7 @@ impl Calendar {
     /// Without the file `signers` no signature is verified.
     ///
     /// # Errors
-    /// As [`check()`] and [`read_restores`], and errors of `signers`.
+    /// As [`check()`] and [`read_restores`], errors of `signers`, and of the store when it is asked for locks.
     pub fn read(
         repository: &Repository,
         host: &str,
@@ -88,7 +92,9 @@ impl Calendar {
         let signers = signers.map(allowed_signers).transpose()?;
         let restores = restores.map(read_restores).transpose()?.unwrap_or_default();
         let (checked, links) = check(repository, host, Selection::All, &Depth::Names, signers.as_ref())?;
-        Ok(Self::new(host, (&checked, &links), &restores, Timestamp::now(), max_age))
+        let mut calendar = Self::new(host, (&checked, &links), &restores, Timestamp::now(), max_age);
+        add_lock_ends(repository, host, calendar.backups.iter_mut().map(|entry| &mut entry.listed))?;
+        Ok(calendar)
     }
 
     /// Builds the calendar from a check of a host's backups and the records of their restores.
@@ -114,6 +120,7 @@ impl Calendar {
             chain: checked.breaks.iter().map(ToString::to_string).collect(),
             bad: checked.bad.clone(),
             backups,
+            binlogs: checked.logs,
         }
     }
 

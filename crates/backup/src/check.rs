@@ -16,7 +16,7 @@ use archive::{
 use serde::Serialize;
 use store::Error as StoreError;
 
-use crate::{Error, Outcome, Repository, binlogs::StoredPart, repository::check_sum};
+use crate::{Error, Outcome, Repository, binlogs::StoredPart, repository::check_sum, windows::ArchivedLogs};
 
 mod named;
 mod report;
@@ -67,6 +67,8 @@ pub struct Checked {
     pub receipts: u64,
     /// Whether signatures were verified.
     pub signed: bool,
+    /// Fingerprint of the key that has signed the newest receipt, if signatures were verified.
+    pub signer: Option<String>,
     /// Whether it is certain that no newer receipt is hidden.
     pub newest_known: bool,
     /// Percentage of the packs that was read.
@@ -77,6 +79,8 @@ pub struct Checked {
     pub unnamed: Vec<String>,
     /// Number of wrong objects of which no older versions were looked for.
     pub unasked: u64,
+    /// What is archived of binary logs; `None` if nothing is, or only one backup was checked.
+    pub logs: Option<ArchivedLogs>,
 }
 
 /// An object that is missing or wrong.
@@ -128,7 +132,13 @@ pub fn check(
     if let (Some(only), true) = (only, named.objects.is_empty()) {
         return Err(repository.no_backup(host, &only.to_string()));
     }
-    let mut checked = Checked { signed: signers.is_some(), receipts: named.receipts, ..Checked::default() };
+    let mut checked = Checked {
+        signed: signers.is_some(),
+        signer: named.signer.map(|key| key.fingerprint()),
+        receipts: named.receipts,
+        logs: named.logs(),
+        ..Checked::default()
+    };
     let parts = if matches!(depth, Depth::Data { .. }) { named.parts() } else { BTreeMap::new() };
     let read = checked.packs_to_read(&named.objects, depth);
     let (lengths, others) = listed(repository, host, &named.objects)?;

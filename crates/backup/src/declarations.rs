@@ -87,8 +87,6 @@ fn trusted(
     repository.check_id(object, &declaration.repo)?;
     let Some(signers) = signers else { return Ok(declaration) };
     let signer = (declaration.keeper.as_str(), NAMESPACE);
-    match repository.signature_fault(signature, signer, &bytes, signers)? {
-        Some(fault) => Err(untrusted(fault)),
-        None => Ok(declaration),
-    }
+    let signer = repository.signer(signature, signer, &bytes, signers)?;
+    signer.map(|_| declaration).map_err(untrusted)
 }

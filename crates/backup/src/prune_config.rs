@@ -12,7 +12,7 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
     Error,
-    config::{RepositorySection, StateSection, allowed_signers, read_with, signing_key},
+    config::{RepositorySection, RetentionSection, StateSection, allowed_signers, key_file, read_with, signing_key},
     location::Location,
 };
 
@@ -46,7 +46,9 @@ struct Sections {
     repository: RepositorySection,
     keeper: KeeperSection,
     #[serde(default)]
-    retention: Policy,
+    retention: RetentionSection,
+    #[serde(rename = "report")]
+    _report: Option<IgnoredAny>,
     #[serde(rename = "host")]
     _host: Option<IgnoredAny>,
     #[serde(rename = "server")]
@@ -92,11 +94,11 @@ impl PruneConfig {
             return Err(format!("keeper.orphan_days must be at least {ORPHAN_DAYS}: a run may take that long"));
         }
         Ok(Self {
-            repository: sections.repository.location()?,
+            repository: sections.repository.location(&sections.retention)?,
             name: sections.keeper.name.unwrap_or_else(|| NAME.to_owned()),
-            signing_key: sections.keeper.signing_key,
+            signing_key: key_file("keeper.signing_key", sections.keeper.signing_key)?,
             allowed_signers: sections.keeper.allowed_signers,
-            policy: sections.retention,
+            policy: sections.retention.policy(),
             accept_unproven: sections.data.accept_unproven,
             orphan_days,
             state: StateSection::directory(sections.state),
@@ -122,6 +124,8 @@ impl PruneConfig {
 
 #[cfg(test)]
 mod tests {
+    use store::s3::{Lock, LockMode};
+
     use super::*;
 
     const TEXT: &str = r#"
@@ -139,8 +143,21 @@ allowed_signers = "/etc/sealant/signers"
         let shared = format!("{TEXT}[retention]\ndaily = 3\n[host]\nname = \"db1\"\n[server]\ndatadir = \"/x\"\n");
         let keeper = PruneConfig::parse(&shared).unwrap();
         assert_eq!((keeper.policy, keeper.accept_unproven), (Policy { daily: 3, ..Policy::default() }, false));
-        let accepting = format!("{shared}[data]\nrecipients = []\naccept_unproven = true\n");
+        let accepting = format!("{shared}[data]\nrecipients = []\naccept_unproven = true\n[report]\nhtml = \"/x\"\n");
         assert!(PruneConfig::parse(&accepting).unwrap().accept_unproven);
+    }
+
+    #[test]
+    fn locks_may_be_among_what_is_kept() {
+        let bucket = TEXT.replace("\"/backup/repo\"", "\"s3://backups/mysql\"\nregion = \"eu-central-1\"");
+        let locks = "[retention]\ndaily = 3\nlock_days = 9\nlock_mode = \"governance\"\n";
+        let keeper = PruneConfig::parse(&format!("{bucket}{locks}")).unwrap();
+        assert_eq!(keeper.policy, Policy { daily: 3, ..Policy::default() });
+        let Location::Bucket(settings) = &keeper.repository else { panic!("{:?}", keeper.repository) };
+        assert_eq!(settings.lock, Some(Lock { mode: LockMode::Governance, days: 9 }));
+        let twice = bucket.replace("region", "lock_days = 9\nregion");
+        let error = PruneConfig::parse(&format!("{twice}{locks}")).unwrap_err();
+        assert!(error.contains("retention.lock_days"), "{error}");
     }
 
     /// If every backup is damaged, this is the only way to remove any.
@@ -157,6 +174,7 @@ allowed_signers = "/etc/sealant/signers"
             ("[retention]\nmin_good = -1\n", "expected u32"),
             ("[retention]\nhourly = 3\n", "hourly"),
             ("[typo]\n", "typo"),
+            ("[retention]\nlock_days = 9\n", "for buckets"),
         ] {
             let error = PruneConfig::parse(&format!("{TEXT}{more}")).unwrap_err();
             assert!(error.contains(says), "{error}");

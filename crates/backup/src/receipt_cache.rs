@@ -17,7 +17,7 @@ use std::{
 };
 
 use archive::{Digest, names};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use store::{Body, Deletion, Error as StoreError, Listed, LockState, Name, Put, Store, Version, s3::S3Fault};
 
 use self::file::CacheFile;
@@ -197,6 +197,14 @@ impl Store for CachedStore {
         self.inner.extend_lock(name)
     }
 
+    fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.lock_end(name)
+    }
+
+    fn reads_before_sending(&self) -> bool {
+        self.inner.reads_before_sending()
+    }
+
     fn location(&self) -> String {
         self.inner.location()
     }
@@ -276,7 +284,7 @@ mod tests {
             let found = objects.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(name, body)| Listed {
                 name: name.parse().unwrap(),
                 bytes: body.len() as u64,
-                modified: jiff::Timestamp::UNIX_EPOCH,
+                modified: Timestamp::UNIX_EPOCH,
                 etag: Some(Digest::compute(body).to_string().into()),
             });
             Ok(found.collect())

@@ -15,12 +15,12 @@ use archive::{
     pack::MAX_PACK_BYTES,
     receipt::{self, NAMESPACE, Object},
     repository,
-    sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
+    sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, PublicKey, Signature},
 };
 use jiff::Timestamp;
 use store::{Error as StoreError, Name, Put, Store, Version, s3::S3Fault};
 
-use crate::{Error, receipt_cache::CachedStore};
+use crate::{Error, paced::PacedStore, receipt_cache::CachedStore};
 
 /// Maximum number of older versions of an object that are read. The first version is Sealant's own.
 const MOST_VERSIONS_READ: usize = 8;
@@ -75,6 +75,14 @@ impl Repository {
     #[must_use]
     pub fn with_cache(self, state: &Path) -> Self {
         let store = Box::new(CachedStore::new(self.store, state, &self.id));
+        Self { store, ..self }
+    }
+
+    /// Sends at most so many bytes per second to the store, if there is a limit.
+    #[must_use]
+    pub fn paced(self, bytes_per_second: Option<u64>) -> Self {
+        let Some(bytes_per_second) = bytes_per_second else { return self };
+        let store = Box::new(PacedStore::new(self.store, bytes_per_second));
         Self { store, ..self }
     }
 
@@ -264,11 +272,17 @@ impl Repository {
         Ok(Some(StoredReceipt { sha256: Digest::compute(&bytes), receipt, bytes }))
     }
 
-    /// Verifies that the receipt is signed by an allowed signer of the host.
+    /// Verifies that the receipt is signed by an allowed signer of the host. Returns the signer's key.
     ///
     /// # Errors
     /// [`Error::Untrusted`].
-    pub fn judge(&self, host: &str, number: Number, receipt: &[u8], signers: &AllowedSigners) -> Result<(), Error> {
+    pub fn judge(
+        &self,
+        host: &str,
+        number: Number,
+        receipt: &[u8],
+        signers: &AllowedSigners,
+    ) -> Result<PublicKey, Error> {
         self.judge_object(&names::signature(host, number), host, receipt, signers)
     }
 
@@ -279,30 +293,31 @@ impl Repository {
         host: &str,
         receipt: &[u8],
         signers: &AllowedSigners,
-    ) -> Result<(), Error> {
-        let fault = self.signature_fault(object, (host, NAMESPACE), receipt, signers)?;
-        fault.map_or(Ok(()), |reason| Err(Error::Untrusted { object: object.to_owned(), reason }))
+    ) -> Result<PublicKey, Error> {
+        let signer = self.signer(object, (host, NAMESPACE), receipt, signers)?;
+        signer.map_err(|reason| Error::Untrusted { object: object.to_owned(), reason })
     }
 
-    /// Returns what is wrong with the signature of a document: the object `signature`, by `principal` for `namespace`.
+    /// Returns the key that has signed a document, or what is wrong with the signature: the object `signature`, by
+    /// `principal` for `namespace`.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn signature_fault(
+    pub(crate) fn signer(
         &self,
         signature: &str,
         (principal, namespace): (&str, &str),
         document: &[u8],
         signers: &AllowedSigners,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Result<PublicKey, String>, Error> {
         let Some(text) = read(&*self.store, signature, MAX_SIGNATURE_BYTES as u64)? else {
-            return Ok(Some("there is no signature".to_owned()));
+            return Ok(Err("there is no signature".to_owned()));
         };
-        let judged = Signature::parse(&text).map_err(|fault| fault.to_string()).and_then(|signature| {
+        Ok(Signature::parse(&text).map_err(|fault| fault.to_string()).and_then(|signature| {
             let key = signature.verify(namespace, document).map_err(|fault| fault.to_string())?;
-            signers.allow(key, principal, namespace).map_err(|fault| fault.to_string())
-        });
-        Ok(judged.err())
+            signers.allow(key, principal, namespace).map_err(|fault| fault.to_string())?;
+            Ok(*key)
+        }))
     }
 
     /// Refuses a document of another repository.

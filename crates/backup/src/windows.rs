@@ -37,6 +37,24 @@ pub struct MissingLogs {
     pub reason: String,
 }
 
+/// What is archived of the binary logs of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ArchivedLogs {
+    /// Time of the newest event, by the server's clock.
+    pub newest: Option<Timestamp>,
+    /// Number of times that logs were lost before they were archived, as far as receipts record them.
+    pub gaps: u64,
+}
+
+impl ArchivedLogs {
+    /// Summarizes the archives of a host; `None` if there is none.
+    pub(crate) fn new(archives: &[Archive]) -> Option<Self> {
+        let newest = archives.iter().flat_map(Archive::segments).map(|(segment, _)| segment.last).max();
+        let gaps: u64 = archives.iter().map(|archive| archive.gaps.len() as u64).sum();
+        (!archives.is_empty()).then(|| Self { newest: newest.and_then(at), gaps })
+    }
+}
+
 /// End of a good backup, and the server that was backed up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GoodBackup<'l> {
@@ -148,7 +166,11 @@ mod tests {
         let backups =
             [120, 230, 300, 350, 420, 530].map(|ended| backup(u64::try_from(ended).unwrap(), ended, Some("7")));
         assert_eq!(found(&backups, std::slice::from_ref(&logs)), [(120, 250, 120), (420, 550, 420)]);
-        let missing = windows(&backups, &[logs]).1;
+        let all = [logs];
+        let summary = ArchivedLogs::new(&all).unwrap();
+        assert_eq!((summary.newest.map(|time| time.as_second()), summary.gaps), (Some(550), 1));
+        assert_eq!(ArchivedLogs::new(&[]), None);
+        let missing = windows(&backups, &all).1;
         assert_eq!(missing.len(), 1, "{missing:?}");
         let times = [missing[0].from, missing[0].to].map(|time| time.unwrap().as_second());
         assert!(times == [250, 400] && missing[0].reason.contains("has removed it"), "{missing:?}");

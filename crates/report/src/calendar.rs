@@ -118,6 +118,19 @@ pub fn write_calendar_metrics(calendar: &Calendar, out: &mut dyn Write) -> Resul
         let ended = good.listed.ended.as_second() as f64;
         let help = "When the newest good backup was complete, Unix time.";
         gauge("last_good_timestamp_seconds", help, &[(None, ended)])?;
+        if let Some(end) = good.listed.locked_until {
+            let help = "When the first lock of the newest good backup's receipt and manifest ends, Unix time.";
+            gauge("locked_until_timestamp_seconds", help, &[(None, end.as_second() as f64)])?;
+        }
+    }
+    if let Some(logs) = calendar.binlogs {
+        let help = "Number of times that binary logs were lost before they were archived.";
+        gauge("binlog_gap", help, &[(None, logs.gaps as f64)])?;
+        if let Some(newest) = logs.newest {
+            let seconds = calendar.at.duration_since(newest).as_secs_f64().max(0.0);
+            let help = "Age of the newest archived event of the binary logs; a server without changes logs none.";
+            gauge("binlog_lag_seconds", help, &[(None, seconds)])?;
+        }
     }
     if let Some(Entry { listed, began, phases, pages, unproven_recipients, .. }) = calendar.backups.last() {
         let seconds = listed.ended.duration_since(*began).as_secs_f64();
@@ -201,7 +214,7 @@ fn row(entry: &Entry) -> [String; 7] {
     [
         listed.number.to_string(),
         minute(listed.ended),
-        if listed.full { "full" } else { "incremental" }.to_owned(),
+        listed.kind.as_str().to_owned(),
         state(entry),
         size(listed.bytes),
         size(listed.stored),
@@ -304,6 +317,7 @@ mod tests {
     use archive::{Digest, Receipt};
     use backup::calendar::read_restores;
     use backup::check::Checked;
+    use backup::windows::ArchivedLogs;
 
     use super::*;
     use crate::testing::assert_well_formed;
@@ -340,6 +354,7 @@ mod tests {
 
     /// Two good backups, of which the first was restored, and a newer one that is damaged.
     fn calendar(max_age: u64) -> Calendar {
+        let checked = Checked { logs: Some(logs()), ..Checked::default() };
         let links = [
             link(1, "2026-09-30T23:59:59Z", 0),
             link(2, "2026-11-23T01:00:00Z", 0),
@@ -355,7 +370,14 @@ mod tests {
         std::fs::write(&path, format!("{}\n", record.replace('\n', ""))).unwrap();
         let restores = read_restores(&path).unwrap();
         let at = "2026-11-24T02:00:00Z".parse().unwrap();
-        Calendar::new("db<1>", (&Checked::default(), &links), &restores, at, Some(Duration::from_secs(max_age)))
+        let mut calendar =
+            Calendar::new("db<1>", (&checked, &links), &restores, at, Some(Duration::from_secs(max_age)));
+        calendar.backups[1].listed.locked_until = Some("2026-12-07T01:00:00Z".parse().unwrap());
+        calendar
+    }
+
+    fn logs() -> ArchivedLogs {
+        ArchivedLogs { newest: Some("2026-11-24T01:59:50Z".parse().unwrap()), gaps: 2 }
     }
 
     #[test]
@@ -401,6 +423,9 @@ mod tests {
             "sealant_backup_seconds{host=\"db<1>\",phase=\"copy\"} 1.5\n",
             "sealant_backup_seconds{host=\"db<1>\",phase=\"store\"} 20\n",
             "sealant_backup_restore_test_seconds{host=\"db<1>\"} 130\n",
+            "sealant_backup_locked_until_timestamp_seconds{host=\"db<1>\"} 1796605200\n",
+            "sealant_backup_binlog_gap{host=\"db<1>\"} 2\n",
+            "sealant_backup_binlog_lag_seconds{host=\"db<1>\"} 10\n",
         ] {
             assert!(metrics.contains(wanted), "{wanted:?} is not in\n{metrics}");
         }

@@ -85,6 +85,8 @@ pub struct Options {
     pub keys: follow::Keys,
     /// Longest wait for each of the server's backup locks, which [`Provider::Follow`] takes.
     pub lock_wait: Duration,
+    /// Longest wait of a change of definitions for these locks to end; `None` for any. Then the copy is given up.
+    pub ddl_wait_max: Option<Duration>,
     /// Where [`Provider::Follow`] counts what it has copied.
     pub progress: Arc<CopyProgress>,
     /// For tests: the checkpoint at which recovery of a copy by [`Provider::Follow`] begins.
@@ -103,6 +105,7 @@ impl Default for Options {
             account: None,
             keys: follow::Keys::default(),
             lock_wait: LOCK_WAIT,
+            ddl_wait_max: None,
             progress: Arc::default(),
             recover_from: follow::Checkpoint::First,
         }

@@ -168,6 +168,20 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(LockState::default())
     }
 
+    /// When the lock of an object ends; `None` if it is not locked, there is none of that name, or the store has no
+    /// locks.
+    ///
+    /// # Errors
+    /// [`Error`].
+    fn lock_end(&self, _name: &Name) -> Result<Option<Timestamp>, Error> {
+        Ok(None)
+    }
+
+    /// Whether [`Self::put_new`] reads the whole body once before it sends it.
+    fn reads_before_sending(&self) -> bool {
+        false
+    }
+
     /// The store's address, for messages.
     fn location(&self) -> String;
 

@@ -165,6 +165,8 @@ fn long_listings_large_objects_locks_and_refusals() {
     let after = LockState { is_extended: false, ..extended };
     assert_eq!(extend(&longer), after, "it is locked for nine days now");
     assert_eq!(extend(&store), LockState::default(), "it has no locks");
+    let end = |object: &str| store.lock_end(&name(object)).expect("answered");
+    assert_eq!((end("locked"), end("nothing")), (extended.until, None));
 
     // What is wrong is named, with the permission that is missing.
     let nobody = server.create_user("nobody").expect("a user");

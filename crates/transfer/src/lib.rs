@@ -25,7 +25,7 @@ mod fault;
 mod hash_collector;
 mod journal;
 pub mod key_files;
-mod limit;
+pub mod limit;
 pub mod manifest;
 mod outgoing;
 pub mod pairing;

@@ -1,4 +1,4 @@
-//! Bandwidth limit over all connections.
+//! Bandwidth limit over all connections or uploads.
 
 use std::{
     sync::{
@@ -10,7 +10,7 @@ use std::{
 
 /// Rate limiter for bytes.
 #[derive(Debug)]
-pub(crate) struct Limiter {
+pub struct Limiter {
     bytes_per_second: f64,
     /// Time at which everything reserved so far will have been sent at the configured rate.
     due: Mutex<Instant>,
@@ -20,9 +20,9 @@ pub(crate) struct Limiter {
 
 /// A part of the bandwidth. Its holder counts as waiting until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Reservation<'l> {
+pub struct Reservation<'l> {
     /// How long to wait before sending.
-    pub(crate) wait: Duration,
+    pub wait: Duration,
     limiter: &'l Limiter,
 }
 
@@ -36,7 +36,9 @@ impl Drop for Reservation<'_> {
 const SLACK: Duration = Duration::from_millis(50);
 
 impl Limiter {
-    pub(crate) fn new(bytes_per_second: u64) -> Self {
+    /// A limiter to this rate.
+    #[must_use]
+    pub fn new(bytes_per_second: u64) -> Self {
         #[allow(clippy::cast_precision_loss, reason = "a rate")]
         let bytes_per_second = bytes_per_second.max(1) as f64;
         Self { bytes_per_second, due: Mutex::new(Instant::now()), waiting: AtomicUsize::new(0) }
@@ -44,7 +46,7 @@ impl Limiter {
 
     /// Reserves bandwidth for `bytes`. The caller has to wait for [`Reservation::wait`] before it
     /// sends them.
-    pub(crate) fn reserve(&self, bytes: u64) -> Reservation<'_> {
+    pub fn reserve(&self, bytes: u64) -> Reservation<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         Reservation { wait: self.wait_for(bytes), limiter: self }
     }

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
-use data_encoding::BASE64;
+use aws_lc_rs::{
+    digest::{SHA256, digest},
+    signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
+};
+use data_encoding::{BASE64, BASE64_NOPAD};
 use files::secret;
 use zeroize::Zeroizing;
 
@@ -47,6 +50,12 @@ impl PublicKey {
         put(&mut blob, KEY_TYPE.as_bytes());
         put(&mut blob, &self.0);
         blob
+    }
+
+    /// The fingerprint as OpenSSH's programs show it: `SHA256:` and the hash of the key, in base64.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        format!("SHA256:{}", BASE64_NOPAD.encode(digest(&SHA256, &self.blob()).as_ref()))
     }
 
     pub(super) fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
@@ -208,6 +217,14 @@ mod tests {
         let back = SigningKey::parse(&text).unwrap();
         assert_eq!(back.public(), key.public());
         assert_eq!(format!("{back:?}"), "SigningKey");
+    }
+
+    /// `ssh-keygen -l -f` shows the same of this key.
+    #[test]
+    fn a_fingerprint_is_that_of_openssh() {
+        let mut bytes = [0; PUBLIC_BYTES];
+        (0..).zip(&mut bytes).for_each(|(number, byte)| *byte = number);
+        assert_eq!(PublicKey(bytes).fingerprint(), "SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA");
     }
 
     #[test]

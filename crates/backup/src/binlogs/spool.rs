@@ -1,5 +1,5 @@
 //! Parts of binary logs that wait on this host because the store cannot be reached: `spool-SERVER` in the state
-//! directory, one age file for each.
+//! directory or another one of the configuration, one age file for each.
 //!
 //! A part is encrypted before it is written. A list has the parts in order ([`Waiting`]); any other file was left by an
 //! interrupted run, and is removed.
@@ -91,9 +91,9 @@ impl SpoolStatus {
     /// [`Error::Io`].
     pub fn read_all(config: &Config, repository: &Repository) -> Result<Vec<Self>, Error> {
         let directory = config.state.join(&repository.id).join(&config.host);
-        let mut found = Vec::new();
+        let (spools, mut found) = (config.spools(&repository.id), Vec::new());
         for server in StateFile::servers(&directory)? {
-            let status = Self::new(&server, &Self::read_state(&directory, &server)?);
+            let status = Self::new(&server, &Self::read_state(&directory, &spools, &server)?);
             found.extend(Some(status).filter(|status| status.parts > 0 || status.unlisted > 0));
         }
         Ok(found)
@@ -101,10 +101,10 @@ impl SpoolStatus {
 
     /// Reads a state and its list. A running archiver may replace the list after the state was read; then the state is
     /// another one by now.
-    fn read_state(directory: &Path, server: &str) -> Result<ArchiveState, Error> {
-        let mut state = StateFile::read(directory, server)?;
+    fn read_state(directory: &Path, spools: &Path, server: &str) -> Result<ArchiveState, Error> {
+        let mut state = StateFile::read(directory, spools, server)?;
         while state.spool.lost() > 0 {
-            let again = StateFile::read(directory, server)?;
+            let again = StateFile::read(directory, spools, server)?;
             if again == state {
                 break;
             }
@@ -114,9 +114,9 @@ impl SpoolStatus {
     }
 }
 
-/// The directory of a server's spool below the state directory of the host.
-pub(super) fn directory(state: &Path, server: &str) -> PathBuf {
-    state.join(format!("{PREFIX}{server}"))
+/// The directory of a server's spool below that of all spools of the host.
+pub(super) fn directory(spools: &Path, server: &str) -> PathBuf {
+    spools.join(format!("{PREFIX}{server}"))
 }
 
 /// The directory with the files.
@@ -126,15 +126,15 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// The spool of a server below the state directory of the host.
-    pub(super) fn new(state: &Path, server: &str) -> Self {
-        Self { directory: directory(state, server) }
+    /// The spool of a server below the directory of all spools of the host.
+    pub(super) fn new(spools: &Path, server: &str) -> Self {
+        Self { directory: directory(spools, server) }
     }
 
     /// Whether the file system has space for a part.
     pub(super) fn has_space(&self, object: Object) -> Result<bool, Error> {
-        let state = self.directory.parent().unwrap_or(&self.directory);
-        let free = free_bytes(state).map_err(Error::io(state, "cannot be read"))?;
+        let spools = self.directory.parent().unwrap_or(&self.directory);
+        let free = free_bytes(spools).map_err(Error::io(spools, "cannot be read"))?;
         Ok(free > object.bytes.saturating_add(RESERVE_BYTES))
     }
 

@@ -143,19 +143,20 @@ impl StateFile {
         lock(&path)?.map(Rc::new).ok_or(Error::BinlogsBusy { path })
     }
 
-    /// Opens the state of a server's archive; the state is empty if there is no file.
-    pub(super) fn open(directory: &Path, server: &str, lock: &Rc<fs::File>) -> Result<Self, Error> {
-        let archive = Self::read(directory, server)?;
-        let spool = spool::directory(directory, server);
+    /// Opens the state of a server's archive; the state is empty if there is no file. `spools`: the directory with the
+    /// spools of all servers.
+    pub(super) fn open(directory: &Path, spools: &Path, server: &str, lock: &Rc<fs::File>) -> Result<Self, Error> {
+        let archive = Self::read(directory, spools, server)?;
+        let spool = spool::directory(spools, server);
         Ok(Self { path: path(directory, server), spool, archive, _lock: Rc::clone(lock) })
     }
 
     /// Reads the state of a server's archive; it is empty if there is no file.
-    pub(super) fn read(directory: &Path, server: &str) -> Result<ArchiveState, Error> {
+    pub(super) fn read(directory: &Path, spools: &Path, server: &str) -> Result<ArchiveState, Error> {
         let Some(mut archive) = parse::<ArchiveState>(&path(directory, server))? else {
             return Ok(ArchiveState::default());
         };
-        archive.spool.load(&spool::directory(directory, server), &archive.end)?;
+        archive.spool.load(&spool::directory(spools, server), &archive.end)?;
         Ok(archive)
     }
 

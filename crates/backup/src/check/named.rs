@@ -8,7 +8,7 @@ use archive::{
     names::{self, Number},
     prune::is_signature_left,
     receipt::Object,
-    sshsig::AllowedSigners,
+    sshsig::{AllowedSigners, PublicKey},
 };
 
 use super::BadObject;
@@ -17,6 +17,7 @@ use crate::{
     binlogs::{Archive, StoredPart},
     declarations::{DeclaredRemoval, HostDeclarations, declared},
     repository::StoredReceipt,
+    windows::ArchivedLogs,
 };
 
 /// The receipts of a host, and the objects that they name.
@@ -33,6 +34,8 @@ pub(super) struct Named {
     pub(super) breaks: Vec<ChainBreak>,
     /// Receipts, signatures and declarations that are wrong.
     pub(super) bad: Vec<BadObject>,
+    /// The key that has signed the newest of these receipts, if signatures were verified.
+    pub(super) signer: Option<PublicKey>,
     archives: Vec<Archive>,
     /// What prunes have removed of each archive.
     pruned: BTreeMap<String, DeclaredRemoval>,
@@ -54,7 +57,7 @@ impl Named {
         let in_question: BTreeSet<&str> = in_question.iter().map(|bad| bad.object.as_str()).collect();
         // All backups of a host name mostly the same packs.
         let (mut packs, mut objects, mut incomplete) = (HashMap::new(), BTreeMap::new(), BTreeSet::new());
-        let (links, receipts, mut bad) = links(repository, host, signers, &mut |receipt| {
+        let Links { links, receipts, mut bad, signer } = links(repository, host, signers, &mut |receipt| {
             if only.is_none_or(|only| receipt.number == only) {
                 packs.extend(receipt.packs.iter().map(|pack| (pack.sha256, pack.bytes)));
                 objects.extend(receipt.own_objects());
@@ -73,12 +76,17 @@ impl Named {
         let of_archives = archives.iter().flat_map(|archive| archive.breaks.iter().cloned());
         bad.extend(of_archives.map(|(object, what)| BadObject { object, what }));
         objects.extend(archives.iter().flat_map(Archive::parts).map(|part| (part.object, part.segment.object)));
-        Ok(Self { links, receipts, objects, incomplete, breaks, bad, archives, pruned, removed: numbers })
+        Ok(Self { links, receipts, objects, incomplete, breaks, bad, signer, archives, pruned, removed: numbers })
     }
 
     /// Whether no receipt is wrong.
     pub(super) const fn is_sound(&self) -> bool {
         self.bad.is_empty() && self.breaks.is_empty()
+    }
+
+    /// What is archived of binary logs; `None` if nothing is, or only one backup is checked.
+    pub(super) fn logs(&self) -> Option<ArchivedLogs> {
+        ArchivedLogs::new(&self.archives)
     }
 
     /// The parts of binary logs, by name.
@@ -113,22 +121,32 @@ impl Named {
     }
 }
 
+/// The receipts of a host.
+#[derive(Default)]
+struct Links {
+    links: Vec<Link>,
+    receipts: u64,
+    bad: Vec<BadObject>,
+    signer: Option<PublicKey>,
+}
+
 /// Reads and verifies every receipt, and calls `visit` with each that can be used. Wrong ones are bad objects, and left
-/// out of the links. Also returns their number.
+/// out of the links, but counted.
 fn links(
     repository: &Repository,
     host: &str,
     signers: Option<&AllowedSigners>,
     visit: &mut dyn FnMut(&Receipt),
-) -> Result<(Vec<Link>, u64, Vec<BadObject>), Error> {
-    let (mut links, mut count, mut bad) = (Vec::new(), 0_u64, Vec::new());
+) -> Result<Links, Error> {
+    let mut found = Links::default();
     for number in repository.numbers(host)?.0 {
-        count = count.saturating_add(1);
+        found.receipts = found.receipts.saturating_add(1);
         let (object, what) = match judged(repository, host, number, signers) {
             Ok(stored) => {
-                if let Some(stored) = stored {
+                if let Some((stored, signer)) = stored {
                     visit(&stored.receipt);
-                    links.push(stored.link());
+                    found.links.push(stored.link());
+                    found.signer = signer;
                 }
                 continue;
             }
@@ -136,23 +154,23 @@ fn links(
             Err(Error::Untrusted { object, reason }) => (object, reason),
             Err(error) => return Err(error),
         };
-        bad.push(BadObject { object, what });
+        found.bad.push(BadObject { object, what });
     }
-    Ok((links, count, bad))
+    Ok(found)
 }
 
-/// Reads and verifies a receipt; `None` if it was removed.
+/// Reads and verifies a receipt; `None` if it was removed. Also returns its signer, if signatures are verified.
 fn judged(
     repository: &Repository,
     host: &str,
     number: Number,
     signers: Option<&AllowedSigners>,
-) -> Result<Option<StoredReceipt>, Error> {
+) -> Result<Option<(StoredReceipt, Option<PublicKey>)>, Error> {
     let Some(stored) = repository.receipt(host, number)? else { return Ok(None) };
-    let Some(signers) = signers else { return Ok(Some(stored)) };
+    let Some(signers) = signers else { return Ok(Some((stored, None))) };
     match repository.judge(host, number, &stored.bytes, signers) {
         // A prune removes a receipt before its signature.
         Err(Error::Untrusted { .. }) if repository.receipt(host, number)?.is_none() => Ok(None),
-        judged => judged.map(|()| Some(stored)),
+        judged => judged.map(|signer| Some((stored, Some(signer)))),
     }
 }

@@ -16,6 +16,8 @@ pub struct CheckReport<'r> {
     objects: Objects<'r>,
     chain: Vec<String>,
     signed: bool,
+    /// Fingerprint of the newest receipt's signer, if signatures were verified.
+    signer: Option<&'r str>,
     newest_known: bool,
     percent_done: u8,
     unnamed: &'r [String],
@@ -41,6 +43,7 @@ impl<'r> CheckReport<'r> {
             objects: Objects { named, present, read, bad: &checked.bad },
             chain: checked.breaks.iter().map(ToString::to_string).collect(),
             signed: checked.signed,
+            signer: checked.signer.as_deref(),
             newest_known: checked.newest_known,
             percent_done: checked.percent_done,
             unnamed: &checked.unnamed,

@@ -17,7 +17,7 @@ use verify::{KeyStores, KeyWarning, Keys};
 
 pub(crate) use self::key_files::signing_key;
 pub use self::key_files::{allowed_signers, identities};
-pub(crate) use self::sections::{RepositorySection, StateSection};
+pub(crate) use self::sections::{RepositorySection, RetentionSection, StateSection, key_file};
 use crate::{Error, location::Location};
 
 /// The validated configuration.
@@ -49,18 +49,52 @@ pub struct Config {
     pub max_freeze: Duration,
     /// Number of threads.
     pub streams: u16,
+    /// Maximum number of bytes per second that a run stores, if it is limited.
+    pub bandwidth: Option<u64>,
+    /// Maximum length of new packs.
+    pub pack_bytes: u64,
+    /// Maximum time that changes of definitions may wait for a copy by `follow`, if it is limited.
+    pub ddl_wait_max: Option<Duration>,
     /// Directory of the state, which records the last backup of this host.
     pub state: PathBuf,
+    /// Whether binary logs are archived.
+    pub archives_binlogs: bool,
     /// Maximum time before changes are archived.
     pub segment_every: Duration,
     /// The server whose binary logs are archived, if not the one at the socket.
     pub binlog_source: Option<BinlogSource>,
     /// Maximum time that a server which takes over may need to apply the archived transactions of the one before.
     pub takeover_wait: Duration,
-    /// Maximum length of the parts that wait on this host while the store cannot be reached; 0 for none.
+    /// Directory of the parts that wait on this host while the store cannot be reached; `None` for that of the state.
+    pub spool: Option<PathBuf>,
+    /// Maximum length of these parts; 0 for none.
     pub spool_bytes: u64,
     /// `server_id` of the replica that archives binary logs, if configured.
     pub replica_id: Option<u32>,
+    /// Files that each run writes, and what goes into them.
+    pub report: ReportFiles,
+}
+
+/// Files that each run writes after its backup, and that `sealant backup report` writes unless its options name others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportFiles {
+    /// Page with a calendar.
+    pub html: Option<PathBuf>,
+    /// Metrics, for node_exporter's textfile collector.
+    pub prometheus: Option<PathBuf>,
+    /// Records of restores that go into both.
+    pub restores: Option<PathBuf>,
+    /// Allowed signers; without them no signature is verified.
+    pub allowed_signers: Option<PathBuf>,
+}
+
+impl ReportFiles {
+    /// Whether a run writes any.
+    #[must_use]
+    pub const fn are_written(&self) -> bool {
+        self.html.is_some() || self.prometheus.is_some()
+    }
 }
 
 /// A server that sends its binary logs over TCP with TLS.
@@ -146,6 +180,11 @@ impl Config {
     /// Shortens the retries of store calls, for a run that keeps reading the server while the store fails.
     pub fn end_calls_early(&mut self) {
         self.repository.end_calls_early();
+    }
+
+    /// Directory of the parts of binary logs that wait on this host, for the repository with this id.
+    pub(crate) fn spools(&self, repository: &str) -> PathBuf {
+        self.spool.as_ref().unwrap_or(&self.state).join(repository).join(&self.host)
     }
 
     /// All recipients; the identity of each has to be proven.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Version of the verdicts in commit markers.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What was restored, and what was found. A commit marker has it as JSON, so that whoever completes the commit reports
 /// the same as the restore would have.
@@ -188,7 +188,7 @@ mod tests {
         Verdict {
             version: VERSION,
             backup,
-            pages: PageCounts { proven: 7, bad: 2, unproven: 1 },
+            pages: PageCounts { total: 10, proven: 7, bad: 2, unproven: 1 },
             lost: Some(vec!["a pack\nis \u{7f}gone".to_owned()]),
             logs_out_of_order: vec!["binlog.000003".to_owned()],
             position: Some(CopyPosition::default()),

@@ -26,7 +26,10 @@ use archive::{
     Manifest,
     names::{self, Number},
 };
-use codec::{entry::Entry, hash::Hash};
+use codec::{
+    entry::{Entry, Kind},
+    hash::Hash,
+};
 use innodb::binlog::CopyPosition;
 use keyring::WritableKeyring;
 use serde::{Deserialize, Serialize};
@@ -86,6 +89,8 @@ pub struct RestoreOptions<'o> {
 /// Progress of a restore, in bytes.
 #[derive(Debug, Default)]
 pub struct RestoreProgress {
+    /// Number of files; 0 until it is known.
+    pub files: AtomicU64,
     /// Length of all files.
     pub total_bytes: AtomicU64,
     /// Bytes of packs read.
@@ -196,6 +201,8 @@ impl Restored {
 /// Commit markers contain them as JSON, so their fields are part of that format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageCounts {
+    /// All pages of the restored files.
+    pub total: u64,
     /// Sound: in clear, or decrypted with a given key.
     pub proven: u64,
     /// Pages that fail a check.
@@ -226,6 +233,7 @@ fn restore(
     }
     let entries = entries(&manifest, opened)?;
     progress.total_bytes.store(manifest.bytes(), Ordering::Relaxed);
+    progress.files.store(file_count(&manifest), Ordering::Release);
     let reading = if options.salvage { Reading::Whole } else { Reading::Ranges };
     let mut fetched = {
         let fetch = Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
@@ -335,6 +343,11 @@ fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, Error> {
 fn with_hashes(entries: Vec<Entry>, manifest: &Manifest) -> transfer::manifest::Manifest {
     let hashes = manifest.files.iter().map(|file| file.hash);
     transfer::manifest::Manifest { entries: entries.into_iter().zip(hashes).collect() }
+}
+
+/// Number of files.
+fn file_count(manifest: &Manifest) -> u64 {
+    manifest.files.iter().filter(|file| matches!(file.entry.kind, Kind::File { .. })).count() as u64
 }
 
 /// Bytes of all files, without holes.

@@ -7,7 +7,7 @@ use archive::Manifest;
 use verify::Keys;
 
 use super::{
-    ExternalLinks, Opened, check_rekey, entries, fetch,
+    ExternalLinks, Opened, check_rekey, entries, fetch, file_count,
     ranges::{bytes_of, ranges},
     stored_bytes,
 };
@@ -18,6 +18,8 @@ use crate::{Error, Repository};
 pub struct RestorePlan {
     /// Number of files, directories and links.
     pub entries: u64,
+    /// Number of files.
+    pub files: u64,
     /// Length of all files, in bytes.
     pub bytes: u64,
     /// Bytes that occupy disk space: all but holes.
@@ -54,6 +56,7 @@ pub(super) fn plan(
     let (packs, fetch_bytes) = to_fetch(&manifest);
     Ok(RestorePlan {
         entries: entries.len() as u64,
+        files: file_count(&manifest),
         bytes: manifest.bytes(),
         stored_bytes: stored_bytes(&manifest),
         packs,

@@ -159,7 +159,8 @@ pub(super) fn pages(root: &Path, keys: &Keys, streams: u16) -> (PageCounts, Repo
 }
 
 fn count(report: Report) -> (PageCounts, Report) {
-    let mut pages = PageCounts { unproven: report.errors.len() as u64, ..PageCounts::default() };
+    let (total, unread) = (report.summary.units.total, report.errors.len() as u64);
+    let mut pages = PageCounts { total, unproven: unread, ..PageCounts::default() };
     for file in &report.files {
         match judge::classify(file) {
             FileVerdict::Sound | FileVerdict::OutOfOrder => {

@@ -96,6 +96,8 @@ struct RestoreBytes {
 
 #[derive(Debug, Serialize)]
 struct RestorePages {
+    /// All pages of the restored files.
+    written: u64,
     proven: u64,
     bad: u64,
     unproven: u64,
@@ -105,7 +107,7 @@ impl<'r> RestoreReport<'r> {
     /// Report of a restore; `seconds` is its duration.
     #[must_use]
     pub fn new(opened: &'r Opened, restored: &Restored, progress: &RestoreProgress, seconds: f64) -> Self {
-        let PageCounts { proven, bad, unproven } = restored.pages;
+        let PageCounts { total: written, proven, bad, unproven } = restored.pages;
         Self {
             schema: archive::restores::SCHEMA,
             host: opened.host(),
@@ -121,7 +123,7 @@ impl<'r> RestoreReport<'r> {
                 kept: load(&progress.kept_bytes),
                 from_base: load(&progress.base_bytes),
             },
-            pages: RestorePages { proven, bad, unproven },
+            pages: RestorePages { written, proven, bad, unproven },
             signed: opened.is_signed(),
             newest_known: opened.is_newest_known(),
             salvaged: restored.salvaged.is_some(),

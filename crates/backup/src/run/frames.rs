@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use archive::{
     Description, PackWriter,
-    pack::{DecryptedUnits, Extent, FrameAt, MAX_FRAME_BYTES, MAX_PACK_BYTES, MAX_RUNS, Packer},
+    pack::{DecryptedUnits, Extent, FrameAt, MAX_FRAME_BYTES, MAX_RUNS, Packer},
 };
 use codec::{
     hash::Hash,
@@ -16,8 +16,8 @@ use zeroize::Zeroizing;
 use super::{Run, files::FilePlan};
 use crate::Error;
 
-/// Length of the plain text above which a pack takes no further frame.
-const PACK_BYTES: u64 = MAX_PACK_BYTES - MAX_FRAME_BYTES as u64 - (128 << 10);
+/// Room that a pack keeps: for one more frame with its description, and for what encryption adds.
+const LAST_BYTES: u64 = MAX_FRAME_BYTES as u64 + (128 << 10);
 
 /// Location of parts of a file in the current pack.
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             none => none.insert(PackWriter::new(self.run.uploads.buffer()?, &self.run.inputs.config.recipients)?),
         };
         let frame = pack.add(&mut self.packer, &description, data)?;
-        let is_full = pack.bytes() >= PACK_BYTES;
+        let is_full = pack.bytes() >= self.run.inputs.config.pack_bytes.saturating_sub(LAST_BYTES);
         let progress = self.run.inputs.progress;
         let bytes = bytes.len() as u64;
         progress.changed_bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -55,6 +55,8 @@ use crate::{
 /// Progress of a run, in bytes.
 #[derive(Debug, Default)]
 pub struct RunProgress {
+    /// Number of files; 0 until it is known.
+    pub files: AtomicU64,
     /// Length of all files.
     pub total_bytes: AtomicU64,
     /// Bytes read, and those that need not be.
@@ -98,6 +100,7 @@ pub fn run(
     let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     selection::check_links(&plan)?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
+    progress.files.store(plan.files() as u64, Ordering::Release);
     let draft = state.begin(predecessor.number)?;
     let (base, plan) = (predecessor.base.as_ref(), &plan);
     let first_pack = base.map_or(0, |base| base.manifest.packs.len());
@@ -138,6 +141,7 @@ pub fn run(
         resumed_bytes: progress.resumed_bytes.load(Ordering::Relaxed),
         left_out,
         position: source.position.clone(),
+        end_lsn: source.end_lsn,
         files: files.count(),
         finished,
         waited,
@@ -173,7 +177,7 @@ impl Inputs<'_> {
         let settings = judge::settings(self.config.streams);
         let judge = PageVerifier::new(&verified, self.keys, &settings);
         let tablespaces = Tablespaces::new(&judge, self.plan, self.files);
-        let uploads = Uploads::new(self.packs, self.config.streams, self.progress);
+        let uploads = Uploads::new(self.packs, self.config, self.progress);
         let run = Run { inputs: self, uploads: &uploads, tablespaces: &tablespaces, reading: AtomicU64::new(0) };
         let limited_by = run.store()?;
         self.plan.check_unchanged()?;

@@ -20,6 +20,8 @@ pub struct RunPlan {
     pub repacked: Repacked,
     /// Number of files, directories and links.
     pub entries: u64,
+    /// Number of files.
+    pub files: u64,
     /// Length of all files, in bytes.
     pub bytes: u64,
     /// Files that would be left out.
@@ -49,6 +51,7 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
         full: predecessor.full,
         repacked: predecessor.repacked,
         entries: plan.entries.len() as u64,
+        files: plan.files() as u64,
         bytes: plan.bytes,
         left_out,
         copy,

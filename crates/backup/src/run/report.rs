@@ -27,7 +27,7 @@ pub struct RunReport<'r> {
     packs: Packs,
     left_out: &'r [ExcludedFile],
     #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<&'r CopyPosition>,
+    position: Option<Position<'r>>,
     findings: &'r [Finding],
     stood_still_ms: f64,
     lock_ms: Option<f64>,
@@ -35,6 +35,15 @@ pub struct RunReport<'r> {
     limited_by: Bottleneck,
     phases: RunPhases,
     seconds: f64,
+}
+
+/// Position of the copy in the logs of the server.
+#[derive(Debug, Serialize)]
+struct Position<'r> {
+    /// LSN at which its redo log ends.
+    lsn: u64,
+    #[serde(flatten)]
+    binary_log: &'r CopyPosition,
 }
 
 /// Durations in milliseconds.
@@ -68,6 +77,7 @@ impl<'r> RunReport<'r> {
         let receipt = &made.receipt;
         let archive::receipt::Bytes { data, read, changed, stored } = receipt.bytes;
         let new = receipt.packs.iter().filter(|pack| pack.new).count();
+        let position = made.position.as_ref().zip(made.end_lsn);
         Self {
             schema: "sealant.backup/1",
             host: &receipt.host,
@@ -83,7 +93,7 @@ impl<'r> RunReport<'r> {
             pages: receipt.pages,
             packs: Packs { new, used: receipt.packs.len(), repacked: made.repacked.packs },
             left_out: &made.left_out,
-            position: made.position.as_ref(),
+            position: position.map(|(binary_log, lsn)| Position { lsn, binary_log }),
             findings: &receipt.findings,
             stood_still_ms: milliseconds(made.waited.stood_still),
             lock_ms: made.waited.locks.map(milliseconds),

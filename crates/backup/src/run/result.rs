@@ -36,6 +36,8 @@ pub struct Backup {
     pub left_out: Vec<ExcludedFile>,
     /// Position of the backup in the binary log, if known.
     pub position: Option<CopyPosition>,
+    /// LSN at which the redo log of the backup ends, if known.
+    pub end_lsn: Option<u64>,
     /// Number of files.
     pub files: u64,
     /// An interrupted run that was completed first.

@@ -48,6 +48,7 @@ pub(super) fn options(config: &Config, keys: Keys) -> Result<snapshot::Options, 
     Ok(snapshot::Options {
         provider: config.provider,
         max_freeze: config.max_freeze,
+        ddl_wait_max: config.ddl_wait_max,
         keep: Keep::WhileInUse,
         account: config.server.account(config.provider)?,
         keys: follow::Keys::new(keys),
@@ -64,12 +65,15 @@ pub(super) struct Source {
     pub(super) instant: Timestamp,
     /// Position of the binary log at that time, if it was read.
     pub(super) position: Option<CopyPosition>,
+    /// LSN at which the redo log ends, if it was read.
+    pub(super) end_lsn: Option<u64>,
 }
 
 impl Source {
     /// The copy, held by a guard.
     pub(super) fn new(copy: SnapshotCopy, hold: impl FnOnce(SnapshotCopy) -> SnapshotGuard) -> Self {
         let (provider, position) = (copy.provider().to_string(), position(&copy));
-        Self { guard: hold(copy), provider, instant: Timestamp::now(), position }
+        let end_lsn = copy.followed().map(|followed| followed.end_lsn);
+        Self { guard: hold(copy), provider, instant: Timestamp::now(), position, end_lsn }
     }
 }

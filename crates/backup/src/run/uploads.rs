@@ -14,12 +14,12 @@ use std::{
 };
 
 use super::{RunProgress, frames::PackedPart, packs::Packs};
-use crate::Error;
+use crate::{Config, Error};
 
 /// Number of threads that store packs.
 const THREADS: u16 = 2;
-/// Capacity of a buffer: a pack with its header and the tags of its chunks.
-const BUFFER_BYTES: usize = 33 << 20;
+/// What the capacity of a buffer is above the length of a pack: its header and the tags of its chunks.
+const MARGIN_BYTES: usize = 1 << 20;
 
 /// A complete pack, and the parts of files in it.
 struct FullPack {
@@ -31,6 +31,7 @@ struct FullPack {
 pub(super) struct Uploads<'r> {
     packs: &'r Packs<'r>,
     workers: u16,
+    buffer_bytes: usize,
     progress: &'r RunProgress,
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -51,9 +52,12 @@ struct Queue {
 }
 
 impl<'r> Uploads<'r> {
-    pub(super) fn new(packs: &'r Packs<'r>, workers: u16, progress: &'r RunProgress) -> Self {
+    pub(super) fn new(packs: &'r Packs<'r>, config: &Config, progress: &'r RunProgress) -> Self {
+        let workers = config.streams;
         let queue = Queue { unused: workers.saturating_add(THREADS), ..Queue::default() };
-        Self { packs, workers, progress, queue: Mutex::new(queue), changed: Condvar::new() }
+        let pack_bytes = usize::try_from(config.pack_bytes).unwrap_or_default();
+        let buffer_bytes = pack_bytes.saturating_add(MARGIN_BYTES);
+        Self { packs, workers, buffer_bytes, progress, queue: Mutex::new(queue), changed: Condvar::new() }
     }
 
     /// Runs `work`, which makes packs, and the threads that store them.
@@ -89,7 +93,7 @@ impl<'r> Uploads<'r> {
             }
             if let Some(unused) = queue.unused.checked_sub(1) {
                 queue.unused = unused;
-                return Ok(Vec::with_capacity(BUFFER_BYTES));
+                return Ok(Vec::with_capacity(self.buffer_bytes));
             }
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }

@@ -108,12 +108,13 @@ fn quoted(path: &Path) -> String {
     serde_json::Value::from(path.to_string_lossy()).to_string()
 }
 
-/// The hash of the receipt, in the report of a run.
+/// The hash of the receipt, in the report of a run, which follows its events.
 fn receipt(command: &Command, output: &Output) -> Result<String, Error> {
     #[derive(Deserialize)]
     struct Report {
         receipt: String,
     }
-    let report: Result<Report, _> = serde_json::from_slice(&output.stdout);
+    let last = output.stdout.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let report: Result<Report, _> = serde_json::from_slice(last);
     report.map(|report| report.receipt).map_err(|error| program::failed(command, &error.to_string()))
 }

@@ -3,7 +3,13 @@
 use std::io::Write;
 
 use archive::Receipt;
-use backup::{Repository, check::Checked, keys::KeyCheck, list::ListReport, restore::JudgedReceipt};
+use backup::{
+    Repository,
+    check::Checked,
+    keys::KeyCheck,
+    list::{ListReport, Tested},
+    restore::JudgedReceipt,
+};
 use jiff::Timestamp;
 
 use crate::{Error, Message, binlogs::spool_text, labels::second, size, visible};
@@ -20,7 +26,7 @@ pub fn store_messages(repository: &Repository) -> Vec<Message> {
 /// [`Error::Write`].
 pub fn write_backup_list_table(list: &ListReport, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{:>6}  {:20}  {:12}  {:>10}  {:>10}  receipt", "number", "ended", "state", "data", "stored")?;
-    for backup in &list.backups {
+    for Tested { listed: backup, .. } in &list.backups {
         let ended = second(backup.ended);
         let state = if backup.good { "good" } else { "not proven" };
         let (data, stored, receipt) = (size(backup.bytes), size(backup.stored), &backup.receipt);

@@ -12,8 +12,11 @@ mod run;
 mod show;
 
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use ::backup::binlogs::SpoolStatus;
+use ::backup::events::{Committed, JobEvent, JobProgress};
 use ::backup::{Config, Outcome, PruneConfig, Repository};
 use ::report::{spool_unread_message, write_json_line};
 use clap::{Args, Subcommand};
@@ -130,8 +133,16 @@ impl HostSelection {
     /// Like [`Self::open`], for verbs that read receipts without examining the repository: they are kept in the state
     /// directory.
     pub(crate) fn open_with_cache(&self) -> Result<(Repository, String), Failure> {
+        let (_, repository, host) = self.open_configured()?;
+        Ok((repository, host))
+    }
+
+    /// Like [`Self::open_with_cache`]; also returns the configuration.
+    pub(crate) fn open_configured(&self) -> Result<(Config, Repository, String), Failure> {
         let (config, repository) = self.config.open()?;
-        Ok((repository.with_cache(&config.state), self.host.clone().unwrap_or(config.host)))
+        let repository = repository.with_cache(&config.state);
+        let host = self.host.clone().unwrap_or_else(|| config.host.clone());
+        Ok((config, repository, host))
     }
 
     /// What waits on this host for the repository, if it is the one that is meant. A state that cannot be read is only
@@ -151,7 +162,7 @@ impl HostSelection {
 /// Options for scripts.
 #[derive(Debug, Args)]
 pub(crate) struct Script {
-    /// Write JSON to standard output; the schema is in docs/schema
+    /// Write JSON to standard output, one object per line; the schema is in docs/schema
     #[arg(long)]
     json: bool,
 }
@@ -163,6 +174,67 @@ impl Script {
             to_stdout(&|out| write_json_line(document, out).map_err(std::io::Error::from))?;
         }
         Ok(self.json)
+    }
+
+    /// Writes an event as a line of JSON, if that was requested.
+    fn event(&self, event: &impl Serialize) {
+        if self.json {
+            // If the reader is gone, the work goes on.
+            let _ = write_json_line(event, &mut std::io::stdout().lock());
+        }
+    }
+}
+
+/// Interval of the events about progress.
+const EVENT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Writes the events of a long run, if JSON was requested.
+#[derive(Debug)]
+pub(crate) struct Events<'s> {
+    script: &'s Script,
+    began: Instant,
+    /// When the plan or the newest progress was written; `None` before the plan.
+    last: Mutex<Option<Instant>>,
+}
+
+impl<'s> Events<'s> {
+    pub(crate) fn new(script: &'s Script) -> Self {
+        Self { script, began: Instant::now(), last: Mutex::new(None) }
+    }
+
+    /// Writes the plan as soon as it is known, and from then on the progress every second.
+    pub(crate) fn tick(&self, progress: &impl JobProgress) {
+        let Ok(mut last) = self.last.lock() else { return };
+        let event = match *last {
+            None => progress.plan(),
+            Some(last) => (last.elapsed() >= EVENT_INTERVAL).then(|| progress.progress(self.began.elapsed())),
+        };
+        if let Some(event) = event {
+            *last = Some(Instant::now());
+            self.script.event(&event);
+        }
+    }
+
+    /// Writes the plan, unless it is not known or was written.
+    pub(crate) fn begun(&self, progress: &impl JobProgress) {
+        if self.last.lock().is_ok_and(|last| last.is_none()) {
+            self.tick(progress);
+        }
+    }
+
+    /// Writes the plan of what is not carried out.
+    pub(crate) fn plan(&self, plan: &JobEvent) {
+        self.script.event(plan);
+    }
+
+    /// Writes the last event of what succeeded: the report.
+    pub(crate) fn committed(&self, report: &impl Serialize) {
+        self.script.event(&Committed::new(report));
+    }
+
+    /// Writes the last event of what failed.
+    pub(crate) fn failed(&self, failure: &Failure) {
+        self.script.event(&JobEvent::Failed { reason: failure.error.clone() });
     }
 }
 

@@ -20,7 +20,7 @@ use report::{
     reach_messages, restore_messages, restore_plan_messages, restore_progress, restore_status, store_messages,
 };
 
-use super::backup::{Reporting, exit_code};
+use super::backup::{Events, Reporting, exit_code};
 use super::bucket::Bucket;
 use super::key_stores::KeyStores;
 use super::value;
@@ -37,6 +37,9 @@ use crate::process::{forbid_dumps, set_by_signals};
 ///
 /// A backup does not contain the keyring: give the server's, or a copy of it, with --keyring, and put it where the
 /// server expects it.
+///
+/// With --json, the events `plan`, `progress` and `committed`, which is the report, or `failed` are written while it
+/// runs.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Restore {
@@ -199,13 +202,18 @@ const EXITS: exit::Codes = &[
 impl Restore {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
+        let events = Events::new(&self.reporting.script);
+        self.restore(&events).inspect_err(|failure| events.failed(failure))
+    }
+
+    fn restore(&self, events: &Events<'_>) -> Result<Exit, Failure> {
         self.record.as_deref().map(file::check_writable).transpose()?;
         let location = self.bucket.location(&self.repository)?;
         let (found, point) = self.request(&location).find_until(self.until.until().as_ref())?;
         let mut keys = self.keys.read(None)?;
         self.key_identity.as_deref().map(|path| found.add_keys(path, &mut keys)).transpose()?;
         if self.dry_run {
-            return self.show_plan(&found, point.as_ref(), &keys);
+            return self.show_plan(&found, point.as_ref(), &keys, events);
         }
         let rekey = self.rekey.as_deref().map(open_keyring).transpose()?;
         let stop = Arc::default();
@@ -214,7 +222,14 @@ impl Restore {
         let ended = job.run(&Observer {
             restoring: &|progress, work| {
                 let began = Instant::now();
-                self.reporting.status().watch(|| restore_progress(progress, began.elapsed()), work)
+                let following = || {
+                    events.tick(progress);
+                    restore_progress(progress, began.elapsed())
+                };
+                let restored = self.reporting.status().watch(following, work);
+                // A short restore ends before anybody has looked at its progress.
+                events.begun(progress);
+                restored
             },
             event: &|event| {
                 // Until then, a signal ends the program at once. Now a private server may start, with copies of the keys.
@@ -231,15 +246,23 @@ impl Restore {
         // Also if it failed: which older versions of objects were used.
         say(&store_messages(found.repository()));
         let ended = ended?;
-        self.reporting.script.write(&ended.report)?;
+        events.committed(&ended.report);
         Ok(exit_code(ended.outcome))
     }
 
-    fn show_plan(&self, found: &Found, point: Option<&PointInTime>, keys: &::verify::Keys) -> Result<Exit, Failure> {
+    fn show_plan(
+        &self,
+        found: &Found,
+        point: Option<&PointInTime>,
+        keys: &::verify::Keys,
+        events: &Events<'_>,
+    ) -> Result<Exit, Failure> {
         point.and_then(PointInTime::planned).iter().for_each(|reach| say(&reach_messages(reach)));
         let into = self.into.as_deref().unwrap_or_else(|| Path::new("."));
         let links = ExternalLinks::new(self.leave_out_links, point.is_some());
-        say(&restore_plan_messages(into, &found.opened, &found.plan(keys, into, self.rekey.is_some(), links)?));
+        let plan = found.plan(keys, into, self.rekey.is_some(), links)?;
+        events.plan(&(&plan).into());
+        say(&restore_plan_messages(into, &found.opened, &plan));
         say(&store_messages(found.repository()));
         Ok(Exit::Clean)
     }

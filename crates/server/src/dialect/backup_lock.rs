@@ -51,14 +51,26 @@ pub const GRANT_MYSQL_HOLDERS: &str = "GRANT SELECT ON performance_schema.metada
 /// MySQL: 1 if [`MYSQL_HOLDERS`] sees locks; 0 if the Performance Schema or its instrument for metadata locks is off.
 /// If both are on, the table is never empty, because this query itself holds a lock. Needs SELECT on the table.
 pub const MYSQL_SEES_HOLDERS: &str = "SELECT EXISTS (SELECT 1 FROM performance_schema.metadata_locks)";
+/// MySQL: the sessions that wait for [`LOCK_INSTANCE`] to end, with the columns of [`MYSQL_HOLDERS`] and its privileges:
+/// they request the metadata lock `BACKUP LOCK`, too.
+pub const MYSQL_WAITING: &str = "SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_INFO AS statement, \
+     t.PROCESSLIST_TIME AS seconds FROM performance_schema.metadata_locks l JOIN performance_schema.threads t \
+     ON t.THREAD_ID = l.OWNER_THREAD_ID WHERE l.OBJECT_TYPE = 'BACKUP LOCK' AND l.LOCK_STATUS = 'PENDING' \
+     AND t.PROCESSLIST_ID <> CONNECTION_ID() GROUP BY 1, 2, 3, 4 ORDER BY seconds DESC";
+/// MariaDB: the sessions that wait for a backup stage to end, with the columns of [`MYSQL_HOLDERS`], but not those that
+/// wait to begin one. Without the privilege PROCESS it lists only the account's own.
+pub const MARIADB_WAITING: &str = "SELECT ID AS id, USER AS user, LEFT(INFO, 8192) AS statement, TIME AS seconds \
+     FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND STATE = 'Waiting for backup lock' \
+     AND IFNULL(INFO, '') NOT LIKE 'BACKUP STAGE%' ORDER BY TIME_MS DESC";
 /// MariaDB: sessions that run a statement and do not wait for a backup lock themselves, with the columns of
-/// [`MYSQL_HOLDERS`]; also the threads of a replica (`system user`), which run the statements of its source. It does not
-/// say which of them a stage waits for; without the privilege PROCESS it lists only the account's own. The state is that
-/// of a session which waits for any lock of the namespace `BACKUP`, in `mdl.cc`; seen on 10.11 and 11.8. A statement is
-/// cut: with its values it may be long.
+/// [`MYSQL_HOLDERS`]; also the threads of a replica (`system user`), which run the statements of its source, and those
+/// of events, whose command stays that of a new session (`Connect`, in `event_scheduler.cc`). It does not say which of
+/// them a stage waits for; without the privilege PROCESS it lists only the account's own. The state is that of a
+/// session which waits for any lock of the namespace `BACKUP`, in `mdl.cc`; seen on 10.11 and 11.8. A statement is cut:
+/// with its values it may be long.
 pub const MARIADB_RUNNING: &str = "SELECT ID AS id, USER AS user, LEFT(INFO, 8192) AS statement, TIME AS seconds \
      FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() \
-     AND COMMAND IN ('Query', 'Execute', 'Slave_SQL', 'Slave_worker') AND INFO IS NOT NULL \
+     AND COMMAND IN ('Query', 'Execute', 'Connect', 'Slave_SQL', 'Slave_worker') AND INFO IS NOT NULL \
      AND IFNULL(STATE, '') <> 'Waiting for backup lock' ORDER BY TIME_MS DESC";
 /// The privilege to see all sessions in [`MARIADB_RUNNING`].
 pub const GRANT_MARIADB_RUNNING: &str = "GRANT PROCESS ON *.* TO the account";
@@ -70,7 +82,8 @@ pub fn is_import(statement: &str) -> bool {
     // The SQL mode of another session is not known. A name in double quotes counts as a text.
     let found = tokens(statement, Syntax::default()).map_while(Result::ok);
     let mut words = found.filter(|token| token.kind == TokenKind::Word);
-    words.next().is_some_and(|first| first.is_word("ALTER"))
+    // After `SET STATEMENT … FOR`, it is not the first word.
+    words.any(|word| word.is_word("ALTER"))
         && words.any(|word| word.is_word("IMPORT"))
         && words.any(|word| word.is_word("TABLESPACE"))
 }
@@ -98,6 +111,7 @@ mod tests {
             "  /* job 7 */ alter table `a b`\nimport tablespace;",
             "ALTER TABLE t IMPORT PARTITION p0 TABLESPACE",
             "ALTER /*M!100100 ONLINE */ TABLE t IMPORT TABLESPACE",
+            "SET STATEMENT lock_wait_timeout = 9 FOR ALTER TABLE t IMPORT TABLESPACE",
         ] {
             assert!(is_import(statement), "{statement}");
         }

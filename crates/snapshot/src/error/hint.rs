@@ -105,6 +105,8 @@ impl Error {
                 )
             }
             Self::Privilege { grant, .. } => grant,
+            Self::DdlUnseen { advice } => advice,
+            Self::DdlWaited { .. } => "try again when no definitions are changed, or raise ddl_wait_max",
             Self::RedoEncrypted | Self::Redo { source: RedoCopyFault::Encrypted(_), .. } => {
                 "give the keyring (--keyring or --keyring-config), or keep the data on btrfs, XFS, ZFS or LVM"
             }

@@ -444,6 +444,20 @@ pub enum Error {
         /// A statement that grants the privilege to see them.
         grant: &'static str,
     },
+    /// A change of definitions has waited too long for a copy.
+    #[error("the copy gave way to a change of definitions that had waited for {} s: {session}", longest.as_secs())]
+    DdlWaited {
+        /// The session that waited.
+        session: Holder,
+        /// The limit.
+        longest: Duration,
+    },
+    /// The wait of changes of definitions is limited, but the account may not see it.
+    #[error("ddl_wait_max is set, but the account does not see which sessions wait for the copy")]
+    DdlUnseen {
+        /// What makes them visible.
+        advice: &'static str,
+    },
     /// The server returned no value, or one that does not parse.
     #[error("the server returned no {0}")]
     NoAnswer(&'static str),

@@ -28,6 +28,7 @@ use super::{
     Checkpoint, Followed, Job,
     copy::{Copier, Counts, Item, PagesOf},
     ddl_log::{self, ChangedTables},
+    ddl_wait::DdlWatch,
     live_server::{Copied, CopiedLog, LiveServer, THREADS, remove_deleted},
     log::{self, End},
     session::{Privilege, Session},
@@ -37,6 +38,7 @@ use crate::{error::Error, external::is_tablespace};
 /// Copies a server's data directory.
 pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let root = job.root;
+    let watch = DdlWatch::open(job)?;
     server.session.lock(Privilege::Reload, backup_lock::STAGE_START)?;
     let items = server.items()?;
     let log_path = log_of(&items)?;
@@ -54,7 +56,9 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     };
     let to_path = root.join(REDO_LOG);
     let to = copier.create(Path::new(REDO_LOG))?;
+    let over = AtomicBool::new(false);
     let (waits, log_bytes) = thread::scope(|scope| {
+        let watching = watch.map(|watch| scope.spawn(|| watch.run(&over, &stop)));
         let following = scope.spawn(|| {
             let followed = log::follow(&log, &mut log_copy, &to, &to_path, &mut log_session, &end, &stop);
             followed.inspect_err(|_| stop.store(true, Ordering::Relaxed))
@@ -64,6 +68,9 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
             stop.store(true, Ordering::Relaxed);
         }
         let followed = following.join().unwrap_or(Err(Error::Stopped));
+        over.store(true, Ordering::Relaxed);
+        // If it gives way, this has stopped the others.
+        watching.map_or(Ok(()), |watching| watching.join().unwrap_or(Err(Error::Stopped)))?;
         match (cut, followed) {
             (Ok(waits), Ok(bytes)) => Ok((waits, bytes)),
             // Report the error that stopped the other thread.

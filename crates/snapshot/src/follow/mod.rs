@@ -12,6 +12,7 @@
 mod copy;
 mod data_files;
 mod ddl_log;
+mod ddl_wait;
 mod live_server;
 mod log;
 mod mariadb;
@@ -138,6 +139,7 @@ pub(crate) struct Job<'a> {
     pub(crate) keys: &'a Keys,
     pub(crate) recover_from: Checkpoint,
     pub(crate) lock_wait: Duration,
+    pub(crate) ddl_wait_max: Option<Duration>,
     pub(crate) progress: &'a CopyProgress,
     /// An empty directory.
     pub(crate) root: &'a Path,

@@ -32,6 +32,7 @@ use super::{
     Checkpoint, Followed, Job,
     copy::{Copier, Counts, Item, PagesOf},
     data_files,
+    ddl_wait::DdlWatch,
     live_server::{Copied, CopiedLog, LiveServer, THREADS, remove_deleted},
     log::End,
     redo_files::RedoFiles,
@@ -50,6 +51,7 @@ const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let (root, keys): (_, &dyn KeySource) = (job.root, &*job.keys.0);
     check_settings(&mut server)?;
+    let watch = DdlWatch::open(job)?;
     server.session.lock(Privilege::Backup, backup_lock::LOCK_INSTANCE)?;
     let ddl_from = Instant::now();
     check_privileges(&mut server.session)?;
@@ -67,7 +69,9 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
     if !redo.has_key() && is_on(&mut server.session, variable::MYSQL_REDO)? {
         return Err(Error::RedoEncrypted);
     }
+    let over = AtomicBool::new(false);
     let cut = thread::scope(|scope| {
+        let watching = watch.map(|watch| scope.spawn(|| watch.run(&over, &stop)));
         let following = scope.spawn(|| {
             let followed = redo.follow(&mut consumer, &end, &stop);
             followed.inspect_err(|_| stop.store(true, Ordering::Relaxed))
@@ -78,6 +82,9 @@ pub(super) fn copy(mut server: LiveServer<'_>, job: &Job<'_>) -> Result<Followed
             Err(_) => stop.store(true, Ordering::Relaxed),
         }
         let followed = following.join().unwrap_or(Err(Error::Stopped));
+        over.store(true, Ordering::Relaxed);
+        // If it gives way, this has stopped the others.
+        watching.map_or(Ok(()), |watching| watching.join().unwrap_or(Err(Error::Stopped)))?;
         match (cut, followed) {
             (Ok(cut), Ok(_)) => Ok(cut),
             // Report the error that stopped the other thread.

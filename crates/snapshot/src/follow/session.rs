@@ -8,7 +8,7 @@ use std::{
 };
 
 use server::{
-    Connection, Identity, Options, Target, TlsMode, describe,
+    Connection, Grants, Identity, Options, Target, TlsMode, describe,
     login::{Login, PasswordSource, Prompt},
 };
 use zeroize::Zeroizing;
@@ -17,7 +17,7 @@ use server::{
     dialect::{
         backup_lock,
         capability::{Capability, dotted_version},
-        statement::{set_idle_timeout, set_lock_timeout, show_status},
+        statement::{SHOW_GRANTS, set_idle_timeout, set_lock_timeout, show_status},
     },
     error_code::LOCK_WAIT_TIMEOUT,
 };
@@ -208,6 +208,12 @@ impl Session {
         })
     }
 
+    /// What the account may do.
+    pub(super) fn grants(&mut self) -> Result<Grants, Error> {
+        Grants::of_session(&mut self.connection)
+            .map_err(|source| Error::Server { doing: SHOW_GRANTS.to_owned(), source: Box::new(source) })
+    }
+
     /// Runs a statement that every account may run.
     pub(super) fn run(&mut self, statement: &str) -> Result<(), Error> {
         self.rows(statement, Privilege::Unknown).map(drop)
@@ -268,6 +274,8 @@ pub(super) enum Privilege {
     Reload,
     /// To read MariaDB's position.
     BinlogMonitor,
+    /// To see which sessions of MySQL wait for a backup lock.
+    Waiting,
     /// A privilege that messages cannot name.
     Unknown,
 }
@@ -280,6 +288,7 @@ impl Privilege {
             Self::LockTables => "GRANT SELECT, LOCK TABLES ON the tables that are not of InnoDB TO the account",
             Self::Reload => "GRANT RELOAD ON *.* TO the account",
             Self::BinlogMonitor => "GRANT BINLOG MONITOR ON *.* TO the account",
+            Self::Waiting => backup_lock::GRANT_MYSQL_HOLDERS,
             Self::Unknown => "grant the account the privilege that the server's message names",
         }
     }

@@ -46,6 +46,7 @@ impl Driver for Follow {
             keys: &options.keys,
             recover_from: options.recover_from,
             lock_wait: options.lock_wait,
+            ddl_wait_max: options.ddl_wait_max,
             progress: &options.progress,
             root: &to,
         })?;

@@ -537,6 +537,64 @@ fn mysql_97_names_the_session_that_holds_its_lock_up() {
 }
 
 #[test]
+fn mysql_97_is_not_copied_if_a_change_of_definitions_waits_too_long() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let case = Case::new(mysql(Kind::MySql97));
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    server.sql("CREATE TABLE bank.plain (a INT) ENGINE=MyISAM").expect("made");
+    server.sql(
+        "CREATE USER few; GRANT BACKUP_ADMIN, RELOAD ON *.* TO few; GRANT SELECT ON performance_schema.log_status TO few",
+    ).expect("made");
+    let second = Duration::from_secs(1);
+    let limited = Options { lock_wait: 8 * second, ddl_wait_max: Some(second), ..options(&server, &case) };
+    let error = refused(&server, &Options { account: Some(account_of(&server, "few")), ..limited.clone() });
+    let grants = "GRANT SELECT ON performance_schema.metadata_locks TO the account";
+    assert!(error.hint().is_some_and(|hint| hint.starts_with(grants)), "{error}: {:?}", error.hint());
+    drop(take_copy(&server, &limited).expect("nobody waits"));
+
+    // The copy waits for this session, with the lock that DDL waits for.
+    let mut writer = connect(&account(&server));
+    writer.query("LOCK TABLES bank.plain WRITE").expect("locked");
+    let (mut looking, mut changing) = (connect(&account(&server)), connect(&account(&server)));
+    let changed = thread::spawn(move || {
+        let held = "SELECT EXISTS (SELECT 1 FROM performance_schema.metadata_locks \
+                    WHERE OBJECT_TYPE = 'BACKUP LOCK' AND LOCK_STATUS = 'GRANTED')";
+        harness::wait_until("the copy has its lock", harness::limit(30), || {
+            looking.query(held).expect("it answers").scalar() == Some("1")
+        });
+        changing.query("ALTER TABLE bank.a0 ADD COLUMN pin INT DEFAULT 4711").map(drop)
+    });
+    let error = refused(&server, &limited);
+    let said = error.to_string();
+    assert!(matches!(error, Error::DdlWaited { .. }), "{error:?}");
+    assert!(said.contains("with ALTER TABLE bank.a0, for") && !said.contains("4711"), "{said}");
+    changed.join().expect("it ends").expect("the lock is free");
+    writer.query("UNLOCK TABLES").expect("unlocked");
+    drop(take_copy(&server, &limited).expect("nobody waits any more"));
+}
+
+#[test]
+fn mariadb_1011_is_copied_with_a_limit_only_if_the_account_sees_who_waits() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let case = Case::new(mariadb(Kind::MariaDb1011));
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    server.sql("CREATE USER few@localhost; GRANT RELOAD, BINLOG MONITOR ON *.* TO few@localhost").expect("made");
+    let account = Some(account_of(&server, "few"));
+    let limited = Options { account, ddl_wait_max: Some(Duration::from_secs(60)), ..options(&server, &case) };
+    let error = refused(&server, &limited);
+    assert!(matches!(error, Error::DdlUnseen { .. }), "{error:?}");
+    assert!(error.hint().is_some_and(|hint| hint.starts_with("GRANT PROCESS ON *.*")), "{:?}", error.hint());
+    server.sql("GRANT PROCESS ON *.* TO few@localhost").expect("granted");
+    drop(take_copy(&server, &limited).expect("it sees who waits"));
+}
+
+#[test]
 fn mariadb_1011_names_the_session_that_holds_a_stage_up() {
     if require(Kind::MariaDb1011).is_none() {
         return;

@@ -375,6 +375,15 @@ impl Store for S3 {
         extend().map_err(|fault| self.failed(fault))
     }
 
+    fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, Error> {
+        self.locked_until(&self.client.address.key(name)).map_err(|fault| self.failed(fault))
+    }
+
+    /// The hash is in the headers.
+    fn reads_before_sending(&self) -> bool {
+        true
+    }
+
     fn location(&self) -> String {
         self.client.address.to_string()
     }

@@ -27,7 +27,7 @@ use super::{
     spool::{Spool, SpoolStatus},
     state::{ArchiveState, StateFile},
 };
-use crate::{Config, Error, Repository};
+use crate::{Config, Error, Repository, state::make_directory};
 
 /// Heartbeat interval that the server is asked for: it sends one when it has sent nothing for this long.
 const HEARTBEAT: Duration = Duration::from_secs(2);
@@ -115,8 +115,11 @@ pub fn archive(
     let account = account(config)?;
     let key = config.signing_key()?;
     let directory = config.state.join(&repository.id).join(&config.host);
+    let spools = config.spools(&repository.id);
     let (_, source) = Source::connect(&account)?;
     let lock = StateFile::lock(&directory)?;
+    // Not only when the store cannot be reached: then nobody looks.
+    make_directory(&spools)?;
     let open = |server: &str| -> Result<_, Error> {
         Ok(Archiver {
             config,
@@ -126,8 +129,8 @@ pub fn archive(
             mode,
             stop,
             note,
-            state: StateFile::open(&directory, server, &lock)?,
-            spool: Spool::new(&directory, server),
+            state: StateFile::open(&directory, &spools, server, &lock)?,
+            spool: Spool::new(&spools, server),
             is_verified: false,
             pauses: PAUSES,
             next_attempt: Instant::now(),

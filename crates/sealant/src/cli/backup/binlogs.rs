@@ -13,7 +13,7 @@ use super::{Configured, HostSelection, Reporting, Script};
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::{self, to_stdout};
-use crate::output::message::{Failure, say};
+use crate::output::message::{Failure, info, say};
 use crate::process::ended_by_signals;
 
 /// Archive the binary logs of the server, so that a restore can replay them to any point in time
@@ -21,9 +21,9 @@ use crate::process::ended_by_signals;
 /// Reads the binary logs from the server as a replica does, decrypted if they are encrypted. They are stored in parts,
 /// encrypted to the recipients of the backups, with signed receipts. The same command resumes where the archive ends.
 ///
-/// While the repository cannot be reached, --follow writes the encrypted parts to the state directory, up to
-/// `binlogs.spool_max` (default 1GiB), and stores them afterwards. Beyond that limit nothing is lost as long as the
-/// server keeps its logs.
+/// While the repository cannot be reached, --follow writes the encrypted parts to the directory `binlogs.spool`
+/// (default: that of the state), up to `binlogs.spool_max` (default 1GiB), and stores them afterwards. Beyond that limit
+/// nothing is lost as long as the server keeps its logs.
 ///
 /// The account in the section `server` of the configuration needs REPLICATION SLAVE and REPLICATION CLIENT (MariaDB:
 /// BINLOG MONITOR).
@@ -61,7 +61,7 @@ Examples:
   sealant backup binlogs show --around 2026-11-26T14:05:00Z --identity key.txt";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "archived"),
+    (Exit::Clean, "archived, or the configuration has binlogs.enabled = false"),
     (Exit::Failed, "not everything was archived; the same command resumes"),
     (Exit::Findings, "archived, but logs were lost before they could be read"),
 ];
@@ -72,6 +72,10 @@ impl Binlogs {
             return show.run();
         }
         self.prometheus.iter().try_for_each(|path| file::check_writable(path))?;
+        if !self.config.read()?.archives_binlogs {
+            info("binary logs are not archived: binlogs.enabled is false in the configuration");
+            return Ok(Exit::Clean);
+        }
         let mode = if self.follow { Mode::Follow } else { Mode::Once };
         let (config, repository) = if self.follow { self.config.open_for_follower()? } else { self.config.open()? };
         let (stop, status) = (ended_by_signals()?, self.reporting.status());

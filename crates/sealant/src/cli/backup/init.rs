@@ -41,7 +41,7 @@ The configuration:
   addressing = \"path\"                       # or host, which is usual at AWS
   ca = \"/etc/sealant/s3-ca.pem\"            # CA certificates to trust for the store [default: the system's]
   credentials = \"/etc/sealant/s3\"          # in AWS's format, mode 600 [default: environment, then role]
-  lock_days = 14                            # object lock; lock_mode = \"compliance\" or \"governance\"
+  lock_days = 14                            # object lock; lock_mode = \"compliance\" or \"governance\". Or in [retention]
   id = \"…\"                                  # the repository's id, if this host may not read it
   [host]
   name = \"db1\"
@@ -58,8 +58,14 @@ The configuration:
   provider = \"auto\"                         # stopped, btrfs, zfs, reflink, lvm, follow
   max_freeze = \"1s\"
   streams = 4
+  # bwlimit = \"50MiB\"                       # optional: bytes that a run stores in a second at most
+  pack = \"32MiB\"                           # length of the objects, from 4MiB
+  ddl_wait_max = \"off\"                     # or a time: the longest wait of a change of definitions for a copy by follow
   [keys]
   recipients = [\"age1…\"]                  # optional: who gets the keys of MySQL's files (--key-identity)
+  [report]
+  # prometheus = \"/…/sealant-backup.prom\"  # optional: written after each run, as `sealant backup report` does
+  # html = \"/…/backups.html\"
   [state]
   directory = \"/var/lib/sealant/backup\"
 

@@ -1,13 +1,14 @@
 //! `sealant backup report`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::backup::calendar::Calendar;
-use ::report::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
+use ::backup::config::ReportFiles;
+use ::report::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table, write_json_line};
 use clap::Args;
 
-use super::{HostSelection, Script};
+use super::HostSelection;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::{self, to_stdout};
@@ -19,6 +20,9 @@ use crate::output::message::{Failure, say};
 /// that can only read the repository. A backup is good if every page of it was proven and nothing of it is missing.
 ///
 /// Restores are part of the report if `sealant restore --record FILE` recorded them and --restores names that file.
+///
+/// Files that the section `report` of the configuration names are used unless an option names another one: `html`,
+/// `prometheus`, `restores` and `allowed_signers`. `sealant backup run` writes the first two as well.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Report {
@@ -39,9 +43,13 @@ pub(crate) struct Report {
     /// Also write metrics to this file, for node_exporter's textfile collector
     #[arg(long, value_name = "FILE")]
     prometheus: Option<PathBuf>,
-    #[command(flatten)]
-    script: Script,
+    /// Write JSON to standard output instead of the table, or also to this file; the schema is in docs/schema
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = STDOUT)]
+    json: Option<PathBuf>,
 }
+
+/// Value of `--json` without a file.
+const STDOUT: &str = "-";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,25 +67,42 @@ const EXITS: exit::Codes = &[
 
 impl Report {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        self.html.iter().chain(&self.prometheus).try_for_each(|path| file::check_writable(path))?;
-        let (repository, host) = self.selection.open_with_cache()?;
-        let (restores, signers) = (self.restores.as_deref(), self.allowed_signers.as_deref());
-        let calendar = Calendar::read(&repository, &host, restores, signers, self.max_age)?;
-        self.write(&calendar)?;
+        let json_file = self.json.as_deref().filter(|path| *path != Path::new(STDOUT));
+        let (config, repository, host) = self.selection.open_configured()?;
+        // The files of the configuration are about its host.
+        let configured = if host == config.host { config.report } else { ReportFiles::default() };
+        let chosen = |given: &Option<PathBuf>, configured: Option<PathBuf>| given.clone().or(configured);
+        let html = chosen(&self.html, configured.html);
+        let prometheus = chosen(&self.prometheus, configured.prometheus);
+        html.iter().chain(&prometheus).try_for_each(|path| file::check_writable(path))?;
+        json_file.map(file::check_writable).transpose()?;
+        let restores = chosen(&self.restores, configured.restores);
+        let signers = chosen(&self.allowed_signers, configured.allowed_signers);
+        let calendar = Calendar::read(&repository, &host, restores.as_deref(), signers.as_deref(), self.max_age)?;
+        write_files(&calendar, html.as_deref(), prometheus.as_deref())?;
+        self.write(&calendar, json_file)?;
         Ok(if calendar.is_healthy() { Exit::Clean } else { Exit::Findings })
     }
 
-    fn write(&self, calendar: &Calendar) -> Result<(), Failure> {
-        if let Some(path) = &self.html {
-            file::replace(path, &|out| Ok(write_calendar_html(calendar, out)?))?;
+    fn write(&self, calendar: &Calendar, json_file: Option<&Path>) -> Result<(), Failure> {
+        match (&self.json, json_file) {
+            (Some(_), None) => return to_stdout(&|out| Ok(write_json_line(calendar, out)?)),
+            (_, Some(path)) => file::replace(path, &|out| Ok(write_json_line(calendar, out)?))?,
+            (None, None) => {}
         }
-        if let Some(path) = &self.prometheus {
-            file::replace_metrics(path, &|out| Ok(write_calendar_metrics(calendar, out)?))?;
-        }
-        if !self.script.write(calendar)? {
-            to_stdout(&|out| write_calendar_table(calendar, out).map_err(std::io::Error::from))?;
-            say(&calendar_messages(calendar));
-        }
+        to_stdout(&|out| write_calendar_table(calendar, out).map_err(std::io::Error::from))?;
+        say(&calendar_messages(calendar));
         Ok(())
     }
+}
+
+/// Writes the files of a report that are named.
+pub(super) fn write_files(calendar: &Calendar, html: Option<&Path>, prometheus: Option<&Path>) -> Result<(), Failure> {
+    if let Some(path) = html {
+        file::replace(path, &|out| Ok(write_calendar_html(calendar, out)?))?;
+    }
+    if let Some(path) = prometheus {
+        file::replace_metrics(path, &|out| Ok(write_calendar_metrics(calendar, out)?))?;
+    }
+    Ok(())
 }
