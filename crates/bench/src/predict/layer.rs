@@ -415,6 +415,34 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn the_loss_is_the_same_in_any_unit_of_time_and_less_where_all_takes_longer() {
+        let loss = |work: &Activity, times: f64| {
+            let all = layers(work, &protection(State::Clear), Flavor::MySql);
+            let operations = [all[0].operations.clone(), all[1].operations.clone()].concat();
+            let slower = Activity {
+                running_sessions: work.running_sessions * times,
+                server_processors: work.server_processors.map(|used| used * times),
+                ..work.clone()
+            };
+            Effect::added(&operations, &slower).throughput_loss_percent.unwrap()
+        };
+        let Activity { running_sessions, pages_read, pages_written, redo_bytes, server_processors, .. } = activity();
+        let transaction = Activity {
+            running_sessions: running_sessions / 50.0,
+            pages_read: pages_read / 50.0,
+            pages_written: pages_written / 50.0,
+            redo_bytes: redo_bytes / 50.0,
+            server_processors: server_processors.map(|used| used / 50.0),
+            ..activity()
+        };
+        let (second, each) = (loss(&activity(), 1.0), loss(&transaction, 1.0));
+        assert!(close(each.low, second.low) && close(each.high, second.high), "{each:?} {second:?}");
+        let (slower, share) = (loss(&transaction, 2.0), second.map(|percent| percent / (100.0 - percent)));
+        let half = share.map(|share| share / 2.0 / (1.0 + share / 2.0) * 100.0);
+        assert!(close(slower.low, half.low) && close(slower.high, half.high), "{slower:?} {half:?}");
+    }
+
+    #[test]
     fn only_connections_over_the_network_are_counted() {
         let all = layers(&activity(), &protection(State::Clear), Flavor::MySql);
         let connections = &all[2];

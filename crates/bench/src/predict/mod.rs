@@ -40,6 +40,9 @@ pub struct Prediction {
     pub environment: Environment,
     /// Fork and version of the server.
     pub server: String,
+    /// Fork of the server.
+    #[serde(skip)]
+    pub(crate) flavor: Flavor,
     /// Where it was asked.
     pub endpoint: String,
     /// Whether the server did too little to predict anything.
@@ -63,22 +66,18 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// The operations of these layers, whether they are encrypted or not.
-    pub(crate) fn operations(&self, layers: &[&str]) -> Vec<Cost> {
-        let named = self.layers.iter().filter(|layer| layers.contains(&layer.layer));
-        named.flat_map(|layer| layer.operations.iter().copied()).collect()
-    }
-
-    /// The server's operations of these layers for other work, in its unit of time, of a server like this one.
-    pub(crate) fn operations_of(&self, flavor: Flavor, work: &Activity, layers: &[&str]) -> Vec<Cost> {
-        let basis = Basis { flavor, activity: work, protection: &self.protection, calibration: &self.calibration };
+    /// The operations of these layers, whether they are encrypted or not, for other work of a server like this one, in
+    /// the unit of time of that work.
+    pub(crate) fn operations_of(&self, work: &Activity, layers: &[&str]) -> Vec<Cost> {
+        let basis =
+            Basis { flavor: self.flavor, activity: work, protection: &self.protection, calibration: &self.calibration };
         let named = basis.layers().into_iter().filter(|layer| layers.contains(&layer.layer));
-        named.flat_map(|layer| layer.operations).filter(|cost| !cost.is_of_client).collect()
+        named.flat_map(|layer| layer.operations).collect()
     }
 
-    /// The cost of these layers together.
-    pub(crate) fn effect(&self, layers: &[&str]) -> Effect {
-        Effect::added(&self.operations(layers), &self.activity)
+    /// The cost of these layers together for other work of a server like this one.
+    pub(crate) fn effect_on(&self, work: &Activity, layers: &[&str]) -> Effect {
+        Effect::added(&self.operations_of(work, layers), work)
     }
 }
 
@@ -161,6 +160,7 @@ pub(crate) fn predict(
         schema: PREDICTION_SCHEMA,
         environment,
         server: identity.version.to_string(),
+        flavor: identity.flavor(),
         endpoint: endpoint.to_string(),
         idle: activity.is_idle(),
         everything: everything(&layers, &activity),

@@ -165,7 +165,7 @@ impl OltpSuite<'_> {
         if let Some(predicted) = &predicted {
             predicted.compare(collected);
         }
-        explain(collected, &explained, clear.flavor(), predicted.as_ref().map(|predicted| &predicted.prediction));
+        explain(collected, &explained, predicted.as_ref().map(|predicted| &predicted.prediction));
         Ok(())
     }
 

@@ -2,15 +2,14 @@
 //! and what `perf` saw.
 
 use files::quantity::short_seconds;
-use server::Flavor;
 
 use crate::{
     ArmRecord, Cause, CauseRecord, ExperimentRecord, OperationsRecord, ServerArm, WireArm, WorkRecord,
     perf::{Code, Profile},
-    predict::{self, Activity, Cost, Prediction, Range},
+    predict::{self, Cost, Prediction, Range},
     suite::{
         Collected,
-        oltp::{AT_REST, ON_THE_WIRE},
+        oltp::{AT_REST, ON_THE_WIRE, predicted::activity},
     },
 };
 
@@ -47,7 +46,6 @@ struct Figures<'f> {
     operations: &'f OperationsRecord,
     work: WorkRecord,
     profile: Option<Profile>,
-    flavor: Flavor,
     prediction: Option<&'f Prediction>,
 }
 
@@ -76,15 +74,10 @@ impl Explained {
 }
 
 /// Adds to the experiments where the time of their arms goes.
-pub(super) fn explain(
-    collected: &mut Collected,
-    explained: &[Explained],
-    flavor: Flavor,
-    prediction: Option<&Prediction>,
-) {
+pub(super) fn explain(collected: &mut Collected, explained: &[Explained], prediction: Option<&Prediction>) {
     for experiment in &mut collected.experiments {
         let causes = explained.iter().filter(|one| experiment.name.ends_with(one.experiment()));
-        let causes = causes.flat_map(|one| causes_of(experiment, one, flavor, prediction));
+        let causes = causes.flat_map(|one| causes_of(experiment, one, prediction));
         experiment.causes = causes.collect();
     }
 }
@@ -92,13 +85,12 @@ pub(super) fn explain(
 fn causes_of(
     experiment: &ExperimentRecord,
     explained: &Explained,
-    flavor: Flavor,
     prediction: Option<&Prediction>,
 ) -> Vec<CauseRecord> {
     let named = |name: &str| experiment.arms.iter().find(|arm| arm.name == name);
     let Some(operations) = named(explained.name()).and_then(|arm| arm.operations.as_ref()) else { return Vec::new() };
     let Some(work) = operations.work else { return Vec::new() };
-    let figures = Figures { arm: explained.name(), operations, work, profile: explained.profile, flavor, prediction };
+    let figures = Figures { arm: explained.name(), operations, work, profile: explained.profile, prediction };
     let mut causes = Vec::new();
     match explained.setting {
         Setting::Server(arm) => {
@@ -184,21 +176,11 @@ impl Figures<'_> {
 
     /// The operations of layers in a transaction.
     fn factors(&self, prediction: Option<&Prediction>, layers: &[&str]) -> Vec<Factor> {
-        let WorkRecord { statements, pages_read, pages_written, redo_bytes, binlog_bytes, client_bytes, .. } =
-            self.work;
-        let work = Activity {
-            statements: statements.estimate,
-            pages_read: pages_read.estimate,
-            pages_written: pages_written.estimate,
-            redo_bytes: redo_bytes.estimate,
-            binlog_bytes: Some(binlog_bytes.estimate),
-            client_bytes: client_bytes.estimate,
-            ..Activity::default()
-        };
-        let costs = prediction.map(|prediction| prediction.operations_of(self.flavor, &work, layers));
+        let costs = prediction.map(|prediction| prediction.operations_of(&activity(&self.work), layers));
+        let of_server = costs.unwrap_or_default().into_iter().filter(|cost| !cost.is_of_client);
         let factor =
             |cost: Cost| Factor { number: cost.per_second, what: cost.operation, each: Some(cost.seconds_each) };
-        costs.unwrap_or_default().into_iter().map(factor).filter(|factor| factor.number.high > 0.0).collect()
+        of_server.map(factor).filter(|factor| factor.number.high > 0.0).collect()
     }
 
     fn cause(&self, cause: Cause, title: &str, factors: &[Factor], codes: &[Code]) -> CauseRecord {

@@ -1,9 +1,9 @@
 //! Compares what the counters of the server in clear text predict with what was measured.
 
 use crate::{
-    Error, ExperimentRecord, PredictionRecord, Security, ServerArm, WireArm,
+    ArmRecord, Error, ExperimentRecord, PredictionRecord, Security, ServerArm, WireArm, WorkRecord,
     oltp::{BenchServer, Load, observation_of},
-    predict::{self, Calibration, Prediction},
+    predict::{self, Activity, Calibration, Prediction},
     suite::{
         Collected,
         oltp::{AT_REST, ON_THE_WIRE},
@@ -32,6 +32,19 @@ const EXPECTATIONS: [Expectation; 3] = [
     Expectation { arm: WireArm::TLS.as_str(), to: WireArm::Tcp.as_str(), layers: &[predict::CONNECTIONS] },
 ];
 
+/// The work as the activity of a server, for each transaction instead of each second.
+pub(super) fn activity(work: &WorkRecord) -> Activity {
+    Activity {
+        statements: work.statements.estimate,
+        pages_read: work.pages_read.estimate,
+        pages_written: work.pages_written.estimate,
+        redo_bytes: work.redo_bytes.estimate,
+        binlog_bytes: Some(work.binlog_bytes.estimate),
+        client_bytes: work.client_bytes.estimate,
+        ..Activity::default()
+    }
+}
+
 impl Predicted {
     /// Observes the server while the load runs over TCP.
     pub(super) fn of(server: &BenchServer<'_>, load: Load<'_>, calibration: Calibration) -> Result<Self, Error> {
@@ -50,10 +63,26 @@ impl Predicted {
         for experiment in collected.experiments.iter_mut().filter(is_predicted) {
             for ratio in &experiment.ratios {
                 let expectation = EXPECTATIONS.iter().find(|one| one.arm == ratio.of && one.to == ratio.to);
-                let Some(Expectation { layers, .. }) = expectation else { continue };
-                let Some(loss) = self.prediction.effect(layers).throughput_loss_percent else { continue };
+                let Some(Expectation { layers, to, .. }) = expectation else { continue };
+                let clear = experiment.arms.iter().find(|arm| arm.name == *to);
+                let Some(work) = clear.and_then(|arm| self.activity_of(arm)) else { continue };
+                let Some(loss) = self.prediction.effect_on(&work, layers).throughput_loss_percent else { continue };
                 experiment.predictions.push(PredictionRecord::new(ratio, loss));
             }
         }
+    }
+
+    /// What the counters of an arm's server say of a transaction in the rounds that were measured. Other programs and
+    /// the servers of other arms slow it down in these rounds, and not in the observation.
+    fn activity_of(&self, arm: &ArmRecord) -> Option<Activity> {
+        let operations = arm.operations.as_ref()?;
+        let Activity { running_sessions, server_processors, .. } = self.prediction.activity;
+        let observed_processors = server_processors.filter(|used| *used > 0.0)?;
+        let server_seconds = operations.server_cpu_seconds.estimate;
+        Some(Activity {
+            running_sessions: running_sessions / observed_processors * server_seconds,
+            server_processors: Some(server_seconds),
+            ..activity(&operations.work?)
+        })
     }
 }
