@@ -3,15 +3,20 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Instant;
 
 use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::s3::{S3Server, s3_server};
 use serde_json::Value;
 
-use crate::support::backup::{Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper};
+use crate::support::backup::{
+    Backups, Ran, age, ended, files, files_below, is_same, stopped_mysql, with_keeper, write_incompressible,
+};
+use crate::support::chance::Random;
 use crate::support::disk::text;
 use crate::support::schema::has_its_schema;
 use crate::support::{Audit, sealant};
@@ -384,20 +389,144 @@ fn network_errors_during_runs_lose_no_backup() {
     is_same(&backups.path("into"), &files(server.datadir()));
 }
 
+/// A store that fails while an object is read says nothing about the object.
+#[test]
+fn a_store_that_fails_during_a_check_is_no_damage() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    backups.backup(&["run"]).is(0);
+    backups.configure("timeout = \"10s\"", "timeout = \"10s\"\ngive_up = \"1s\"");
+    let mut is_away = false;
+    let proxy = FaultyStore::start(s3.port(), move |seen| {
+        if is_away {
+            return Fault::LostBefore;
+        }
+        is_away = seen.method == "GET" && seen.target.contains("/packs/");
+        if is_away { Fault::Truncated } else { Fault::None }
+    });
+    let proxy = proxy.expect("a proxy");
+    backups.configure(&s3.endpoint(), &proxy.endpoint());
+    backups.backup(&["check", "all", "--objects"]).is(1).says("does not answer").says("run it again later");
+    backups.configure(&proxy.endpoint(), &s3.endpoint());
+    backups.backup(&["check", "all", "--objects"]).is(0);
+}
+
+/// Runs into a bucket are killed at any moment, and the store becomes full during one: what is listed is whole, and the
+/// next run completes.
+#[test]
+fn killed_runs_and_a_full_store_lose_no_backup() {
+    const BYTES: u64 = 20 << 20;
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    backups.configure("[data]\n", "[data]\npack = \"4MiB\"\n");
+    let extra = server.datadir().join("demo/extra.MYD");
+    write_incompressible(&extra, BYTES);
+    let began = Instant::now();
+    backups.backup(&["run"]).is(0);
+    let (whole, mut random) = (began.elapsed(), Random::new(0x53));
+    for _ in 0..8 {
+        write_incompressible(&extra, BYTES);
+        let mut run = backups.command(&["run"]);
+        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        sleep(whole.mul_f64(random.below(110) as f64 / 100.0));
+        run.kill().expect("it was there");
+        run.wait().expect("it ends");
+        backups.backup(&["check", "all", "--objects"]).is(0);
+    }
+
+    let (is_full, mut left) = (Arc::new(AtomicBool::new(true)), 3);
+    let full = Arc::clone(&is_full);
+    let proxy = FaultyStore::start(s3.port(), move |seen| {
+        if seen.method != "PUT" || !full.load(Ordering::SeqCst) {
+            return Fault::None;
+        }
+        left = i32::max(left - 1, 0);
+        if left == 0 { Fault::Answer(507, "InsufficientStorage") } else { Fault::None }
+    });
+    let proxy = proxy.expect("a proxy");
+    backups.configure(&s3.endpoint(), &proxy.endpoint());
+    write_incompressible(&extra, BYTES);
+    backups.backup(&["run"]).is(1).says("the store is full").says("make room");
+    is_full.store(false, Ordering::SeqCst);
+    let number = backups.backup(&["run"]).is(0).number("/number").to_string();
+    backups.backup(&["check", "all", "--objects"]).is(0);
+    backups.restore(&number, &backups.path("into"), &["--keyring", text(&keyring)]).is(0);
+    is_same(&backups.path("into"), &files(server.datadir()));
+}
+
 /// The store refuses requests of a host whose clock is wrong, which then uses the store's time. Backups are in the order
 /// of their numbers.
 fn a_wrong_clock_changes_no_order(backups: &Backups) {
-    let (source, library) = (backups.path("clock.c"), backups.path("clock.so"));
-    fs::write(&source, CLOCK).expect("written");
-    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
-    assert!(compiled.expect("a C compiler").success());
-    for (seconds, which) in [("-7200", "s slow"), ("7200", "s fast")] {
-        let mut run = backups.command(&["run", "--json"]);
-        let ran = ended(run.env("LD_PRELOAD", &library).env("CLOCK_AHEAD", seconds)).is(0);
+    let clock = WrongClock::new(backups);
+    for (seconds, which) in [(-7200, "s slow"), (7200, "s fast")] {
+        let ran = clock.ahead(seconds, &mut backups.command(&["run", "--json"])).is(0);
         let ran = ran.says("the clock of this host is 7").says(&format!("{which}, by the store's"));
         let list = backups.backup(&["list"]).is(0).json;
         let listed = list["backups"].as_array().expect("a list");
         assert_eq!(listed.last().expect("one")["number"], ran.json["number"], "{list}");
+    }
+}
+
+/// A library by which a command sees a wrong clock.
+struct WrongClock(PathBuf);
+
+impl WrongClock {
+    fn new(backups: &Backups) -> Self {
+        let (source, library) = (backups.path("clock.c"), backups.path("clock.so"));
+        fs::write(&source, CLOCK).expect("written");
+        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+        assert!(compiled.expect("a C compiler").success());
+        Self(library)
+    }
+
+    /// Runs a command whose clock is this many seconds ahead.
+    fn ahead(&self, seconds: i64, command: &mut Command) -> Ran {
+        ended(command.env("LD_PRELOAD", &self.0).env("CLOCK_AHEAD", seconds.to_string()))
+    }
+}
+
+/// A lock is as long as it should be although the host's clock is wrong by more than it: a lock that nobody can lift does
+/// not last for months, and one that ended before it began is not asked for. A keeper whose clock is wrong does not take
+/// what a run has just stored for old.
+#[test]
+fn a_wrong_clock_makes_no_lock_longer_or_shorter_and_no_object_old() {
+    const MONTH: i64 = 30 * 86_400;
+    let Some(s3) = s3_server(false) else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", true).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    backups.configure("timeout", "lock_days = 2\nlock_mode = \"governance\"\ntimeout");
+    let clock = WrongClock::new(&backups);
+    for ahead in [MONTH, -MONTH] {
+        clock.ahead(ahead, &mut backups.command(&["run", "--json"])).is(0);
+    }
+    let list = backups.backup(&["list"]).is(0).json;
+    let locked = |backup: &Value| backup["locked_until"].as_str().and_then(|end| end.parse::<jiff::Timestamp>().ok());
+    let ends: Vec<_> = list["backups"].as_array().into_iter().flatten().filter_map(locked).collect();
+    let hours = |end: &jiff::Timestamp| end.duration_since(jiff::Timestamp::now()).as_hours();
+    assert!(ends.len() == 2 && ends.iter().all(|end| (46..=48).contains(&hours(end))), "{list}");
+
+    // As a run leaves it until it has put its receipt.
+    let pack = "0".repeat(64);
+    s3.put_object(&format!("backups/mysql/hosts/db1/packs/00/{pack}.age"), "young").expect("put");
+    with_keeper(&backups, "keep_last = 2\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    let plan = |ahead| clock.ahead(ahead, &mut backups.command(&["prune", "--dry-run", "--json"])).is(0);
+    for ahead in [0, MONTH] {
+        assert_eq!(plan(ahead).number("/hosts/0/unneeded/objects"), 0, "{ahead}");
+    }
+    age(&s3.path(&format!("data/backups/mysql/hosts/db1/packs/00/{pack}.age")), 60);
+    for ahead in [0, MONTH, -MONTH] {
+        assert_eq!(plan(ahead).number("/hosts/0/unneeded/objects"), 1, "{ahead}");
     }
 }
 

@@ -201,6 +201,10 @@ impl Store for CachedStore {
         self.inner.lock_end(name)
     }
 
+    fn now(&self) -> Timestamp {
+        self.inner.now()
+    }
+
     fn reads_before_sending(&self) -> bool {
         self.inner.reads_before_sending()
     }

@@ -71,13 +71,19 @@ fn few_good(host: &HostPlan) -> Option<&'static str> {
 /// Messages about what a prune removed, and what it kept for lack of good backups.
 #[must_use]
 pub fn prune_messages(plan: &Plan, pruned: &Pruned) -> Vec<Message> {
-    let Pruned { backups, objects, bytes, locked, extended } = *pruned;
+    let Pruned { backups, objects, bytes, locked, extended, unlocked } = *pruned;
     let mut messages =
         vec![Message::info(format!("removed {backups} backups and {objects} objects, {} of data", size(bytes)))];
     let few_good = plan.hosts.iter().filter_map(|host| Some((host, few_good(host)?)));
     messages.extend(few_good.map(|(host, why)| Message::warning(format!("{}: {why}", host.host))));
     if extended > 0 {
         messages.push(Message::info(format!("extended the locks of {extended} objects")));
+    }
+    if unlocked > 0 {
+        messages.push(Message::warning(format!(
+            "{unlocked} of them were not locked until now: hosts need the same lock_days, and a prune has to run at \
+             least once in half of that time"
+        )));
     }
     if locked > 0 {
         messages.push(Message::warning(format!("{locked} objects are locked, and stay until their locks end")));

@@ -75,6 +75,8 @@ pub struct LockState {
     pub until: Option<Timestamp>,
     /// Whether it was extended.
     pub is_extended: bool,
+    /// Whether the object was locked before.
+    pub was_locked: bool,
 }
 
 /// A set of named objects, shared by several threads.
@@ -175,6 +177,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`Error`].
     fn lock_end(&self, _name: &Name) -> Result<Option<Timestamp>, Error> {
         Ok(None)
+    }
+
+    /// The time by the store's clock, by which its objects are dated, as far as it is known: that of this host, unless
+    /// the store has refused it.
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
     }
 
     /// Whether [`Self::put_new`] reads the whole body once before it sends it.

@@ -158,7 +158,9 @@ fn long_listings_large_objects_locks_and_refusals() {
     assert_eq!(locking.delete(&name("locked")).expect("answered"), Deletion::Locked);
     let extend = |store: &S3| store.extend_lock(&name("locked")).expect("answered");
     let first = extend(&locking);
-    assert!(first.until.is_some() && !first.is_extended, "more than half of its time is left");
+    assert!(first.until.is_some() && first.was_locked && !first.is_extended, "more than half of its time is left");
+    let unlocked = locking.extend_lock(&name("large")).expect("answered");
+    assert!(unlocked.is_extended && !unlocked.was_locked, "it was put without a lock: {unlocked:?}");
     let longer = open(&|settings| settings.lock = Some(Lock { mode: LockMode::Compliance, days: 9 }));
     let extended = extend(&longer);
     assert!(extended.is_extended && extended.until > first.until, "{extended:?}");

@@ -3,11 +3,13 @@
 use std::{
     collections::HashMap,
     io::{Cursor, Read},
+    net::Ipv6Addr,
     time::Duration,
 };
 
 use harness::{
     faulty::{Fault, FaultyStore},
+    print_skipped,
     s3::{S3Server, s3_server},
 };
 use store::{
@@ -115,4 +117,72 @@ fn a_store_that_stays_broken_is_given_up_with_a_reason() {
         assert!(is_expected(&found), "{fault:?}: {found:?}");
     }
     assert!(open(&server, &server.endpoint(), 10).list("").expect("a listing").is_empty());
+}
+
+/// A listing whose page is followed by itself would be read for ever.
+#[test]
+fn a_list_that_does_not_end_is_refused() {
+    const PAGE: &str = "<ListBucketResult><IsTruncated>true</IsTruncated>\
+                        <NextContinuationToken>again</NextContinuationToken></ListBucketResult>";
+    let Some(server) = s3_server(false) else { return };
+    let proxy = FaultyStore::start(server.port(), |_| Fault::Says(PAGE)).expect("a proxy");
+    let listed = open(&server, &proxy.endpoint(), 5).list("");
+    let Err(Error::S3 { fault: S3Fault::Answer(what), .. }) = listed else { panic!("{listed:?}") };
+    assert!(what.contains("does not end"), "{what}");
+    assert_eq!(proxy.faults(), 2);
+}
+
+/// After a store has asked to slow down, bodies are read by as many at a time as requests are made. Who reads several
+/// objects at once does not wait for himself.
+#[test]
+fn downloads_of_a_busy_store_go_on_one_by_one() {
+    const BYTES: usize = 300_000;
+    let Some(server) = s3_server(false) else { return };
+    server.create_bucket("backups", false).expect("a bucket");
+    let mut is_busy = true;
+    let proxy = FaultyStore::start(server.port(), move |_| {
+        if std::mem::take(&mut is_busy) { Fault::Answer(503, "SlowDown") } else { Fault::None }
+    });
+    let store = open(&server, &proxy.expect("a proxy").endpoint(), 60);
+    let names: Vec<Name> = (0..4).map(|number| name(&format!("a/{number}"))).collect();
+    for name in &names {
+        let put = store.put_new(name, &mut Cursor::new(vec![7_u8; BYTES]), BYTES as u64);
+        assert_eq!(put.expect("put"), Put::New);
+    }
+    assert!(store.warnings().iter().any(|warning| warning.contains("slow down")), "one request at a time");
+    let read = || {
+        let mut readers: Vec<_> = names.iter().map(|name| store.get(name, None).expect("got")).collect();
+        let (mut room, mut read) = ([0; 10_000], vec![0; names.len()]);
+        loop {
+            let before = read.clone();
+            for (reader, read) in readers.iter_mut().zip(&mut read) {
+                *read += reader.read(&mut room).expect("read");
+            }
+            if read == before {
+                return read;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(read)).collect();
+        for thread in threads {
+            assert_eq!(thread.join().expect("it ends"), vec![BYTES; names.len()]);
+        }
+    });
+}
+
+#[test]
+fn a_store_is_reached_at_an_address_of_version_6() {
+    let Some(server) = s3_server(false) else { return };
+    server.create_bucket("backups", false).expect("a bucket");
+    let Ok(proxy) = FaultyStore::start_at(Ipv6Addr::LOCALHOST.into(), server.port(), |_| Fault::None) else {
+        print_skipped("this machine has no IPv6");
+        return;
+    };
+    assert!(proxy.endpoint().starts_with("http://[::1]:"), "{}", proxy.endpoint());
+    let store = open(&server, &proxy.endpoint(), 10);
+    assert_eq!(store.put_new(&name("a/b"), &mut Cursor::new(b"body"), 4).expect("put"), Put::New);
+    let mut read = Vec::new();
+    store.get(&name("a/b"), Some(1..3)).expect("got").read_to_end(&mut read).expect("read");
+    assert_eq!((read.as_slice(), store.list("a/").expect("a listing").len()), (b"od".as_slice(), 1));
 }

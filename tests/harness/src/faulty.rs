@@ -1,7 +1,7 @@
 //! A proxy in front of an S3 server or a Vault. It causes the failures of real services and networks.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -43,7 +43,7 @@ type Choice = dyn FnMut(&Seen) -> Fault + Send;
 
 /// The proxy. It lives as long as the process.
 pub struct FaultyStore {
-    port: u16,
+    address: SocketAddr,
     faults: Arc<AtomicUsize>,
 }
 
@@ -60,8 +60,20 @@ impl FaultyStore {
     /// # Errors
     /// No port is free.
     pub fn start(upstream: u16, choose: impl FnMut(&Seen) -> Fault + Send + 'static) -> Result<Self, Error> {
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(Error::file("a port"))?;
-        let port = listener.local_addr().map_err(Error::file("a port"))?.port();
+        Self::start_at(Ipv4Addr::LOCALHOST.into(), upstream, choose)
+    }
+
+    /// Like [`Self::start`], at this address of the machine.
+    ///
+    /// # Errors
+    /// The machine does not have the address, or no port is free.
+    pub fn start_at(
+        address: IpAddr,
+        upstream: u16,
+        choose: impl FnMut(&Seen) -> Fault + Send + 'static,
+    ) -> Result<Self, Error> {
+        let listener = TcpListener::bind((address, 0)).map_err(Error::file("a port"))?;
+        let address = listener.local_addr().map_err(Error::file("a port"))?;
         let faults = Arc::new(AtomicUsize::new(0));
         let shared = Shared { upstream, choose: Mutex::new(Box::new(choose)), faults: Arc::clone(&faults) };
         let shared = Arc::new(shared);
@@ -73,13 +85,13 @@ impl FaultyStore {
                 });
             }
         });
-        Ok(Self { port, faults })
+        Ok(Self { address, faults })
     }
 
     /// Address of the proxy.
     #[must_use]
     pub fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.address)
     }
 
     /// Number of requests that had a fault.

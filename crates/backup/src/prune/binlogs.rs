@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Error, Repository,
     binlogs::{each_receipt, servers},
-    declarations::HostDeclarations,
+    declarations::{DeclaredRemoval, HostDeclarations},
 };
 
 /// Logs from this long before the oldest kept backup are kept, too: the clocks of a server and of its host may differ.
@@ -96,8 +96,8 @@ pub(super) fn plan(
     let time = oldest.saturating_sub(MARGIN).unwrap_or(Timestamp::MIN);
     let mut archives = Vec::new();
     for (server, stored) in servers(repository, host)? {
-        let removable = RemovableReceipts::new(time, declared.binlogs.get(&server));
-        let mut archive = StoredArchive::new(host, server.clone(), removable);
+        let declared = declared.binlogs.get(&server);
+        let mut archive = StoredArchive::new(host, server.clone(), time, declared);
         let numbers: Vec<Number> = stored.keys().copied().collect();
         each_receipt(repository, host, &server, &numbers, signers, &mut |number, found| {
             archive.take(number, found.zip(stored.get(&number).copied()));
@@ -131,13 +131,18 @@ struct StoredArchive<'h> {
     named: BTreeSet<String>,
     /// When the newest receipt was put, by the store's clock.
     newest: Option<Timestamp>,
-    /// Whether every receipt can be trusted, so that all named parts are known.
+    /// SHA-256 of the receipt before the next one.
+    previous: Option<Digest>,
+    /// Whether every receipt can be trusted and none is missing, so that all named parts are known.
     is_known: bool,
 }
 
 impl<'h> StoredArchive<'h> {
-    const fn new(host: &'h str, server: String, removable: RemovableReceipts) -> Self {
-        Self { host, server, removable, goes_on: true, named: BTreeSet::new(), newest: None, is_known: true }
+    /// Of a server; `time`: that up to which logs may be removed, `declared`: the declaration of an earlier prune.
+    fn new(host: &'h str, server: String, time: Timestamp, declared: Option<&DeclaredRemoval>) -> Self {
+        let removable = RemovableReceipts::new(time, declared);
+        let previous = declared.map(|declared| declared.removed.sha256);
+        Self { host, server, removable, goes_on: true, named: BTreeSet::new(), newest: None, previous, is_known: true }
     }
 
     /// Takes the next receipt, with its hash and the time when it was put; `None` if it cannot be trusted.
@@ -149,6 +154,10 @@ impl<'h> StoredArchive<'h> {
             (self.is_known, self.goes_on) = (self.is_known && is_left, self.goes_on && is_left);
             return;
         };
+        if !self.removable.is_left(number) {
+            // A receipt that is hidden, or that a listing does not have yet, names parts, too.
+            self.is_known &= receipt.previous == self.previous.replace(sha256);
+        }
         self.named.extend(receipt.segments.iter().map(|part| part.name(self.host, &self.server)));
         self.newest = self.newest.max(Some(put));
         self.goes_on = self.goes_on && self.removable.take(receipt, sha256, put);
@@ -275,5 +284,25 @@ mod tests {
         assert_eq!(repository.planned(&[]).1, [part(100), part(200)]);
         repository.put(&names::binlog_receipt("db1", "7", 4), b"not to be trusted", 0);
         assert!(repository.planned(&[]).1.is_empty(), "what that receipt names is not known");
+    }
+
+    /// As an attacker hides it, or the listing of a store that is eventually consistent.
+    #[test]
+    fn parts_of_a_receipt_that_is_not_listed_stay() {
+        let repository = TestRepository::new();
+        let (named, first) = repository.archive("7", 1, None, 20);
+        let (_, second) = repository.archive("7", 2, Some(first), 15);
+        repository.archive("7", 3, Some(second), 1);
+        let orphan = named.replace("0000000004-0000000014", "0000000100-0000000110");
+        repository.put(&orphan, b"part", 17);
+        assert_eq!(repository.planned(&[]).1, [orphan]);
+        for hidden in [1, 2] {
+            let receipt =
+                repository.directory.path().join("repository").join(names::binlog_receipt("db1", "7", hidden));
+            let aside = repository.directory.path().join("aside");
+            std::fs::rename(&receipt, &aside).unwrap();
+            assert!(repository.planned(&[]).1.is_empty(), "receipt {hidden} is hidden");
+            std::fs::rename(&aside, &receipt).unwrap();
+        }
     }
 }

@@ -8,6 +8,7 @@
 mod binlogs;
 mod live;
 mod locks;
+mod newest;
 mod plan;
 mod removable;
 mod report;
@@ -20,24 +21,28 @@ use std::{
 };
 
 use archive::{
-    names,
+    names::{self, Number},
     prune::{NAMESPACE, PruneDeclaration, Removed, RemovedLogs, SCHEMA, is_signature_left},
     sshsig,
 };
-use jiff::Timestamp;
 use serde::Serialize;
 use store::{Deletion, LockState, Put};
 
-use self::locks::{LockEnds, Unlocked};
 pub use self::{
     binlogs::BinlogPlan,
-    plan::{HostPlan, Kept, Plan, PruneOptions, plan},
+    plan::{HostPlan, Kept, Plan, PruneOptions, hosts, plan},
     report::PruneReport,
+};
+use self::{
+    locks::{LockEnds, Unlocked},
+    newest::NewestSeen,
 };
 use crate::{Error, PruneConfig, Repository, parallel, repository::name};
 
 /// Number of names that are tried for the declaration: another keeper may write one in the same second.
 const ATTEMPTS: u32 = 10;
+/// Number of receipts of binary logs that are removed together: each names parts of up to a minute.
+const RECEIPTS_AT_ONCE: usize = 256;
 /// Number of objects after which the ends of their locks are noted, so that an interrupted prune goes on from there.
 const NOTED_AT_ONCE: usize = 250_000;
 
@@ -54,6 +59,8 @@ pub struct Pruned {
     pub locked: u64,
     /// Objects that stay, and whose locks were extended.
     pub extended: u64,
+    /// Those of them that were not locked until then.
+    pub unlocked: u64,
 }
 
 /// Carries out a plan; `progress` is called for each object that is removed.
@@ -66,6 +73,9 @@ pub fn prune(
     plan: &Plan,
     progress: &dyn Fn(&Pruned),
 ) -> Result<Pruned, Error> {
+    // Without the note, the next prune notices only what is missing in the chain.
+    let newest = plan.hosts.iter().map(|host| (host.host.as_str(), host.kept.last().map(|kept| &kept.link)));
+    let _ = NewestSeen::read(&keeper.state, &repository.id).note(newest);
     if plan.hosts.iter().any(HostPlan::removes_receipts) {
         declare(repository, keeper, plan)?;
     }
@@ -149,16 +159,9 @@ impl Removal<'_> {
             // The signature stays: its name shows a host with an old state that the number was in use.
             self.pruned.backups = self.pruned.backups.saturating_add(1);
         }
-        let unneeded: Vec<_> = host.unneeded.iter().filter(|(object, _)| !of_locked.contains(*object)).collect();
-        let store = self.repository.store();
-        let delete = |(object, bytes): &(&String, &u64)| -> Result<(Deletion, u64), Error> {
-            Ok((store.delete(&name(object)?)?, **bytes))
-        };
-        parallel::each(&unneeded, &delete, &mut |_, ended| {
-            let (deletion, bytes) = ended?;
-            self.count(deletion, bytes);
-            Ok::<_, Error>(())
-        })?;
+        let unneeded = host.unneeded.iter().filter(|(object, _)| !of_locked.contains(*object));
+        let unneeded: Vec<(&str, u64)> = unneeded.map(|(object, bytes)| (object.as_str(), *bytes)).collect();
+        self.delete_all(&unneeded)?;
         host.binlogs.iter().try_for_each(|logs| self.logs(&host.host, logs))
     }
 
@@ -168,7 +171,7 @@ impl Removal<'_> {
         for part in objects.chunks(NOTED_AT_ONCE) {
             let extended = self.extend_locks(part, &mut ends);
             // Without the note, the next prune asks the store again.
-            let _ = ends.write(Timestamp::now());
+            let _ = ends.write(self.repository.store().now());
             extended?;
         }
         Ok(())
@@ -179,12 +182,13 @@ impl Removal<'_> {
         let extend =
             |unlocked: &Unlocked| -> Result<LockState, Error> { Ok(store.extend_lock(&name(&unlocked.object)?)?) };
         parallel::each(objects, &extend, &mut |index, lock| {
-            let LockState { until, is_extended } = lock?;
+            let LockState { until, is_extended, was_locked } = lock?;
             let id = objects.get(index).and_then(|unlocked| unlocked.id);
             if let Some((id, until)) = id.zip(until) {
                 ends.note(id, until);
             }
             self.pruned.extended = self.pruned.extended.saturating_add(u64::from(is_extended));
+            self.pruned.unlocked = self.pruned.unlocked.saturating_add(u64::from(is_extended && !was_locked));
             (self.progress)(&self.pruned);
             Ok(())
         })
@@ -193,17 +197,43 @@ impl Removal<'_> {
     /// Removes receipts of binary logs, each after its parts: while a receipt exists, the next prune finds its
     /// remaining parts.
     fn logs(&mut self, host: &str, logs: &BinlogPlan) -> Result<(), Error> {
-        for receipt in &logs.removed {
-            let mut is_locked = false;
-            for (part, bytes) in &receipt.parts {
-                is_locked |= self.delete(part, *bytes)? == Deletion::Locked;
-            }
-            let name = names::binlog_receipt(host, &logs.server, receipt.number);
-            if !is_locked && self.delete(&name, 0)? == Deletion::Done && !is_signature_left(receipt.number) {
-                self.delete(&names::binlog_signature(host, &logs.server, receipt.number), 0)?;
-            }
+        for receipts in logs.removed.chunks(RECEIPTS_AT_ONCE) {
+            let parts = receipts.iter().flat_map(|receipt| {
+                receipt.parts.iter().map(move |(part, bytes)| (receipt.number, (part.as_str(), *bytes)))
+            });
+            let (numbers, parts): (Vec<Number>, Vec<(&str, u64)>) = parts.unzip();
+            let locked = self.delete_all(&parts)?;
+            let locked: BTreeSet<&Number> = locked.into_iter().filter_map(|index| numbers.get(index)).collect();
+            let mut removed: Vec<Number> = receipts.iter().map(|receipt| receipt.number).collect();
+            removed.retain(|number| !locked.contains(number));
+            removed = self.delete_each(&removed, &|number| names::binlog_receipt(host, &logs.server, number))?;
+            removed.retain(|number| !is_signature_left(*number));
+            self.delete_each(&removed, &|number| names::binlog_signature(host, &logs.server, number))?;
         }
         Ok(())
+    }
+
+    /// Deletes the object of each number; returns the numbers of those that are not locked.
+    fn delete_each(&mut self, numbers: &[Number], object: &dyn Fn(Number) -> String) -> Result<Vec<Number>, Error> {
+        let objects: Vec<String> = numbers.iter().map(|number| object(*number)).collect();
+        let objects: Vec<(&str, u64)> = objects.iter().map(|object| (object.as_str(), 0)).collect();
+        let locked = self.delete_all(&objects)?;
+        let numbers = numbers.iter().enumerate().filter(|(index, _)| !locked.contains(index));
+        Ok(numbers.map(|(_, number)| *number).collect())
+    }
+
+    /// Deletes objects, many at a time; returns the indexes of those that are locked.
+    fn delete_all(&mut self, objects: &[(&str, u64)]) -> Result<BTreeSet<usize>, Error> {
+        let store = self.repository.store();
+        let delete = |(object, _): &(&str, u64)| -> Result<Deletion, Error> { Ok(store.delete(&name(object)?)?) };
+        let mut locked = BTreeSet::new();
+        parallel::each(objects, &delete, &mut |index, deleted| {
+            let deletion = deleted?;
+            self.count(deletion, objects.get(index).map_or(0, |(_, bytes)| *bytes));
+            locked.extend(Some(index).filter(|_| deletion == Deletion::Locked));
+            Ok::<_, Error>(())
+        })?;
+        Ok(locked)
     }
 
     fn delete(&mut self, object: &str, bytes: u64) -> Result<Deletion, Error> {
@@ -238,7 +268,7 @@ mod tests {
     };
 
     use archive::{Digest, receipt, retention::Policy, sshsig::SigningKey};
-    use jiff::SignedDuration;
+    use jiff::{SignedDuration, Timestamp};
     use store::{Body, Directory, Listed, Name, Store};
 
     use super::{plan::shared_to_lock, *};
@@ -246,6 +276,9 @@ mod tests {
         Location,
         repository::{Attempt, put_signed},
     };
+
+    /// Ending of the names of objects that cannot be deleted.
+    const LOCKED: &str = "-locked.age";
 
     /// A store that locks objects for two hours, extends locks to four, and notes whose locks it was asked for.
     #[derive(Debug)]
@@ -272,7 +305,7 @@ mod tests {
         }
 
         fn delete(&self, name: &Name) -> Result<Deletion, store::Error> {
-            self.inner.delete(name)
+            if name.as_str().ends_with(LOCKED) { Ok(Deletion::Locked) } else { self.inner.delete(name) }
         }
 
         fn lock(&self) -> Option<SignedDuration> {
@@ -281,7 +314,7 @@ mod tests {
 
         fn extend_lock(&self, name: &Name) -> Result<LockState, store::Error> {
             self.extended.lock().unwrap().push(name.to_string());
-            Ok(LockState { until: Some(after(240)), is_extended: true })
+            Ok(LockState { until: Some(after(240)), is_extended: true, was_locked: true })
         }
 
         fn location(&self) -> String {
@@ -310,6 +343,39 @@ mod tests {
         assert_eq!(removal.pruned.extended, 2);
     }
 
+    #[test]
+    fn a_receipt_of_binary_logs_stays_while_a_part_of_it_is_locked() {
+        static EXTENDED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Directory::make(&directory.path().join("repository")).unwrap();
+        Repository::create(&open()).unwrap();
+        let repository = Repository::open(Box::new(Locking { inner: open(), extended: &EXTENDED })).unwrap();
+        let mut logs = BinlogPlan::of_receipts("7", 1..=300);
+        for receipt in &mut logs.removed {
+            let ending = if receipt.number.is_multiple_of(100) { LOCKED } else { ".age" };
+            for part in ["a", "b"] {
+                receipt.parts.insert(format!("{}{part}-{}{ending}", names::binlogs("db1"), receipt.number), 9);
+            }
+        }
+        let all: BTreeSet<String> = logs.objects("db1").collect();
+        all.iter().for_each(|object| assert_eq!(put(&repository, object, b"something").unwrap(), Put::New));
+        let mut removal = removal(&repository, directory.path());
+        removal.logs("db1", &logs).unwrap();
+        let left = repository.store().list(names::HOSTS).unwrap();
+        let left: BTreeSet<String> = left.iter().map(|left| left.name.to_string()).collect();
+        let of_locked = [100, 200, 300].iter().flat_map(|number| {
+            let receipt = [names::binlog_receipt, names::binlog_signature].map(|of| of("db1", "7", *number));
+            ["a", "b"]
+                .map(|part| format!("{}{part}-{number}{LOCKED}", names::binlogs("db1")))
+                .into_iter()
+                .chain(receipt)
+        });
+        let taken = [1, 64, 128, 192, 256].map(|number| names::binlog_signature("db1", "7", number));
+        assert_eq!(left, of_locked.chain(taken).collect());
+        let removed = (all.len() - left.len()) as u64;
+        assert_eq!((removal.pruned.locked, removal.pruned.objects), (6, removed));
+    }
+
     fn after(minutes: i64) -> Timestamp {
         Timestamp::now().checked_add(SignedDuration::from_mins(minutes)).unwrap()
     }
@@ -334,16 +400,10 @@ mod tests {
         assert!(put_signed(repository, &objects, signature.as_bytes(), text.as_bytes(), Attempt::First).unwrap());
     }
 
-    #[test]
-    fn the_store_is_asked_only_for_locks_that_may_end_soon() {
-        static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
-        let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
-        let open = || Directory::make(&path("repository")).unwrap();
-        Repository::create(&open()).unwrap();
-        let repository = Repository::open(Box::new(Locking { inner: open(), extended: &ASKED })).unwrap();
-        let [host_key, keeper_key] = [(), ()].map(|()| SigningKey::generate().unwrap());
-        put_backup(&repository, &host_key);
+    /// A keeper with its files in a directory, who trusts the host db1.
+    fn keeper(directory: &Path, host_key: &SigningKey) -> PruneConfig {
+        let path = |name: &str| directory.join(name);
+        let keeper_key = SigningKey::generate().unwrap();
         fs::write(path("key"), keeper_key.to_secret_text("keeper").unwrap().as_bytes()).unwrap();
         let signers = format!(
             "db1 namespaces=\"{}\" {}\nkeeper namespaces=\"{NAMESPACE}\" {}\n",
@@ -352,7 +412,7 @@ mod tests {
             keeper_key.public()
         );
         fs::write(path("signers"), signers).unwrap();
-        let keeper = PruneConfig {
+        PruneConfig {
             repository: Location::Directory(path("unused")),
             name: "keeper".to_owned(),
             signing_key: path("key"),
@@ -361,7 +421,50 @@ mod tests {
             accept_unproven: false,
             orphan_days: archive::prune::ORPHAN_DAYS,
             state: path("state"),
+        }
+    }
+
+    #[test]
+    fn what_a_hidden_backup_needs_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Box::new(Directory::make(&directory.path().join("repository")).unwrap());
+        Repository::create(&*open()).unwrap();
+        let repository = Repository::open(open()).unwrap();
+        let host_key = SigningKey::generate().unwrap();
+        put_backup(&repository, &host_key);
+        let keeper = keeper(directory.path(), &host_key);
+        let late = after(30 * 24 * 60);
+        let planned = |allow_breaks| {
+            let options = PruneOptions { allow_breaks, ..PruneOptions::default() };
+            plan(&repository, &keeper, &options, late)
         };
+        let prune = |plan: &Plan| prune(&repository, &keeper, plan, &|_| ()).unwrap();
+        assert_eq!(prune(&planned(false).unwrap()).objects, 0);
+        let object = |name: &str| directory.path().join("repository").join(name);
+        let manifest = object(&names::manifest("db1", 1));
+        for name in [names::receipt("db1", 1), names::signature("db1", 1)] {
+            fs::remove_file(object(&name)).unwrap();
+        }
+        let refused = planned(false).unwrap_err();
+        assert!(matches!(&refused, Error::Prune { host, .. } if host == "db1"), "{refused}");
+        assert!(refused.to_string().contains("backup 1 is hidden or gone"), "{refused}");
+        assert!(manifest.exists());
+        let accepted = planned(true).unwrap();
+        assert_eq!((prune(&accepted).objects, manifest.exists()), (1, false));
+        assert!(planned(false).unwrap().hosts.is_empty(), "it is accepted that the host has no backups");
+    }
+
+    #[test]
+    fn the_store_is_asked_only_for_locks_that_may_end_soon() {
+        static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let open = || Directory::make(&path("repository")).unwrap();
+        Repository::create(&open()).unwrap();
+        let repository = Repository::open(Box::new(Locking { inner: open(), extended: &ASKED })).unwrap();
+        let host_key = SigningKey::generate().unwrap();
+        put_backup(&repository, &host_key);
+        let keeper = keeper(directory.path(), &host_key);
         let asked_after = |minutes: i64| {
             let plan = plan(&repository, &keeper, &PruneOptions::default(), after(minutes)).unwrap();
             let pruned = prune(&repository, &keeper, &plan, &|_| ()).unwrap();

@@ -18,6 +18,7 @@ use super::{
     binlogs::{self, BinlogPlan},
     live::{Live, Uses},
     locks::{LockEnds, ObjectId, Unlocked},
+    newest::NewestSeen,
 };
 use crate::{
     Error, PruneConfig, Repository,
@@ -108,7 +109,7 @@ impl HostPlan {
 }
 
 /// Plans a prune. Every receipt must be signed and none may be missing, since any pack may be needed by a hidden
-/// receipt.
+/// receipt: neither one in the chain, nor the newest that an earlier prune has seen.
 ///
 /// # Errors
 /// [`Error::Prune`] if something is wrong with the backups of a host; [`Error`].
@@ -130,13 +131,26 @@ pub fn plan(
     if let Some((object, reason)) = untrusted.into_iter().next() {
         return Err(Error::Untrusted { object, reason });
     }
+    let seen = NewestSeen::read(&keeper.state, &repository.id);
     let hosts = match &options.host {
-        Some(host) => vec![host.clone()],
-        None => repository.hosts()?,
+        Some(host) => BTreeSet::from([host.clone()]),
+        None => hosts_of(repository, &seen)?,
     };
-    let planning = Planning { repository, keeper, options, signers, declared, at };
+    let planning = Planning { repository, keeper, options, signers, declared, seen, at };
     let hosts = hosts.into_iter().map(|host| planning.host(host)).collect::<Result<_, _>>()?;
     Ok(Plan { at, hosts, to_lock: shared_to_lock(repository, at)? })
+}
+
+/// The hosts of a repository: those that have receipts, and those that an earlier prune of this keeper has seen.
+///
+/// # Errors
+/// [`Error::Store`].
+pub fn hosts(repository: &Repository, keeper: &PruneConfig) -> Result<BTreeSet<String>, Error> {
+    hosts_of(repository, &NewestSeen::read(&keeper.state, &repository.id))
+}
+
+fn hosts_of(repository: &Repository, seen: &NewestSeen) -> Result<BTreeSet<String>, Error> {
+    Ok(repository.hosts()?.into_iter().chain(seen.hosts().cloned()).collect())
 }
 
 /// Objects whose lock to extend, and which belong to no host: the repository's own, without which nothing opens it, and
@@ -165,6 +179,7 @@ struct Planning<'p> {
     options: &'p PruneOptions,
     signers: AllowedSigners,
     declared: PruneDeclarations,
+    seen: NewestSeen,
     at: Timestamp,
 }
 
@@ -176,6 +191,7 @@ impl Planning<'_> {
         let none = HostDeclarations::default();
         let declared = self.declared.get(&host).unwrap_or(&none);
         self.check_chain(&host, &links, &declared.removed)?;
+        self.check_newest(&host, &links, declared)?;
         self.check_sizes(&host, &links, |number| put.get(&number).copied() > declared.last)?;
         let candidates = candidates(&links, &put, self.keeper.accept_unproven);
         let mut reasons = retention::kept(&self.keeper.policy, &candidates);
@@ -269,6 +285,17 @@ impl Planning<'_> {
                 hint: "a receipt that is only hidden needs packs that would go; if it is lost for good, use --allow-breaks",
             }),
         }
+    }
+
+    /// Rejects a host whose newest receipt is older than what an earlier prune has seen.
+    fn check_newest(&self, host: &str, links: &[Link], declared: &HostDeclarations) -> Result<(), Error> {
+        let hidden = self.seen.hidden(host, links, declared).filter(|_| !self.options.allow_breaks);
+        let Some(number) = hidden else { return Ok(()) };
+        Err(Error::Prune {
+            host: host.to_owned(),
+            reason: format!("backup {number} is hidden or gone, and an earlier prune has seen it"),
+            hint: "a backup that is only hidden needs packs that would go; if it is lost for good, use --allow-breaks",
+        })
     }
 
     /// Rejects a backup that is much smaller than its predecessor: backups of a host that was emptied, by mistake or by

@@ -1,4 +1,4 @@
-//! Pauses between attempts, and the limit of concurrent requests.
+//! Pauses between attempts, and the limit of concurrent transfers.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -26,7 +26,8 @@ pub(super) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
     most.mul_f64(share).max(asked.unwrap_or_default().min(LONGEST_ASKED))
 }
 
-/// Limits the number of concurrent requests: halved when the store asks to slow down, one more each minute.
+/// Limits the number of concurrent requests and of bodies that are read: halved when the store asks to slow down, one
+/// more each minute.
 #[derive(Debug)]
 pub(super) struct ConcurrencyLimit {
     state: Mutex<State>,
@@ -41,7 +42,7 @@ struct State {
     changed: Instant,
 }
 
-/// Permission to run one request.
+/// Permission to run one request, or to read a piece of a body.
 #[derive(Debug)]
 pub(super) struct Permit<'l>(&'l ConcurrencyLimit);
 
@@ -50,7 +51,7 @@ impl ConcurrencyLimit {
         Self { state: Mutex::new(State { running: 0, most: None, changed: Instant::now() }), left: Condvar::new() }
     }
 
-    /// Waits until a request may run.
+    /// Waits until a request may run, or a piece of a body be read.
     pub(super) fn acquire(&self) -> Permit<'_> {
         let mut state = self.lock();
         loop {

@@ -9,7 +9,7 @@ use super::{
     S3Fault,
     client::{Call, Client},
 };
-use crate::s3_action;
+use crate::{Error, s3_action};
 
 /// Maximum number of consecutive attempts to continue that bring no new byte.
 const MAX_STALLS: u32 = 5;
@@ -103,7 +103,10 @@ impl Download {
         match self.open(true) {
             Ok(true) => Ok(()),
             Ok(false) => Err(io::Error::new(io::ErrorKind::NotFound, "the object was deleted while it was read")),
-            Err(fault) => Err(io::Error::other(fault)),
+            Err(fault) => {
+                let location = self.client.address.to_string();
+                Err(io::Error::other(Error::S3 { location, fault }))
+            }
         }
     }
 }
@@ -114,7 +117,11 @@ impl Read for Download {
             let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
             let most = room.len().min(left);
             let Some(part) = room.get_mut(..most).filter(|part| !part.is_empty()) else { return Ok(0) };
-            match self.reader.read(part) {
+            // A permit for each piece, and not for the whole body: who reads two objects at once would wait for himself.
+            let permit = self.client.permit();
+            let read = self.reader.read(part);
+            drop(permit);
+            match read {
                 Ok(count @ 1..) => {
                     self.at = self.at.saturating_add(count as u64);
                     self.stalls = 0;

@@ -110,11 +110,7 @@ impl S3 {
 
     fn put(&self, name: &Name, upload: Upload<'_>, sum: &[u8]) -> Result<Reply, S3Fault> {
         let key = self.client.address.key(name);
-        let mut headers = vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", BASE64.encode(sum))];
-        if let Some(lock) = self.lock {
-            headers.push(("x-amz-object-lock-mode", lock.mode.name().to_owned()));
-            headers.push(("x-amz-object-lock-retain-until-date", lock.until().to_string()));
-        }
+        let headers = vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", BASE64.encode(sum))];
         let call = Call { method: "PUT", key: Some(&key), query: Vec::new(), headers, action: action::PUT_OBJECT };
         self.client.call(&call, Some(upload))
     }
@@ -137,9 +133,14 @@ impl S3 {
 
     /// Asks for the length of an object, its version and its lock; the status is 404 if there is no object.
     fn call_head(&self, key: &str) -> Result<Reply, S3Fault> {
-        let (query, headers) = (Vec::new(), Vec::new());
-        let call = Call { method: "HEAD", key: Some(key), query, headers, action: action::GET_OBJECT };
-        self.client.call(&call, None)
+        self.client.call(&head_of(key), None)
+    }
+
+    /// Whether there is an object of this length, as far as the first answer says. Nothing is retried: this run has just
+    /// given up.
+    fn has_now(&self, name: &Name, bytes: u64) -> bool {
+        let reply = self.client.once(&head_of(&self.client.address.key(name)));
+        reply.is_some_and(|reply| reply.status != 404 && length_of(&reply) == Some(bytes))
     }
 
     /// Newest version of an object. The outer `None` means that there is no object, the inner one that the bucket keeps
@@ -163,7 +164,7 @@ impl S3 {
         let headers = vec![("x-amz-checksum-sha256", BASE64.encode(&sum))];
         let action = action::PUT_OBJECT_RETENTION;
         let call = Call { method: "PUT", key: Some(key), query: vec![("retention", "")], headers, action };
-        let upload = Upload { body: &mut body, bytes, sha256: HEXLOWER.encode(&sum) };
+        let upload = Upload { body: &mut body, bytes, sha256: HEXLOWER.encode(&sum), lock: None };
         match self.client.call(&call, Some(upload))?.status {
             404 => Err(S3Fault::Answer(format!("{key} is gone"))),
             _ => Ok(()),
@@ -198,10 +199,13 @@ impl S3 {
                 xml::page(&text).ok_or_else(|| S3Fault::Answer("it is not a list of objects".to_owned()))
             });
             let mut page = page.map_err(|fault| self.failed(fault))?;
-            next = page.next.take();
+            let before = std::mem::replace(&mut next, page.next.take());
             visit(page);
             if next.is_none() {
                 return Ok(());
+            }
+            if next == before {
+                return Err(self.failed(S3Fault::Answer("a list that does not end".to_owned())));
             }
         }
     }
@@ -237,10 +241,10 @@ impl Lock {
         SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.days)))
     }
 
-    /// The end of a lock that begins now, in whole seconds.
-    fn until(self) -> Timestamp {
-        let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or(Timestamp::MIN);
-        now.checked_add(self.duration()).unwrap_or(Timestamp::MAX)
+    /// The end of a lock that begins at a time, in whole seconds.
+    fn until(self, begin: Timestamp) -> Timestamp {
+        let begin = Timestamp::from_second(begin.as_second()).unwrap_or(Timestamp::MIN);
+        begin.checked_add(self.duration()).unwrap_or(Timestamp::MAX)
     }
 }
 
@@ -251,12 +255,11 @@ impl Store for S3 {
         if found != bytes {
             return Err(Error::Length { name: name.clone(), expected: bytes, found });
         }
-        let upload = Upload { body, bytes, sha256: HEXLOWER.encode(&sum) };
+        let upload = Upload { body, bytes, sha256: HEXLOWER.encode(&sum), lock: self.lock };
         let reply = match self.put(name, upload, &sum) {
             // A store that rejects a body because the object exists may close the connection, so its answer is lost.
             Err(fault @ S3Fault::Unreachable { .. }) => {
-                let is_there = matches!(self.head(name), Ok(Some(found)) if found == bytes);
-                return if is_there { Ok(Put::Unclear) } else { Err(self.failed(fault)) };
+                return if self.has_now(name, bytes) { Ok(Put::Unclear) } else { Err(self.failed(fault)) };
             }
             reply => reply.map_err(|fault| self.failed(fault))?,
         };
@@ -305,9 +308,8 @@ impl Store for S3 {
         if reply.status == 404 {
             return Ok(None);
         }
-        let length = reply.header("content-length").and_then(|length| length.parse().ok());
         let fault = || self.failed(S3Fault::Answer("an object without a length".to_owned()));
-        length.map(Some).ok_or_else(fault)
+        length_of(&reply).map(Some).ok_or_else(fault)
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
@@ -363,20 +365,26 @@ impl Store for S3 {
         let key = self.client.address.key(name);
         let extend = || -> Result<LockState, S3Fault> {
             let half = lock.duration().checked_div(2).unwrap_or_default();
-            let is_enough = |end: Timestamp| end.duration_since(Timestamp::now()) > half;
             let until = self.locked_until(&key)?;
-            if until.is_some_and(is_enough) {
-                return Ok(LockState { until, is_extended: false });
+            // The answer has shown whether the clock of this host is wrong.
+            let now = self.client.now();
+            let was_locked = until.is_some_and(|end| end > now);
+            if until.is_some_and(|end| end.duration_since(now) > half) {
+                return Ok(LockState { until, is_extended: false, was_locked });
             }
-            let until = lock.until();
+            let until = lock.until(now);
             self.put_retention(&key, lock.mode, until)?;
-            Ok(LockState { until: Some(until), is_extended: true })
+            Ok(LockState { until: Some(until), is_extended: true, was_locked })
         };
         extend().map_err(|fault| self.failed(fault))
     }
 
     fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, Error> {
         self.locked_until(&self.client.address.key(name)).map_err(|fault| self.failed(fault))
+    }
+
+    fn now(&self) -> Timestamp {
+        self.client.now()
     }
 
     /// The hash is in the headers.
@@ -400,6 +408,15 @@ impl Store for S3 {
         }
         warnings
     }
+}
+
+/// The request for the properties of an object.
+const fn head_of(key: &str) -> Call<'_> {
+    Call { method: "HEAD", key: Some(key), query: Vec::new(), headers: Vec::new(), action: action::GET_OBJECT }
+}
+
+fn length_of(reply: &Reply) -> Option<u64> {
+    reply.header("content-length")?.parse().ok()
 }
 
 /// SHA-256 and length of a body.

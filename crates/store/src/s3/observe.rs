@@ -46,7 +46,7 @@ impl S3 {
         let date = reply.header("date").and_then(|date| rfc2822::parse(date).ok());
         let ahead = date.map(|date| date.timestamp().duration_since(Timestamp::now()).as_secs());
         let locked_until = reply.header("x-amz-object-lock-retain-until-date").and_then(|end| end.parse().ok());
-        let is_locked = locked_until.is_some_and(|end: Timestamp| end > Timestamp::now());
+        let is_locked = locked_until.is_some_and(|end: Timestamp| end > self.client.now());
         Ok(Observed {
             checksums: None,
             versions: Some(reply.header("x-amz-version-id").is_some_and(|version| version != "null")),
@@ -63,9 +63,8 @@ impl S3 {
         let (mut body, mut other) = (Cursor::new(b"probe".as_slice()), Cursor::new(b"other".as_slice()));
         let (sum, bytes) = sum_of(&mut body).map_err(unreadable)?;
         let (wrong, _) = sum_of(&mut other).map_err(unreadable)?;
-        let without_lock = Self { lock: None, ..self.clone() };
-        let upload = Upload { body: &mut body, bytes, sha256: HEXLOWER.encode(&sum) };
-        match without_lock.put(name, upload, &wrong) {
+        let upload = Upload { body: &mut body, bytes, sha256: HEXLOWER.encode(&sum), lock: None };
+        match self.put(name, upload, &wrong) {
             Ok(_) => {}
             Err(S3Fault::Garbled | S3Fault::Refused { status: 400, .. }) => {
                 // A user who may not read objects has to rely on the answer.

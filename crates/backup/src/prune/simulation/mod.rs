@@ -6,7 +6,7 @@ mod objects;
 mod simulated_store;
 
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     fmt,
     io::Read,
     ops::Range,
@@ -15,10 +15,12 @@ use std::{
 };
 
 use archive::{
+    names,
     receipt::{self, Summary},
     retention::Policy,
     sshsig::SigningKey,
 };
+use jiff::SignedDuration;
 use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
 
 use self::{
@@ -26,7 +28,7 @@ use self::{
     objects::{Objects, Random},
     simulated_store::{Simulated, World},
 };
-use super::{HostPlan, PruneOptions, plan, prune};
+use super::{HostPlan, Plan, PruneOptions, plan, prune};
 use crate::{
     Error, Location, PruneConfig, Repository,
     check::{Depth, Selection, check},
@@ -56,7 +58,7 @@ impl StoreWithPrunes {
         if random.is_one_of(4) {
             self.simulation.store.world().removals = random.below(12);
             match self.simulation.prune() {
-                Ok(()) | Err(Error::Store(_)) => {}
+                Ok(_) | Err(Error::Store(_)) => {}
                 Err(error) => panic!("{error}"),
             }
         }
@@ -109,10 +111,18 @@ impl Simulation {
         );
         std::fs::write(path("signers"), signers).unwrap();
         let host = Host::new(host_key, Random(seed));
-        let objects =
-            Objects { all: BTreeMap::new(), receipts: BTreeMap::new(), now: "2026-01-01T00:00:00Z".parse().unwrap() };
+        let objects = Objects::new("2026-01-01T00:00:00Z".parse().unwrap());
         let random = Random(seed.wrapping_mul(31));
-        let world = World { objects, host, random, may_fail: false, removals: u64::MAX, lost: None };
+        let world = World {
+            objects,
+            host,
+            random,
+            may_fail: false,
+            removals: u64::MAX,
+            stale_hours: 0,
+            is_quiet: false,
+            lost: None,
+        };
         let store = Simulated(Arc::new(Mutex::new(world)));
         let repo = Repository::create(&store).unwrap().1;
         store.world().host.repo = repo;
@@ -130,12 +140,19 @@ impl Simulation {
         Self { store, repository, keeper }
     }
 
-    fn prune(&self) -> Result<(), Error> {
-        let at = self.store.world().objects.now;
+    fn prune(&self) -> Result<Plan, Error> {
         let options = PruneOptions { allow_shrunk: true, ..PruneOptions::default() };
-        let plan = plan(&self.repository, &self.keeper, &options, at)?;
+        let plan = plan(&self.repository, &self.keeper, &options, self.repository.store().now())?;
         plan.hosts.iter().for_each(keeps_enough);
-        prune(&self.repository, &self.keeper, &plan, &|_| ()).map(|_| ())
+        prune(&self.repository, &self.keeper, &plan, &|_| ()).map(|_| plan)
+    }
+
+    /// Prunes while the host does nothing, and the store does not fail.
+    fn prune_alone(&self) -> Plan {
+        self.store.world().is_quiet = true;
+        let plan = self.prune().unwrap();
+        self.store.world().is_quiet = false;
+        plan
     }
 
     /// Runs and prunes; returns the first object that a backup lost.
@@ -148,7 +165,9 @@ impl Simulation {
                 (0..random.below(60)).for_each(|_| host.step(objects));
             }
             match self.prune() {
-                Ok(()) | Err(Error::Store(_)) => {}
+                Ok(_) | Err(Error::Store(_)) => {}
+                // What an earlier listing had seems to be missing.
+                Err(Error::Prune { .. }) if self.store.world().stale_hours > 0 => {}
                 Err(error) => panic!("{error}"),
             }
             let mut world = self.store.world();
@@ -199,6 +218,50 @@ fn no_backup_loses_an_object_while_runs_and_prunes_interleave() {
     }
     assert!(left > 340, "of each, a few stay: {left}");
     assert!(repacked > 340, "packs of which little was needed are not used any more: {repacked}");
+}
+
+/// Locks end in another order than backups go: a receipt can still be locked when those of its packs have ended, and the
+/// other way round. No prune waits so long that a lock of what it keeps ends.
+#[test]
+fn no_locked_backup_loses_an_object_and_kept_ones_stay_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut locked, mut checked) = (0, 0);
+    for seed in 0..60 {
+        let simulation = Simulation::new(directory.path(), seed, archive::prune::ORPHAN_DAYS);
+        let lock = SignedDuration::from_hours(24 * 30);
+        simulation.store.world().objects.lock = Some(lock);
+        assert_eq!(simulation.run(PRUNES), None, "seed {seed}");
+        let plan = simulation.prune_alone();
+        let world = simulation.store.world();
+        let kept: BTreeSet<_> =
+            plan.hosts.iter().flat_map(|host| &host.kept).map(|kept| kept.link.receipt.number).collect();
+        locked += world.objects.receipts.len() - kept.len();
+        for receipt in world.objects.receipts.values().filter(|receipt| kept.contains(&receipt.number)) {
+            let own = [names::receipt(HOST, receipt.number), names::signature(HOST, receipt.number)];
+            for object in receipt.objects().map(|(object, _)| object).chain(own) {
+                let end = world.objects.lock_end(&object);
+                assert!(end.is_some_and(|end| end >= world.objects.now + lock / 2), "seed {seed}: {object}: {end:?}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(locked > 20, "receipts that only a lock keeps: {locked}");
+    assert!(checked > 600, "{checked}");
+}
+
+/// A run lasts at most six days, and its packs are old after seven: a listing may be a day old.
+#[test]
+fn no_backup_loses_an_object_because_a_listing_is_old() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut removed = 0;
+    for seed in 0..60 {
+        let simulation = Simulation::new(directory.path(), seed, archive::prune::ORPHAN_DAYS);
+        simulation.store.world().stale_hours = 24;
+        assert_eq!(simulation.run(PRUNES), None, "seed {seed}");
+        let world = simulation.store.world();
+        removed += world.host.highest - world.objects.receipts.len() as u64;
+    }
+    assert!(removed > 60, "{removed}");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use store::{Body, Deletion, Error as StoreError, Listed, Name, Put, Store};
+use jiff::{SignedDuration, Timestamp};
+use store::{Body, Deletion, Error as StoreError, Listed, LockState, Name, Put, Store};
 
 use super::{
     host::Host,
@@ -23,6 +24,10 @@ pub(super) struct World {
     pub(super) may_fail: bool,
     /// How many objects can be removed before the keeper is killed.
     pub(super) removals: u64,
+    /// How old a listing can be, in hours: that of a store that is eventually consistent.
+    pub(super) stale_hours: u64,
+    /// Whether the host does nothing between the calls.
+    pub(super) is_quiet: bool,
     pub(super) lost: Option<String>,
 }
 
@@ -44,7 +49,7 @@ impl Simulated {
     fn between(&self) -> Result<MutexGuard<'_, World>, StoreError> {
         let mut world = self.world();
         // The host gets to know its repository only after it is created.
-        let goes_on = !world.host.repo.is_empty() && world.random.is_one_of(3);
+        let goes_on = !world.is_quiet && !world.host.repo.is_empty() && world.random.is_one_of(3);
         let steps = if goes_on { world.random.below(3) } else { 0 };
         let World { objects, host, .. } = &mut *world;
         (0..steps).for_each(|_| host.step(objects));
@@ -76,8 +81,12 @@ impl Store for Simulated {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
-        let world = self.between()?;
-        let listed = world.objects.all.iter().filter(|(name, _)| name.starts_with(prefix));
+        let mut world = self.between()?;
+        let hours = world.stale_hours;
+        let age = if hours > 0 { world.random.below(hours) } else { 0 };
+        let at = world.objects.now - SignedDuration::from_hours(i64::try_from(age).unwrap());
+        let is_listed = |name: &str, put: Timestamp| name.starts_with(prefix) && put <= at;
+        let listed = world.objects.all.iter().filter(|(name, (_, put))| is_listed(name, *put));
         let listed = listed.map(|(name, (bytes, modified))| Listed {
             name: name.parse().unwrap(),
             bytes: bytes.len() as u64,
@@ -94,9 +103,23 @@ impl Store for Simulated {
             return Err(StoreError::Io { path: "store".to_owned(), doing: "killed", source });
         };
         world.removals = left;
-        world.objects.remove(name.as_str());
+        if !world.objects.remove(name.as_str()) {
+            return Ok(Deletion::Locked);
+        }
         world.lost = world.lost.take().or_else(|| world.objects.lost());
         Ok(Deletion::Done)
+    }
+
+    fn lock(&self) -> Option<SignedDuration> {
+        self.world().objects.lock
+    }
+
+    fn extend_lock(&self, name: &Name) -> Result<LockState, StoreError> {
+        Ok(self.between()?.objects.extend_lock(name.as_str()))
+    }
+
+    fn now(&self) -> Timestamp {
+        self.world().objects.now
     }
 
     fn location(&self) -> String {

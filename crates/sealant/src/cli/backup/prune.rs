@@ -2,7 +2,6 @@
 
 use ::backup::prune::{PruneOptions, PruneReport, Pruned, plan, prune};
 use clap::Args;
-use jiff::Timestamp;
 use report::{prune_messages, prune_progress, write_prune_plan};
 
 use super::{Configured, Reporting};
@@ -73,7 +72,9 @@ impl Prune {
         let (keeper, repository) = self.config.open_as_keeper()?;
         let options =
             PruneOptions { host: self.host.clone(), allow_shrunk: self.allow_shrunk, allow_breaks: self.allow_breaks };
-        let plan = plan(&repository, &keeper, &options, Timestamp::now())?;
+        // The store dates its objects by its own clock: with a clock that is days ahead, those of a running backup would
+        // be old enough to be removed.
+        let plan = plan(&repository, &keeper, &options, repository.store().now())?;
         let script = &self.reporting.script;
         if self.consent.dry_run && script.write(&PruneReport::new(&plan, None))? {
             return Ok(Exit::Clean);

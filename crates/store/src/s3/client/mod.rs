@@ -19,8 +19,8 @@ use ureq::{
 
 use self::answer::{Attempt, Failed, cut_off, read};
 use super::{
-    Address, S3Fault, Settings,
-    backoff::{ConcurrencyLimit, pause},
+    Address, Lock, S3Fault, Settings,
+    backoff::{ConcurrencyLimit, Permit, pause},
 };
 use crate::Body;
 
@@ -60,6 +60,9 @@ pub(super) struct Upload<'u> {
     pub(super) bytes: u64,
     /// SHA-256 in hexadecimal.
     pub(super) sha256: String,
+    /// Lock of the object that it becomes. It begins with the attempt that succeeds, by the store's clock: with that of
+    /// this host, a lock that nobody can lift could last for years.
+    pub(super) lock: Option<Lock>,
 }
 
 /// A reply that the caller handles: success, 404 for an object, or 412.
@@ -103,6 +106,11 @@ impl Client {
         })
     }
 
+    /// Waits until another request, or the next piece of a body, may be transferred.
+    pub(super) fn permit(&self) -> Permit<'_> {
+        self.concurrency.acquire()
+    }
+
     /// Seconds by which the store's clock is ahead of this host's; 0 unless that had to be corrected.
     pub(super) fn seconds_ahead(&self) -> i64 {
         self.ahead.load(Ordering::Relaxed)
@@ -117,6 +125,12 @@ impl Client {
     pub(super) fn call(&self, call: &Call<'_>, mut upload: Option<Upload<'_>>) -> Result<Reply, S3Fault> {
         let (reply, is_repeated) = self.retry(|| self.attempt(call, upload.as_mut()))?;
         Ok(Reply { is_repeated, ..reply })
+    }
+
+    /// Makes a request without a body once; `None` if it fails.
+    pub(super) fn once(&self, call: &Call<'_>) -> Option<Reply> {
+        let _permit = self.permit();
+        self.attempt(call, None).ok()
     }
 
     /// Makes a request without a body, and reads the whole body of the reply, with retries.
@@ -135,7 +149,7 @@ impl Client {
         let (mut attempts, mut amended, mut garbled, mut is_repeated) = (0_u32, 0_u32, 0_u32, false);
         loop {
             attempts = attempts.saturating_add(1);
-            let permit = self.concurrency.acquire();
+            let permit = self.permit();
             let ended = attempt();
             drop(permit);
             let (fault, asked) = match ended {
@@ -179,7 +193,8 @@ impl Client {
         self.classify(&Attempt { call, credentials: &credentials, signed: now }, reply)
     }
 
-    fn now(&self) -> Timestamp {
+    /// The time by the store's clock, if that differs by more than the store accepts; else by this host's.
+    pub(super) fn now(&self) -> Timestamp {
         let ahead = SignedDuration::from_secs(self.seconds_ahead());
         Timestamp::now().checked_add(ahead).unwrap_or_else(|_| Timestamp::now())
     }
@@ -193,6 +208,10 @@ impl Client {
     ) -> Request<()> {
         let path = self.address.path(call.key);
         let mut headers = call.headers.clone();
+        if let Some(lock) = upload.and_then(|upload| upload.lock) {
+            headers.push(("x-amz-object-lock-mode", lock.mode.name().to_owned()));
+            headers.push(("x-amz-object-lock-retain-until-date", lock.until(now).to_string()));
+        }
         headers.push(("host", self.address.host().to_owned()));
         let signed = Signed {
             method: call.method,
