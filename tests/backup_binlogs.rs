@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use archive::Digest;
@@ -452,6 +452,173 @@ fn a_restart_loses_nothing_and_foreign_objects_are_ignored() {
     options.extend(["--mysqld", text(&case.mysqld), "--to-end"]);
     let refused = case.backups.restore("1", &case.backups.path("hidden"), &options);
     refused.is(1).says("logs are missing before").says("receipts between 1 and 3 are missing");
+}
+
+/// A follower, and what it writes to stderr.
+struct Follower {
+    process: Child,
+    says: PathBuf,
+}
+
+impl Follower {
+    fn start(backups: &Backups) -> Self {
+        let says = backups.path("says");
+        let stderr = fs::File::create(&says).expect("a file");
+        let mut command = backups.command(&["binlogs", "--follow"]);
+        let process = command.stderr(stderr).stdout(Stdio::null()).spawn().expect("it starts");
+        Self { process, says }
+    }
+
+    fn says(&self) -> String {
+        fs::read_to_string(&self.says).expect("text")
+    }
+
+    #[track_caller]
+    fn wait_for(&self, text: &str) {
+        wait_until(text, limit(120), || if self.says().contains(text) { Ok(()) } else { Err(self.says()) });
+    }
+
+    /// Asks it to end; returns its exit code.
+    fn stop(mut self) -> Option<i32> {
+        let asked = std::process::Command::new("kill").arg(self.process.id().to_string()).status().expect("kill runs");
+        assert!(asked.success());
+        self.process.wait().expect("it ends").code()
+    }
+}
+
+/// A server begins its logs again: before a run, and while a follower reads them. Some of these servers neither end the
+/// stream of the former log nor send anything of the new one. Each time the archive names what may be missing, and a
+/// backup made afterwards is complete with it.
+fn logs_that_begin_again_are_a_gap(case: &Case) {
+    let reset = if case.server.kind().is_mariadb() { "RESET MASTER" } else { "RESET BINARY LOGS AND GTIDS" };
+    let insert = |note: &str, count| {
+        let row = format!("INSERT INTO shop.orders (note) VALUES ('{note}');");
+        case.server.sql(&row.repeat(count)).expect("changed");
+    };
+    let begin_again = || case.server.sql(reset).expect("the logs are reset");
+    let gaps = |archived: &Value| archived["gaps"].as_array().map(Vec::len);
+    case.backups.backup(&["run"]).is(0);
+    insert("a", 50);
+    case.archive();
+    begin_again();
+    insert("b", 1);
+    let once = case.backups.backup(&["binlogs", "--once"]).is(3).says("binary logs are lost");
+    assert_eq!(gaps(&once.json), Some(1), "{}", once.json);
+    insert("c", 50);
+    assert_eq!(gaps(&case.archive()), Some(0));
+
+    let follower = Follower::start(&case.backups);
+    follower.wait_for("the server sends its log");
+    begin_again();
+    insert("d", 1);
+    follower.wait_for("binary logs are lost");
+    insert("e", 1);
+    assert_eq!(follower.stop(), Some(3));
+
+    case.backups.backup(&["run"]).is(0);
+    insert("f", 2);
+    let newest = case.archive()["receipt"].as_str().expect("a hash").to_owned();
+    let mut options: Vec<&str> = case.keys.iter().map(String::as_str).collect();
+    options.extend(["--mysqld", text(&case.mysqld), "--to-end", "--binlog-receipt", &newest]);
+    let refused = case.backups.restore("1", &case.backups.path("refused"), &options);
+    refused.is(1).says("logs are missing before");
+    let into = case.backups.path("into");
+    case.backups.restore("2", &into, &options).is(0);
+    let expected = rows(&case.server);
+    assert!(expected.ends_with("c,d,e,f,f"), "{expected}");
+    assert_eq!(rows(&case.start(&into)), expected);
+}
+
+#[test]
+fn logs_of_mysql_that_begin_again_are_a_gap() {
+    if let Some(case) = Case::mysql() {
+        logs_that_begin_again_are_a_gap(&case);
+    }
+}
+
+#[test]
+fn logs_of_mariadb_that_begin_again_are_a_gap() {
+    if let Some(case) = Case::mariadb() {
+        logs_that_begin_again_are_a_gap(&case);
+    }
+}
+
+/// The address leads to another server, although the former one still answers on its connection.
+#[test]
+fn a_follower_notices_that_its_server_was_replaced() {
+    let Some(case) = Case::mysql() else { return };
+    let link = case.backups.path("server.sock");
+    let lead_to = |server: &Server| {
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(server.socket(), &link).expect("a link");
+    };
+    lead_to(&case.server);
+    case.backups.configure(&format!("socket = {:?}", case.server.socket()), &format!("socket = {link:?}"));
+    let mut follower = Follower::start(&case.backups);
+    follower.wait_for("the server sends its log");
+    let options = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
+    let other = Server::builder(Kind::MySql97).options(options).start().expect("another server starts");
+    lead_to(&other);
+    let ended = wait_until("it ends", limit(120), || follower.process.try_wait().expect("a child"));
+    let said = follower.says();
+    assert!(ended.code() == Some(1) && said.contains("another server answers than before"), "{ended}: {said}");
+}
+
+/// The server is killed while a follower reads from it. The archive has what the server has when it has recovered.
+fn a_killed_server_loses_nothing(mut case: Case) {
+    case.backups.backup(&["run"]).is(0);
+    let follower = Follower::start(&case.backups);
+    follower.wait_for("the server sends its log");
+    for round in 1..=3 {
+        let row = format!("INSERT INTO shop.orders (note) VALUES ('{round}');");
+        case.server.sql(&row.repeat(20)).expect("changed");
+        case.server.kill();
+        case.server.restart_with(&[]).expect("it starts again");
+        let connected = || follower.says().matches("the server sends its log").count();
+        wait_until("it follows again", limit(120), || if connected() > round { Ok(()) } else { Err(follower.says()) });
+    }
+    let said = follower.says();
+    assert!(!said.contains("lost from"), "{said}");
+    assert_eq!(follower.stop(), Some(0), "{said}");
+    let expected = rows(&case.server);
+    assert_eq!(expected.matches('3').count(), 20, "{expected}");
+    let (into, _) = case.restore("into", &["--to-end"]);
+    assert_eq!(rows(&case.start(&into)), expected);
+}
+
+#[test]
+fn a_killed_server_of_mysql_loses_nothing() {
+    if let Some(case) = Case::mysql() {
+        a_killed_server_loses_nothing(case);
+    }
+}
+
+#[test]
+fn a_killed_server_of_mariadb_loses_nothing() {
+    if let Some(case) = Case::mariadb() {
+        a_killed_server_loses_nothing(case);
+    }
+}
+
+/// A domain that is removed from the logs is no gap.
+#[test]
+fn a_removed_domain_of_mariadb_is_no_gap() {
+    let Some(case) = Case::mariadb() else { return };
+    case.backups.backup(&["run"]).is(0);
+    case.server.sql("SET gtid_domain_id = 7; INSERT INTO shop.orders (note) VALUES ('domain 7')").expect("changed");
+    case.archive();
+    case.server.sql("FLUSH BINARY LOGS; INSERT INTO shop.orders (note) VALUES ('domain 0')").expect("changed");
+    case.archive();
+    // A domain can be removed when no log has an event of it, and a log goes only when its transactions are durable.
+    let newest = case.server.value("SHOW MASTER STATUS").expect("a log");
+    let newest = newest.split('\t').next().expect("a name");
+    let remove = format!("PURGE BINARY LOGS TO '{newest}'; FLUSH BINARY LOGS DELETE_DOMAIN_ID = (7)");
+    wait_until("the domain is removed", limit(60), || case.server.sql(&remove));
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('after')").expect("changed");
+    let (into, json) = case.restore("into", &["--to-end"]);
+    assert_eq!(json["next_left_out"], Value::Null, "{json:#}");
+    assert_eq!(rows(&case.start(&into)), rows(&case.server));
+    case.backups.backup(&["binlogs", "show"]).is(0);
 }
 
 #[test]

@@ -337,6 +337,35 @@ fn what_waits_is_stored_before_the_follower_ends() {
     assert_eq!(case.has_everything("all")["segments"], 0, "nothing was left to store");
 }
 
+/// The server is gone for good, and the newest of its transactions wait on this host: they are stored without it.
+#[test]
+fn what_waits_is_stored_although_the_server_is_gone() {
+    let Some(mut case) = Case::new() else { return };
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    case.insert_spooled("newest");
+    assert_eq!(stop(follower), Some(1), "{}", case.says());
+    let expected = rows(&case.server);
+    case.server.stop().expect("it stops");
+    case.set_down(false);
+    case.backups.backup(&["binlogs", "--once"]).is(1);
+    case.has_empty_spool();
+
+    case.backups.backup(&["binlogs", "show"]).is(0);
+    let is_receipt =
+        |path: &&PathBuf| path.to_string_lossy().contains("/binlogs/") && path.extension() == Some("json".as_ref());
+    let objects = files_below(&case.s3.path("data/backups/mysql/hosts/db1"));
+    let newest = fs::read(objects.iter().rfind(is_receipt).expect("a receipt")).expect("readable");
+    let newest = archive::Digest::compute(&newest).to_string();
+    let into = case.backups.path("into");
+    let mysqld = case.server.kind().locate().expect("it is here").daemon;
+    let keys = ["--keyring", text(&case.keyring), "--mysqld", text(&mysqld), "--to-end", "--binlog-receipt", &newest];
+    case.backups.restore("1", &into, &keys).is(0);
+    assert_eq!(rows(&case.builder.clone().datadir_seed(&into).start().expect("a server starts on it")), expected);
+}
+
 /// A full disk stops the reading of the server, but nothing else: what waits is stored when the store can be reached,
 /// though the disk is still full.
 #[test]

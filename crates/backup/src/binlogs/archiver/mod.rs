@@ -101,7 +101,8 @@ pub struct Archived {
     pub receipt: Option<Digest>,
 }
 
-/// Archives the binary logs of the configuration's server.
+/// Archives the binary logs of the configuration's server. What waits on this host is stored even if the server is gone:
+/// it may be all that is left of its newest transactions.
 ///
 /// # Errors
 /// [`Error`]. Stored parts stay, and the next call continues after them.
@@ -116,7 +117,7 @@ pub fn archive(
     let key = config.signing_key()?;
     let directory = config.state.join(&repository.id).join(&config.host);
     let spools = config.spools(&repository.id);
-    let (_, source) = Source::connect(&account)?;
+    let source = Source::connect(&account).map(|(_, source)| source);
     let lock = StateFile::lock(&directory)?;
     // Not only when the store cannot be reached: then nobody looks.
     make_directory(&spools)?;
@@ -141,13 +142,15 @@ pub fn archive(
         })
     };
     // A server that was archived before may not come back.
+    let id = source.as_ref().map_or("", |source| source.id.as_str());
     let mut former = Vec::new();
-    for other in StateFile::servers(&directory)?.iter().filter(|other| **other != source.id) {
+    for other in StateFile::servers(&directory)?.iter().filter(|other| *other != id) {
         let mut other = open(other)?;
         if !other.finish_earlier()? {
             former.push(other);
         }
     }
+    let source = source?;
     let mut archiver = Archiver { former, ..open(&source.id)? };
     archiver.recover()?;
     let verified = archiver.verify_state();

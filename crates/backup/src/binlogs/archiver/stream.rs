@@ -1,6 +1,6 @@
 //! Reads the events that the server sends, and stores them in parts.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::binlog::{
     Body, Event, EventHeader,
@@ -17,6 +17,9 @@ use crate::{
     binlogs::{segment::PendingSegment, source::Source, spool::Checkpoint},
     gtids,
 };
+
+/// Interval at which the server is asked whether it still has the log that it sends.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// Why a stream of events ended.
 pub(super) enum StreamEnd {
@@ -61,7 +64,7 @@ impl Archiver<'_> {
         let mut replica = Replica::start(connection, &start, &settings)?;
         (self.note)(&Note::Connected(&from));
         let mut open = OpenPart::at(&from.file, from.offset);
-        let mut is_first = true;
+        let (mut is_first, mut looked) = (true, Instant::now());
         while let Some(event) = replica.next_event()? {
             let (header, kind, gtids) = (event.header, Kind::classify(&event), gtids::before_log(&event.body));
             // A proxy may send queries and the request for the log to different servers.
@@ -93,8 +96,26 @@ impl Archiver<'_> {
             if self.flush_due(&mut open, &replica, source, until)? {
                 return Ok(StreamEnd::Reached);
             }
+            if looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
+                if !self.is_still_there(source, &replica.progress().position)? {
+                    return Ok(StreamEnd::Lost);
+                }
+            }
         }
         Ok(StreamEnd::Closed)
+    }
+
+    /// Whether the server still has this position, as far as is known. One that has begun its logs again does not always
+    /// end the stream of the former ones, and sends nothing more. One that was replaced may still answer on its
+    /// connection, while its address leads to the new one.
+    fn is_still_there(&self, source: &Source, position: &LogPosition) -> Result<bool, Error> {
+        match source.connect_again(self.account) {
+            Ok((_, now)) => Ok(now.has(position)),
+            Err(error @ Error::OtherServer { .. }) => Err(error),
+            // If it cannot be asked, the stream shows why.
+            Err(_) => Ok(true),
+        }
     }
 
     /// Whether this is not the log that the part continues; the time of a format description shows it.
