@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use serde_json::Value;
 
 use crate::support::backup::{Backups, age, files, is_same, stopped_mysql, with_keeper, with_keyring};
+use crate::support::disk::text;
 use crate::support::proof::flip;
 use crate::support::schema::has_its_schema;
 
@@ -246,4 +247,46 @@ fn nothing_is_pruned_if_something_is_wrong_with_the_backups() {
     let bad = &checked.json["objects"]["bad"][0];
     assert_eq!(bad["object"], "prunes/20200101T000000Z-0.json", "{}", checked.json);
     backups.backup(&["prune", "--yes"]).is(1).says("there is no signature");
+}
+
+/// Whoever may delete objects, but not their versions, hides receipts. The keeper remembers the newest, removes nothing that
+/// they need, and its report names the host.
+#[test]
+fn hidden_backups_are_noticed_and_lose_nothing() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    for _ in 0..2 {
+        backups.backup(&["run"]).is(0);
+    }
+    with_keeper(&backups, "keep_last = 7\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    let [page, metrics] = ["report.html", "report.prom"].map(|name| backups.path(name));
+    let files = ["--html", text(&page), "--prometheus", text(&metrics)];
+    let report = [&["report", "--all-hosts", "--max-age", "1h"], &files[..]].concat();
+    let healthy = backups.backup(&report).is(0).json;
+    assert_eq!((&healthy["host"], &healthy["signed"]), (&Value::from("db1"), &Value::from(true)), "{healthy}");
+    backups.backup(&["prune", "--yes"]).is(0);
+    backups.objects().iter().for_each(|object| age(object, 60));
+
+    let (receipts, hidden) = (backups.object("hosts/db1/receipts"), backups.path("hidden"));
+    let newest = receipts.join("000002.json");
+    for hide in [&newest, &receipts] {
+        fs::rename(hide, &hidden).expect("hidden");
+        let before = backups.objects();
+        backups.backup(&["prune", "--yes"]).is(3).says("backup 2 is hidden or gone").says("--allow-breaks");
+        assert_eq!(backups.objects(), before);
+        if *hide == receipts {
+            backups.backup(&report).is(3);
+        }
+        fs::rename(&hidden, hide).expect("back");
+    }
+    let [page, metrics] = [page, metrics].map(|path| fs::read_to_string(path).expect("written"));
+    assert!(page.contains("not healthy") && page.contains("db1: it has no backup any more"), "{page}");
+    assert!(metrics.contains("sealant_backup_objects_bad{host=\"db1\"} 0"), "{metrics}");
+    assert!(!metrics.contains("last_good"), "{metrics}");
+
+    backups.backup(&["prune", "--yes"]).is(0);
+    fs::remove_file(&newest).expect("removed");
+    let accepted = backups.backup(&["prune", "--yes", "--allow-breaks"]).is(0);
+    assert_eq!(numbers(&accepted.json, "/hosts/0/kept"), [1]);
+    backups.backup(&["prune", "--yes"]).is(0);
 }

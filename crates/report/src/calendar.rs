@@ -15,7 +15,8 @@ use crate::metrics::{head, sample};
 use crate::text::visible;
 use crate::{Error, Message, size};
 
-const STYLE: &str = concat!(include_str!("../templates/bench.css"), include_str!("../templates/calendar.css"));
+pub(crate) const STYLE: &str =
+    concat!(include_str!("../templates/bench.css"), include_str!("../templates/calendar.css"));
 
 /// Messages below the table: faults, and what was not judged.
 #[must_use]
@@ -97,69 +98,109 @@ pub fn write_calendar_html(calendar: &Calendar, out: &mut dyn Write) -> Result<(
     Ok(out.write_all(page.render()?.as_bytes())?)
 }
 
-/// Writes gauges for node_exporter's textfile collector.
+/// Writes gauges of hosts for node_exporter's textfile collector.
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_calendar_metrics(calendar: &Calendar, out: &mut dyn Write) -> Result<(), Error> {
-    let host = ("host", calendar.host.as_str());
-    let mut gauge = |name: &str, help: &str, samples: &[(Option<(&str, &str)>, f64)]| {
-        let name = format!("sealant_backup_{name}");
+pub fn write_calendar_metrics(calendars: &[Calendar], out: &mut dyn Write) -> Result<(), Error> {
+    let mut gauges = Gauges::default();
+    for calendar in calendars {
+        gauges.add_all(calendar)?;
+    }
+    for Gauge { name, help, samples } in gauges.0 {
         head(out, &name, help)?;
-        let mut each = samples.iter();
-        each.try_for_each(|(label, value)| {
-            let labels: Vec<_> = [host].into_iter().chain(*label).collect();
-            sample(out, &name, &labels, value)
-        })
-    };
-    gauge("objects_bad", "Objects that are missing or wrong.", &[(None, calendar.bad.len() as f64)])?;
-    gauge("chain_breaks", "Breaks of the chain of receipts.", &[(None, calendar.chain.len() as f64)])?;
-    if let Some(good) = calendar.newest_good() {
-        let ended = good.listed.ended.as_second() as f64;
-        let help = "When the newest good backup was complete, Unix time.";
-        gauge("last_good_timestamp_seconds", help, &[(None, ended)])?;
-        if let Some(end) = good.listed.locked_until {
-            let help = "When the first lock of the newest good backup's receipt and manifest ends, Unix time.";
-            gauge("locked_until_timestamp_seconds", help, &[(None, end.as_second() as f64)])?;
-        }
-    }
-    if let Some(logs) = calendar.binlogs {
-        let help = "Number of times that binary logs were lost before they were archived.";
-        gauge("binlog_gap", help, &[(None, logs.gaps as f64)])?;
-        if let Some(newest) = logs.newest {
-            let seconds = calendar.at.duration_since(newest).as_secs_f64().max(0.0);
-            let help = "Age of the newest archived event of the binary logs; a server without changes logs none.";
-            gauge("binlog_lag_seconds", help, &[(None, seconds)])?;
-        }
-    }
-    if let Some(Entry { listed, began, phases, pages, unproven_recipients, .. }) = calendar.backups.last() {
-        let seconds = listed.ended.duration_since(*began).as_secs_f64();
-        gauge("number", "Number of the newest backup.", &[(None, listed.number as f64)])?;
-        let bytes = [("data", listed.bytes), ("stored", listed.stored)];
-        gauge("bytes", "Size of the newest backup.", &bytes.map(|(what, bytes)| (Some(("what", what)), bytes as f64)))?;
-        let of_phase = |phase, milliseconds| (Some(("phase", phase)), milliseconds as f64 / 1000.0);
-        let phases = phases.map(|phases| [of_phase("copy", phases.copy_ms), of_phase("store", phases.store_ms)]);
-        let seconds: Vec<_> =
-            [(Some(("phase", "all")), seconds)].into_iter().chain(phases.into_iter().flatten()).collect();
-        gauge("seconds", "Duration of the newest backup; `all` does not include the copy.", &seconds)?;
-        let pages = [
-            ("seen", pages.seen),
-            ("changed", pages.changed),
-            ("damaged", pages.damaged),
-            ("unproven", pages.unproven),
-        ];
-        let pages = pages.map(|(what, pages)| (Some(("what", what)), pages as f64));
-        gauge("pages", "Pages of the newest backup.", &pages)?;
-        let help = "Recipients of the newest backup whose identity nobody has proven to have.";
-        gauge("unproven", help, &[(None, *unproven_recipients as f64)])?;
-    }
-    if let Some((_, restore)) = calendar.newest_proven_restore() {
-        let help = "When the newest restore that a server has proven ended, Unix time.";
-        gauge("restore_test_timestamp_seconds", help, &[(None, restore.ended.as_second() as f64)])?;
-        let seconds = restore.rto_s.unwrap_or(restore.seconds);
-        gauge("restore_test_seconds", "How long that restore took, with the recovery.", &[(None, seconds)])?;
+        out.write_all(&samples)?;
     }
     Ok(())
+}
+
+/// A gauge with the samples of several hosts, which follow its only head.
+struct Gauge {
+    name: String,
+    help: &'static str,
+    samples: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Gauges(Vec<Gauge>);
+
+impl Gauges {
+    /// Adds samples of a host, each with a further label if there are several.
+    fn add(
+        &mut self,
+        host: &str,
+        name: &str,
+        help: &'static str,
+        values: &[(Option<(&str, &str)>, f64)],
+    ) -> Result<(), Error> {
+        let name = format!("sealant_backup_{name}");
+        let index = self.0.iter().position(|gauge| gauge.name == name).unwrap_or(self.0.len());
+        if index == self.0.len() {
+            self.0.push(Gauge { name, help, samples: Vec::new() });
+        }
+        let Some(Gauge { name, samples, .. }) = self.0.get_mut(index) else { return Ok(()) };
+        values.iter().try_for_each(|(label, value)| {
+            let labels: Vec<_> = [("host", host)].into_iter().chain(*label).collect();
+            sample(samples, name, &labels, value)
+        })
+    }
+
+    fn add_all(&mut self, calendar: &Calendar) -> Result<(), Error> {
+        let mut gauge =
+            |name: &str, help, values: &[(Option<(&str, &str)>, f64)]| self.add(&calendar.host, name, help, values);
+        gauge("objects_bad", "Objects that are missing or wrong.", &[(None, calendar.bad.len() as f64)])?;
+        gauge("chain_breaks", "Breaks of the chain of receipts.", &[(None, calendar.chain.len() as f64)])?;
+        if let Some(good) = calendar.newest_good() {
+            let ended = good.listed.ended.as_second() as f64;
+            let help = "When the newest good backup was complete, Unix time.";
+            gauge("last_good_timestamp_seconds", help, &[(None, ended)])?;
+            if let Some(end) = good.listed.locked_until {
+                let help = "When the first lock of the newest good backup's receipt and manifest ends, Unix time.";
+                gauge("locked_until_timestamp_seconds", help, &[(None, end.as_second() as f64)])?;
+            }
+        }
+        if let Some(logs) = calendar.binlogs {
+            let help = "Number of times that binary logs were lost before they were archived.";
+            gauge("binlog_gap", help, &[(None, logs.gaps as f64)])?;
+            if let Some(newest) = logs.newest {
+                let seconds = calendar.at.duration_since(newest).as_secs_f64().max(0.0);
+                let help = "Age of the newest archived event of the binary logs; a server without changes logs none.";
+                gauge("binlog_lag_seconds", help, &[(None, seconds)])?;
+            }
+        }
+        if let Some(Entry { listed, began, phases, pages, unproven_recipients, .. }) = calendar.backups.last() {
+            let seconds = listed.ended.duration_since(*began).as_secs_f64();
+            gauge("number", "Number of the newest backup.", &[(None, listed.number as f64)])?;
+            let bytes = [("data", listed.bytes), ("stored", listed.stored)];
+            gauge(
+                "bytes",
+                "Size of the newest backup.",
+                &bytes.map(|(what, bytes)| (Some(("what", what)), bytes as f64)),
+            )?;
+            let of_phase = |phase, milliseconds| (Some(("phase", phase)), milliseconds as f64 / 1000.0);
+            let phases = phases.map(|phases| [of_phase("copy", phases.copy_ms), of_phase("store", phases.store_ms)]);
+            let seconds: Vec<_> =
+                [(Some(("phase", "all")), seconds)].into_iter().chain(phases.into_iter().flatten()).collect();
+            gauge("seconds", "Duration of the newest backup; `all` does not include the copy.", &seconds)?;
+            let pages = [
+                ("seen", pages.seen),
+                ("changed", pages.changed),
+                ("damaged", pages.damaged),
+                ("unproven", pages.unproven),
+            ];
+            let pages = pages.map(|(what, pages)| (Some(("what", what)), pages as f64));
+            gauge("pages", "Pages of the newest backup.", &pages)?;
+            let help = "Recipients of the newest backup whose identity nobody has proven to have.";
+            gauge("unproven", help, &[(None, *unproven_recipients as f64)])?;
+        }
+        if let Some((_, restore)) = calendar.newest_proven_restore() {
+            let help = "When the newest restore that a server has proven ended, Unix time.";
+            gauge("restore_test_timestamp_seconds", help, &[(None, restore.ended.as_second() as f64)])?;
+            let seconds = restore.rto_s.unwrap_or(restore.seconds);
+            gauge("restore_test_seconds", "How long that restore took, with the recovery.", &[(None, seconds)])?;
+        }
+        Ok(())
+    }
 }
 
 /// The age of the newest good backup.
@@ -184,7 +225,7 @@ fn restore_line(calendar: &Calendar) -> String {
     format!("backup {number} was restored and proven by a server at {}; time to recover: {time}", minute(restore.ended))
 }
 
-fn problems(calendar: &Calendar) -> Vec<String> {
+pub(crate) fn problems(calendar: &Calendar) -> Vec<String> {
     let mut problems = Vec::new();
     if let (true, Some(most)) = (calendar.too_old, calendar.max_age_seconds) {
         problems
@@ -292,12 +333,12 @@ impl Day {
     }
 }
 
-fn minute(time: Timestamp) -> String {
+pub(crate) fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// A duration in its largest useful unit.
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     let units = [(86_400.0, "days"), (3_600.0, "h"), (60.0, "min")];
     match units.into_iter().find(|(unit, _)| seconds >= 2.0 * unit) {
         Some((unit, name)) => format!("{:.0} {name}", seconds / unit),
@@ -311,7 +352,7 @@ fn sentence(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use archive::chain::Link;
     use archive::receipt::{Bytes, Kind, Object, Pages, Phases};
     use archive::{Digest, Receipt};
@@ -353,7 +394,7 @@ mod tests {
     }
 
     /// Two good backups, of which the first was restored, and a newer one that is damaged.
-    fn calendar(max_age: u64) -> Calendar {
+    pub(crate) fn calendar(max_age: u64) -> Calendar {
         let checked = Checked { logs: Some(logs()), ..Checked::default() };
         let links = [
             link(1, "2026-09-30T23:59:59Z", 0),
@@ -374,6 +415,12 @@ mod tests {
             Calendar::new("db<1>", (&checked, &links), &restores, at, Some(Duration::from_secs(max_age)));
         calendar.backups[1].listed.locked_until = Some("2026-12-07T01:00:00Z".parse().unwrap());
         calendar
+    }
+
+    /// Of a host without backups.
+    pub(crate) fn empty(host: &str) -> Calendar {
+        let at = "2026-11-24T02:00:00Z".parse().unwrap();
+        Calendar::new(host, (&Checked::default(), &[]), &[], at, None)
     }
 
     fn logs() -> ArchivedLogs {
@@ -415,7 +462,7 @@ mod tests {
         let table = collect(|out| write_calendar_table(&calendar, out)).unwrap();
         assert_eq!(table.lines().count(), 4, "{table}");
         assert!(table.lines().nth(3).is_some_and(|line| line.contains("damaged pages: 1")), "{table}");
-        let metrics = collect(|out| write_calendar_metrics(&calendar, out)).unwrap();
+        let metrics = collect(|out| write_calendar_metrics(std::slice::from_ref(&calendar), out)).unwrap();
         for wanted in [
             "sealant_backup_last_good_timestamp_seconds{host=\"db<1>\"} 1795395600\n",
             "sealant_backup_number{host=\"db<1>\"} 3\n",

@@ -7,6 +7,7 @@ mod backup;
 mod bench;
 mod binlogs;
 mod calendar;
+mod calendars;
 mod catalogue;
 mod certificate;
 mod change;
@@ -85,6 +86,7 @@ pub use binlogs::{
     write_spool_metrics,
 };
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
+pub use calendars::{calendars_are_healthy, calendars_messages, write_calendars_html, write_calendars_table};
 pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_paths, write_certificate_json,
     write_certificate_table, write_certs_json, write_certs_text, write_unknown_check,
