@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
@@ -294,6 +294,9 @@ fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
     opened.read_to_string(&mut stored).expect("lines of JSON");
     let first = stored.lines().next().expect("a line");
     has_its_schema(&serde_json::from_str(first).expect("JSON"), "backup-keys-1");
+    let keys = backups.path("keys.json");
+    fs::write(&keys, &stored).expect("written");
+    is_restored_by_hand(&backups, "2", Some(&keys), server.datadir());
     let done = restore("2", &key_identity).is(0).says("are now wrapped by INNODBKey-");
     assert_eq!(done.number("/pages/unproven") + done.number("/pages/bad"), 0, "{}", done.json);
     assert!(done.number("/rekeyed/files") >= 3, "{}", done.json);
@@ -835,10 +838,12 @@ fn the_commands_of_the_page_on_first_backups_work() {
         .env("PATH", path)
         .env("DATADIR", server.datadir())
         .env("KEYRING", &keyring)
+        .env("DOCS", concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"))
         .output()
         .expect("bash is there");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    is_same(&directory.path().join("restored"), &files(server.datadir()));
+    let expected = files(server.datadir());
+    ["restored", "by-hand"].iter().for_each(|into| is_same(&directory.path().join(into), &expected));
 }
 
 #[test]
@@ -1071,29 +1076,62 @@ fn damaged_pages_are_stored_and_reported() {
     assert!(unproven.number("/pages/unproven") > 0);
 }
 
+/// Restores a backup with the program of the documentation.
+fn by_hand(backups: &Backups, number: &str, into: &Path, keys: Option<&Path>) -> Output {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/restore-by-hand.py");
+    let [repository, identity, signers] = ["repository", "identity", "signers"].map(|name| backups.path(name));
+    let mut python = Command::new("python3");
+    python.arg(script).arg(&repository).args(["db1", number]).args([&identity, &signers]).arg(into).args(keys);
+    python.output().expect("Python is installed")
+}
+
+fn is_restored_by_hand(backups: &Backups, number: &str, keys: Option<&Path>, expected: &Path) -> PathBuf {
+    let into = backups.path(&format!("by-hand-{number}"));
+    let output = by_hand(backups, number, &into, keys);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    is_same(&into, &files(expected));
+    into
+}
+
 #[test]
-fn a_backup_is_restored_without_sealant() {
-    let Some((server, keyring)) = stopped_mysql() else { return };
+fn a_backup_of_mysql_is_restored_without_sealant() {
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.configure("[data]", "[data]\npages = \"as-is\"");
     backups.backup(&["run"]).is(0);
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/restore-by-hand.py");
-    let by_hand = |into: &Path| {
-        let (repository, identity, signers) =
-            (backups.path("repository"), backups.path("identity"), backups.path("signers"));
-        let args = [text(&repository), "db1", "1", text(&identity), text(&signers), text(into)];
-        Command::new("python3").arg(script).args(args).output().expect("Python is installed")
-    };
-    let into = backups.path("by-hand");
-    let output = by_hand(&into);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    is_same(&into, &files(server.datadir()));
+    let into = is_restored_by_hand(&backups, "1", None, server.datadir());
     Proof::mysql(&[&into], Some(&keyring)).is_complete();
-    // It reports what it does not do.
+
+    // Decrypted pages need the keys of the server; an incremental backup has some in each of its packs.
     backups.configure("as-is", "open");
     backups.backup(&["run", "--full"]).is(0);
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
+    server.stop().expect("it stops");
+    let incremental = backups.backup(&["run"]).is(0);
+    assert!(incremental.number("/bytes/opened") > 0 && incremental.json["full"].is_null(), "{}", incremental.json);
+    is_restored_by_hand(&backups, "3", Some(&keyring), server.datadir());
+    let refused = by_hand(&backups, "3", &backups.path("keyless"), None);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("is not among KEYS"), "{said}");
+
     flip(&backups.object("hosts/db1/receipts/000001.json"), 100);
-    assert!(!by_hand(&backups.path("changed")).status.success());
+    assert!(!by_hand(&backups, "1", &backups.path("changed"), None).status.success());
+}
+
+#[test]
+fn a_backup_of_mariadb_is_restored_without_sealant() {
+    let Some((server, key_file)) = mariadb() else { return };
+    let backups = Backups::new(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));
+    let made = backups.backup(&["run"]).is(0);
+    assert!(made.number("/bytes/opened") > made.number("/bytes/changed") / 2, "{}", made.json);
+    is_restored_by_hand(&backups, "1", Some(&key_file), server.datadir());
+    let wrong = backups.path("wrong-keys");
+    fs::write(&wrong, format!("1;{}\n2;{}\n", "3b".repeat(32), "5b".repeat(32))).expect("written");
+    let refused = by_hand(&backups, "1", &backups.path("refused"), Some(&wrong));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("of key 1 is not in the key file"), "{said}");
+    assert!(!backups.path("refused").exists());
 }
 
 #[test]
