@@ -16,6 +16,7 @@ mod backup_secrets;
 mod backup_spool;
 mod backup_takeover;
 mod backup_targets;
+mod backup_vectors;
 mod bad_input;
 mod bench;
 mod bench_migrate;

@@ -336,3 +336,20 @@ pub(super) fn finish_earlier(
         ended => ended.map(|()| Some(number)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_check_value_of_a_key_is_the_one_of_the_format() {
+        let mut keys = Keys::default();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/keyring/mariadb1011-keyfile");
+        keys.add_key_file(Path::new(file), None).unwrap();
+        let check = |id, version| key_check(&keys, id, version).map(|key| key.check);
+        assert_eq!(check(1, 1).as_deref(), Some("e73408f7401c58f2"));
+        assert_eq!(check(999, 1), None);
+    }
+}
