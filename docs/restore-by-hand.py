@@ -297,6 +297,17 @@ def mini_transactions(key, counter_mode, head, data):
         at = end + 13
 
 
+def kind_of(path, head):
+    """Kind of the cipher of a file, by its beginning: "Key material" in docs/wire-protocol.md."""
+    begin = bytes(head[:4])
+    if begin in (b"\xfdbin", b"\xfebin"):
+        return 3 if begin == b"\xfdbin" else 5
+    if os.path.basename(path).startswith(("#ib_redo", "ib_logfile")):
+        older = begin == b"\xd0HYS" or begin[0] == 0x80
+        return 6 if begin in (b"Phys", b"\xf0\x9f\x97\x9d") else 7 if older else 4
+    return 1 if head[page0(head)[1]:][:2] == b"lC" else 2
+
+
 class Sealer:
     """Encrypts the frames of all files again."""
 
@@ -304,6 +315,17 @@ class Sealer:
         self.keys, self.paths = keys, [entry["path"] for entry in lists["entry"]]
         padded = lambda line: base64.b64decode(line["b"]).ljust(line["n"], b"\0")
         self.heads = {line["f"]: padded(line) for line in lists["head"]}
+
+    def check(self):
+        """Ends the program before anything is written if a key is missing."""
+        for number, head in self.heads.items():
+            kind = kind_of(self.paths[number], head)
+            # The manifest says which keys of MariaDB the pages of its tablespaces need.
+            if kind != 2 and not self.key(kind, number):
+                self.refuse(number)
+
+    def refuse(self, number):
+        sys.exit(f"{self.paths[number]}: the key with which its pages are to be encrypted is not among KEYS")
 
     def redo_key(self, number):
         """The key of a redo log of MySQL: that of the file with the newest checkpoint which names one."""
@@ -340,7 +362,7 @@ class Sealer:
         kind, marks, at = description["cipher"], base64.b64decode(description["marks"]), description["runs"][0][0]
         key, head = self.key(kind, number), self.heads[number]
         if not key:
-            sys.exit(f"{self.paths[number]}: the key with which its pages are to be encrypted is not among KEYS")
+            self.refuse(number)
         data, unit, counter_mode = bytearray(data), description["page"], description["ctr"]
         if description["form"] == "parts":
             begin, end = struct.unpack(">II", marks)
@@ -434,11 +456,13 @@ def main():
     lists = read_manifest(hosts / "manifests" / f"{number:06}.age", receipt, identity)
     if [pack["sha256"] for pack in lists["pack"]] != [pack["sha256"] for pack in receipt["packs"]]:
         sys.exit("the manifest names other packs than the receipt")
-    if keys.numbered:
+    sealer = Sealer(lists, keys)
+    if lists["head"]:
         keys.check(lists["key"])
+    sealer.check()
     os.mkdir(target, 0o700)
     make(target, lists["entry"])
-    write(target, lists, hosts, identity, Sealer(lists, keys))
+    write(target, lists, hosts, identity, sealer)
     compare(target, lists["entry"])
     dress(target, lists["entry"])
     print(f"restored backup {number} of {host}: {len(lists['entry'])} files, directories and links")
