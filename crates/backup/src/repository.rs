@@ -351,11 +351,26 @@ impl Repository {
 
     /// Compares an object with its receipt. If it is damaged, replaced or hidden, looks for an older version that is
     /// intact, and warns; `None` if the newest is.
-    pub(crate) fn intact_version(&self, object: &str, expected: Object) -> Result<Option<Version>, Error> {
+    fn intact_version(&self, object: &str, expected: Object) -> Result<Option<Version>, Error> {
         match self.object(object).and_then(|read| check_sum(object, read, expected)) {
             Err(error) => self.older_instead(object, expected, error).map(Some),
             Ok(()) => Ok(None),
         }
+    }
+
+    /// Parses an object, after it was compared with its receipt as a whole. Whoever keeps the objects could answer the
+    /// second request with other bytes, so what was parsed is compared, too.
+    pub(crate) fn parse<T>(
+        &self,
+        object: &str,
+        expected: Object,
+        parse: impl FnOnce(&mut dyn Read) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let version = self.intact_version(object, expected)?;
+        let mut read = self.version(object, version.as_ref())?;
+        let parsed = parse(&mut read)?;
+        check_sum(object, read, expected)?;
+        Ok(parsed)
     }
 
     /// The older version to use instead of an object that could not be used. Warns of it.
@@ -599,8 +614,10 @@ fn unreadable(object: &str, source: io::Error) -> Error {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use archive::sshsig::{self, SigningKey};
-    use store::Directory;
+    use store::{Body, Deletion, Directory};
 
     use super::*;
 
@@ -665,5 +682,57 @@ pub(crate) mod tests {
         assert!(matches!(fault(2, Some(&signers)), Err(Error::Object { .. })), "signed, and of a newer release");
         assert_eq!(fault(3, Some(&signers)).unwrap(), "there is no signature");
         assert!(fault(3, None).unwrap().contains("use a newer release"));
+    }
+
+    /// A store that answers each request for a manifest but the first with other bytes.
+    #[derive(Debug)]
+    struct Changing {
+        inner: Directory,
+        asked: AtomicU64,
+    }
+
+    impl Store for Changing {
+        fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
+            self.inner.put_new(name, body, bytes)
+        }
+
+        fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+            match name.as_str().contains("manifests") && self.asked.fetch_add(1, Ordering::Relaxed) > 0 {
+                true => Ok(Box::new(Cursor::new(b"two"))),
+                false => self.inner.get(name, range),
+            }
+        }
+
+        fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+            self.inner.head(name)
+        }
+
+        fn list(&self, prefix: &str) -> Result<Vec<store::Listed>, StoreError> {
+            self.inner.list(prefix)
+        }
+
+        fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+            self.inner.delete(name)
+        }
+
+        fn location(&self) -> String {
+            self.inner.location()
+        }
+    }
+
+    #[test]
+    fn what_is_parsed_has_the_hash_of_its_receipt() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Directory::make(&directory.path().join("repository")).unwrap();
+        Repository::create(&open()).unwrap();
+        let (object, expected) = (names::manifest("db1", 1), Object { sha256: Digest::compute(b"one"), bytes: 3 });
+        open().put_new(&name(&object).unwrap(), &mut Cursor::new(b"one"), 3).unwrap();
+        let parse = |store: Box<dyn Store>| {
+            let read = |input: &mut dyn Read| Ok(io::read_to_string(input).unwrap());
+            Repository::open(store).unwrap().parse(&object, expected, read)
+        };
+        assert_eq!(parse(Box::new(open())).unwrap(), "one");
+        let changed = parse(Box::new(Changing { inner: open(), asked: AtomicU64::new(0) }));
+        assert!(matches!(changed, Err(Error::Object { source: ArchiveError::Digest { .. }, .. })), "{changed:?}");
     }
 }

@@ -113,15 +113,14 @@ impl JudgedReceipt {
     /// [`Error::Object`], [`Error::Store`].
     pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, Error> {
         let object = self.receipt.manifest_name();
-        // Verify the hash first, so that only signed data is parsed.
-        let version = repository.intact_version(&object, self.receipt.manifest)?;
         let wrong = |source: ArchiveError| match source {
             ArchiveError::Age(agefile::Error::NoMatch) => {
                 Error::OtherRecipients { object: object.clone(), recipients: self.receipt.recipients.clone() }
             }
             source => Error::Object { object: object.clone(), source },
         };
-        let manifest = read_manifest(repository.version(&object, version.as_ref())?, identities).map_err(&wrong)?;
+        let read = |input: &mut dyn Read| read_manifest(input, identities).map_err(&wrong);
+        let manifest = repository.parse(&object, self.receipt.manifest, read)?;
         let head = &manifest.head;
         let is_of =
             (&head.repo, &head.host, head.number) == (&self.receipt.repo, &self.receipt.host, self.receipt.number);
@@ -134,7 +133,8 @@ impl JudgedReceipt {
     }
 }
 
-fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, ArchiveError> {
+/// Decrypts and parses a manifest.
+pub(crate) fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, ArchiveError> {
     let zstd = zstd::Decoder::with_buffer(Decryptor::new(input, identities)?)?;
     Manifest::read(&mut BufReader::new(zstd))
 }
@@ -239,15 +239,15 @@ impl Opened {
     pub fn add_keys(&self, repository: &Repository, identities: &[Identity], keys: &mut Keys) -> Result<(), Error> {
         let (host, number) = (self.host(), self.number());
         let object = archive::names::keys(host, number);
-        let version = match self.receipt() {
-            Some(judged) => {
-                repository.intact_version(&object, judged.receipt.keys.ok_or(Error::NoFileKeys { number })?)?
-            }
-            None => None,
-        };
         let head = Head::new(&repository.id, host, number);
-        let read = FileKeys::decrypt(repository.version(&object, version.as_ref())?, &head, identities, keys);
-        read.map_err(|source| Error::Object { object, source })
+        let mut read = |input: &mut dyn Read| {
+            let read = FileKeys::decrypt(input, &head, identities, keys);
+            read.map_err(|source| Error::Object { object: object.clone(), source })
+        };
+        match self.receipt() {
+            Some(judged) => repository.parse(&object, judged.receipt.keys.ok_or(Error::NoFileKeys { number })?, read),
+            None => read(&mut repository.object(&object)?),
+        }
     }
 
     /// The manifest.
