@@ -16,7 +16,10 @@ use archive::{
 use serde::Serialize;
 use store::Error as StoreError;
 
-use crate::{Error, Outcome, Repository, binlogs::StoredPart, repository::check_sum, windows::ArchivedLogs};
+use crate::{
+    Error, Outcome, Repository, binlogs::StoredPart, repository::check_sum, restore::read_manifest,
+    windows::ArchivedLogs,
+};
 
 mod named;
 mod report;
@@ -37,7 +40,7 @@ pub enum Depth<'i> {
     Names,
     /// Also the SHA-256 of every object.
     Objects,
-    /// Also decrypts and unpacks packs, and parts of binary logs.
+    /// Also decrypts and unpacks packs, manifests and parts of binary logs.
     Data {
         /// Identities, one of which decrypts the packs.
         identities: &'i [Identity],
@@ -222,6 +225,9 @@ impl Checked {
         let read = checked.and_then(|()| match (depth, part) {
             (Depth::Data { identities, .. }, Some(part)) => part.check(repository, identities),
             (Depth::Data { identities, .. }, None) if is_pack(object) => read_pack(repository, object, identities),
+            (Depth::Data { identities, .. }, None) if names::is_manifest(object) => {
+                parse_manifest(repository, object, identities)
+            }
             _ => Ok(()),
         });
         match read {
@@ -299,6 +305,12 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
         }
     }
     Ok(())
+}
+
+/// Decrypts and parses a manifest: the hashes of its files have to fit together, and parts to be within files and packs.
+fn parse_manifest(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), Error> {
+    let parsed = read_manifest(repository.object(object)?, identities);
+    parsed.map(drop).map_err(|source| Error::Object { object: object.to_owned(), source })
 }
 
 #[cfg(test)]

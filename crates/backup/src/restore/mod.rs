@@ -40,6 +40,7 @@ use transfer::{
 };
 use verify::Keys;
 
+pub(crate) use self::open::read_manifest;
 use self::{
     fetch::{Fetch, Reading},
     interrupted::Verdict,
