@@ -14,6 +14,9 @@ use verify::{FileResult, PageVerifier, Report, Tablespace};
 use super::files::Files;
 use crate::judge::{self, FileVerdict};
 
+/// Number of damaged pages of a file that a finding names.
+const MOST_NAMED: usize = 8;
+
 /// Tablespaces whose pages are being judged, by number of the file.
 pub(super) struct Tablespaces<'j> {
     judge: &'j PageVerifier<'j>,
@@ -101,7 +104,8 @@ impl PageProofs {
                 }
             };
             let path = shown(&file.path, plan);
-            findings.push(Finding { id: id.to_owned(), text: format!("{path}: {}", file.verdict.name()) });
+            let named = if id == "damaged" && file.is_tablespace() { named_pages(file) } else { String::new() };
+            findings.push(Finding { id: id.to_owned(), text: format!("{path}: {}{named}", file.verdict.name()) });
         }
         for unread in &report.errors {
             let path = shown(&unread.path, plan);
@@ -109,6 +113,21 @@ impl PageProofs {
             findings.push(Finding { id: "unproven".to_owned(), text: format!("{path}: {}", unread.reason) });
         }
         Self { pages, findings, sound }
+    }
+}
+
+/// The numbers of the damaged pages of a tablespace, the first ones if there are many: ` (page 5)`.
+fn named_pages(file: &FileResult) -> String {
+    let mut numbers: Vec<u64> = file.findings.iter().filter_map(|finding| finding.unit).collect();
+    numbers.dedup();
+    let is_all = numbers.len() <= MOST_NAMED && file.findings_left_out == 0;
+    numbers.truncate(MOST_NAMED);
+    let text = numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    match (numbers.as_slice(), is_all) {
+        ([], _) => String::new(),
+        ([_], true) => format!(" (page {text})"),
+        (_, true) => format!(" (pages {text})"),
+        (_, false) => format!(" (pages {text}, and more: see `sealant verify`)"),
     }
 }
 
