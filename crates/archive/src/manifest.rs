@@ -4,6 +4,7 @@
 //! have more than one; a `head` with the first bytes of files that name their key there; a `pack` for each pack in use;
 //! a `run` for each part of a file; and a `key` for each MariaDB key needed. Bytes outside all runs are zero.
 
+mod file_head;
 mod lines;
 mod read;
 #[cfg(test)]
@@ -16,7 +17,7 @@ use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use self::lines::MariaDbKey;
+pub use self::{file_head::FileHead, lines::MariaDbKey};
 use crate::{Digest, Error, receipt::Object};
 
 /// Schema that this version writes.
@@ -104,7 +105,7 @@ pub struct StoredFile {
     pub hash: Option<Hash>,
     /// First bytes of a file whose pages are decrypted in the packs: they identify the key for encrypting the pages
     /// again.
-    pub head: Option<Vec<u8>>,
+    pub head: Option<FileHead>,
     /// BLAKE3 of each chunk; for a file of one chunk, that of the file.
     pub chunks: Vec<Hash>,
     /// Location of its bytes, in order. Bytes outside all runs are zero.

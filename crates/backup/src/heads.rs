@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use archive::manifest::StoredFile;
 use codec::{
     page::{KeyFileKeys, SpaceKeys},
     path::RelativePath,
@@ -23,16 +24,22 @@ pub(crate) struct RedoKeys(BTreeMap<Vec<u8>, RedoKeyInfo>);
 
 impl RedoKeys {
     /// Parses the heads of files.
-    pub(crate) fn new<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Self {
+    pub(crate) fn new<'h, H: AsRef<[u8]>>(heads: impl Iterator<Item = (&'h RelativePath, H)>) -> Self {
         let mut newest: BTreeMap<Vec<u8>, RedoKeyInfo> = BTreeMap::new();
         for (path, head) in heads.filter(|(path, _)| is_redo(path)) {
-            let Some(info) = key_info(head) else { continue };
+            let Some(info) = key_info(head.as_ref()) else { continue };
             let directory = directory(path);
             if newest.get(&directory).is_none_or(|known| known.checkpoint_lsn < info.checkpoint_lsn) {
                 newest.insert(directory, info);
             }
         }
         Self(newest)
+    }
+
+    /// Parses the heads of logs in a manifest.
+    pub(crate) fn of(files: &[StoredFile]) -> Self {
+        let logs = files.iter().filter(|file| is_redo(&file.entry.path));
+        Self::new(logs.filter_map(|file| Some((&file.entry.path, file.head.as_ref()?.bytes()))))
     }
 
     /// The encryption of a file with the given keys; `None` if it is not encrypted or no key fits.
@@ -52,7 +59,8 @@ pub(crate) fn newest_checkpoint<'h>(heads: impl Iterator<Item = (&'h RelativePat
     redo.filter_map(|(_, head)| checkpoint_lsn(head)).map(|lsn| lsn.0).max()
 }
 
-fn is_redo(path: &RelativePath) -> bool {
+/// Whether a path is that of a redo log.
+pub(crate) fn is_redo(path: &RelativePath) -> bool {
     path.as_path().file_name().is_some_and(server_file::is_redo)
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agefile::Identity;
-use archive::{KeyCheckRecord, Manifest};
+use archive::{KeyCheckRecord, Manifest, manifest::FileHead};
 use innodb::keys::KeySource;
 use jiff::Timestamp;
 
@@ -56,13 +56,13 @@ impl KeyCheck {
 /// Tests keys on everything in a manifest that needs a key.
 #[must_use]
 pub fn check(manifest: &Manifest, keys: &dyn KeySource) -> KeyCheck {
-    let heads = || manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
-    let logs = RedoKeys::new(heads());
+    let logs = RedoKeys::of(&manifest.files);
     let mut check_result = KeyCheck::default();
-    for (path, head) in heads() {
+    for file in &manifest.files {
+        let (path, Some(head)) = (&file.entry.path, file.head.as_ref().map(FileHead::bytes)) else { continue };
         check_result.needed = check_result.needed.saturating_add(1);
-        if logs.space(path, head, keys).is_none() {
-            let wrapped = innodb::crypt::wrapped::Wrapped::find(head);
+        if logs.space(path, &head, keys).is_none() {
+            let wrapped = innodb::crypt::wrapped::Wrapped::find(&head);
             let key = wrapped.map(|wrapped| format!(" ({})", wrapped.master_key_name())).unwrap_or_default();
             check_result.missing.push(format!("{path}{key}"));
         }

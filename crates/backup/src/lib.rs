@@ -26,6 +26,7 @@ pub mod keys;
 pub mod list;
 pub mod live;
 mod location;
+mod memory;
 mod outcome;
 mod paced;
 mod parallel;

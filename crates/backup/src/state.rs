@@ -275,7 +275,9 @@ impl SavedState {
     /// The complete state; `None` if a part is damaged.
     pub(crate) fn base(&self) -> Option<Base> {
         let manifest = zstd::Decoder::new(File::open(self.directory.join(MANIFEST)).ok()?).ok()?;
-        let manifest = Manifest::read(&mut BufReader::new(manifest)).ok()?;
+        let mut manifest = Manifest::read(&mut BufReader::new(manifest)).ok()?;
+        // Only a restore needs them.
+        manifest.files.iter_mut().for_each(|file| file.head = None);
         let files: Vec<Option<FileState>> =
             serde_json::from_reader(BufReader::new(File::open(self.directory.join(FILES)).ok()?)).ok()?;
         let pages = File::open(self.directory.join(PAGES)).ok()?;
@@ -284,6 +286,11 @@ impl SavedState {
 }
 
 impl Base {
+    /// Frees the hashes of the files. Only a run that takes over files without reading them needs these.
+    pub(crate) fn forget_hashes(&mut self) {
+        self.manifest.files.iter_mut().for_each(|file| file.chunks = Vec::new());
+    }
+
     /// Drops the parts that are in packs excluded from reuse, so that they count as changed.
     pub(crate) fn only_with(mut self, uses: impl Fn(&Digest) -> bool) -> Self {
         let Manifest { files, packs, .. } = &mut self.manifest;

@@ -101,6 +101,7 @@ pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), Erro
         }
     }
     for (f, head) in (0..).zip(&manifest.files).filter_map(|(f, file)| Some((f, file.head.as_ref()?))) {
+        let head = head.bytes();
         let kept = head.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1));
         let b = BASE64.encode(head.get(..kept).unwrap_or_default());
         put(&Line::Head(HeadLine { f, n: u32::try_from(head.len()).unwrap_or(u32::MAX), b }), out)?;

@@ -9,7 +9,7 @@ use codec::{
 use data_encoding::BASE64;
 
 use super::{
-    Head, MAX_HEAD_BYTES, MAX_LINE_BYTES, Manifest, SCHEMA, StoredFile,
+    FileHead, Head, MAX_HEAD_BYTES, MAX_LINE_BYTES, Manifest, SCHEMA, StoredFile,
     lines::{ChunksLine, HeadLine, Line, RunLine},
 };
 use crate::{Error, pack::MAX_FRAME_BYTES, receipt::Object};
@@ -71,7 +71,7 @@ impl Manifest {
             return Err("a head is longer than its file, or than the limit");
         }
         head.resize(length, 0);
-        file.head = Some(head);
+        file.head = Some(FileHead::new(&head));
         Ok(())
     }
 
@@ -98,9 +98,11 @@ impl Manifest {
             .ok_or("it refers to an entry that does not exist")
     }
 
-    /// The first inconsistency, if any. Also gives files of one chunk their chunk hash.
+    /// The first inconsistency, if any. Also gives files of one chunk their chunk hash, and memory back.
     fn unsound(&mut self) -> Option<&'static str> {
         for file in &mut self.files {
+            file.chunks.shrink_to_fit();
+            file.runs.shrink_to_fit();
             match (&file.entry.kind, file.hash) {
                 (Kind::File { bytes }, Some(hash)) => {
                     if chunks_of(*bytes) == 1 && file.chunks.is_empty() {

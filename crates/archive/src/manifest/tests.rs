@@ -18,7 +18,7 @@ fn manifest() -> Manifest {
     let run = |at, bytes, pack| Run { at, bytes, pack, offset: 5, frame_at: 7, frame_bytes: 99 };
     let long = StoredFile {
         hash: file_hash(&chunks),
-        head: Some([&[1, 2, 3][..], &[0; 997]].concat()),
+        head: Some(FileHead::new(&[&[1, 2, 3][..], &[0; 997]].concat())),
         chunks,
         runs: vec![run(0, 16384, 1), run(16384, 16384, 0), run(1 << 20, 1, 1)],
         ..stored(b"d/long.ibd", Kind::File { bytes: 1500 * CHUNK_BYTES as u64 })

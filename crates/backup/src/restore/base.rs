@@ -47,7 +47,7 @@ impl<'b> BaseFile<'b> {
                 self.copy_runs(range, staged)?;
                 copied = copied.saturating_add(length as u64);
             } else {
-                missing.push(range);
+                push_range(&mut missing, range);
             }
         }
         Ok((missing, copied))
@@ -67,6 +67,14 @@ impl<'b> BaseFile<'b> {
             let bytes = self.room.get(start..start.saturating_add(length)).unwrap_or_default();
             staged.write_all_at(bytes, run.at)
         })
+    }
+}
+
+/// Adds a range; joins it with the last one if it continues that.
+pub(super) fn push_range(ranges: &mut Vec<Range>, (from, end): Range) {
+    match ranges.last_mut() {
+        Some((_, last)) if *last == from => *last = end,
+        _ => ranges.push((from, end)),
     }
 }
 

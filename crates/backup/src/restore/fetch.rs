@@ -27,15 +27,19 @@ use verify::Keys;
 
 use super::{
     Opened, RestoreOptions, RestoreProgress,
-    base::{BaseFile, Range},
+    base::{BaseFile, Range, push_range},
     in_threads,
     ranges::{HEAD_BYTES, ranges},
 };
 use crate::{
     Error, Repository,
     heads::RedoKeys,
+    memory::{Lists, restore_streams},
     repository::{read_pack, read_range},
 };
+
+/// The missing parts of files, by number: in order, without overlap.
+type Missing = BTreeMap<usize, Vec<Range>>;
 
 /// Space of a file that is allocated at once.
 const ALLOCATED_BYTES: u64 = 32 << 20;
@@ -112,13 +116,16 @@ impl<'f> Fetch<'f> {
 
     /// Fetches everything that is missing.
     pub(super) fn run(&self, resumed: bool, reading: Reading) -> Result<Fetched, Error> {
-        let pack_parts = self.pack_parts(resumed)?;
-        let packs = pack_parts.len() as u64;
-        let queue = Mutex::new(pack_parts.into_iter().collect::<VecDeque<_>>());
+        let missing = self.all_missing(resumed)?;
+        let by_pack = self.runs_by_pack(&missing);
+        let packs = by_pack.len() as u64;
+        let queue = Mutex::new(by_pack.into_iter().collect::<VecDeque<_>>());
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let work = || {
             let mut writer = Writer::new(self);
-            while let Some((pack, pack_parts)) = next() {
+            while let Some((pack, runs)) = next() {
+                let pack_parts = self.pack_parts(&runs, &missing);
+                drop(runs);
                 if let Err(error) = self.pack(pack, &pack_parts, reading, &mut writer) {
                     queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
                     return Err(error);
@@ -126,29 +133,58 @@ impl<'f> Fetch<'f> {
             }
             Ok(())
         };
-        in_threads(self.options.streams, &work)?;
+        in_threads(restore_streams(self.options.streams, self.lists()), &work)?;
         Ok(Fetched { packs, partial: self.partial.load(Ordering::Relaxed) })
     }
 
-    /// The parts to fetch, by pack. Chunks that an earlier attempt restored are recognised by their hash.
-    fn pack_parts(&self, resumed: bool) -> Result<BTreeMap<u32, PackParts>, Error> {
-        let mut pack_parts: BTreeMap<u32, PackParts> = BTreeMap::new();
-        for (number, missing) in self.all_missing(resumed)? {
-            let Some(file) = self.manifest.files.get(number) else { continue };
-            for (from, end) in missing {
-                let first = file.runs.partition_point(|run| run.end() <= from);
-                let runs = file.runs.iter().skip(first).map_while(|run| run.within(from, end));
-                for run in runs {
-                    let frames = &mut pack_parts.entry(run.pack).or_default().frames;
-                    frames.entry(run.frame_at).or_default().push((number, run));
+    /// What the manifest has in lists.
+    fn lists(&self) -> Lists {
+        let count = |of: &dyn Fn(&StoredFile) -> usize| {
+            self.manifest.files.iter().fold(0_u64, |sum, file| sum.saturating_add(of(file) as u64))
+        };
+        let runs = count(&|file| file.runs.len());
+        // The numbers of the runs take a fifth of them.
+        Lists {
+            files: self.manifest.files.len() as u64,
+            chunks: count(&|file| file.chunks.len()),
+            runs: runs.saturating_add(runs / 5),
+        }
+    }
+
+    /// The runs to fetch, by pack: numbers of file and run. Parts are made of them pack by pack, since all of them would
+    /// take several times the memory of the manifest.
+    fn runs_by_pack(&self, missing: &Missing) -> BTreeMap<u32, Vec<(u32, u32)>> {
+        let mut by_pack: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
+        for (number, missing) in missing {
+            let runs = self.manifest.files.get(*number).map_or(&[][..], |file| file.runs.as_slice());
+            for (index, run) in (0_u32..).zip(runs) {
+                if overlaps(missing, run) {
+                    let number = u32::try_from(*number).unwrap_or(u32::MAX);
+                    by_pack.entry(run.pack).or_default().push((number, index));
                 }
             }
         }
-        Ok(pack_parts)
+        by_pack
+    }
+
+    /// The missing parts of these runs, by frame.
+    fn pack_parts(&self, runs: &[(u32, u32)], missing: &Missing) -> PackParts {
+        let index = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let mut pack_parts = PackParts::default();
+        for (number, run) in runs {
+            let number = index(*number);
+            let run = self.manifest.files.get(number).and_then(|file| file.runs.get(index(*run)));
+            let Some((run, missing)) = run.zip(missing.get(&number)) else { continue };
+            let first = missing.partition_point(|(_, end)| *end <= run.at);
+            let parts = missing.iter().skip(first).map_while(|(from, end)| run.within(*from, *end));
+            pack_parts.frames.entry(run.frame_at).or_default().extend(parts.map(|part| (number, part)));
+        }
+        pack_parts
     }
 
     /// The missing parts of each file, by number.
-    fn all_missing(&self, resumed: bool) -> Result<BTreeMap<usize, Vec<Range>>, Error> {
+    /// Chunks that an earlier attempt restored are recognised by their hash.
+    fn all_missing(&self, resumed: bool) -> Result<Missing, Error> {
         let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let work = || {
             let mut parents = self.staging.parents();
@@ -204,7 +240,7 @@ impl<'f> Fetch<'f> {
             let end = at.saturating_add(length as u64);
             clear(&file, at, length as u64)
                 .map_err(Error::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
-            missing.push((at, end));
+            push_range(&mut missing, (at, end));
         }
         Ok(missing)
     }
@@ -318,21 +354,20 @@ fn may_be_of_pack(error: &Error) -> bool {
 /// # Errors
 /// [`Error::Reencrypt`] if the keys cannot encrypt one of them.
 pub(super) fn spaces(files: &[StoredFile], keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, Error> {
-    let heads = files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
-    let logs = RedoKeys::new(heads);
+    let logs = RedoKeys::of(files);
     let space = |file| space(&logs, file, keys);
     files.iter().map(space).collect::<Result<_, _>>().map_err(|file| {
         // A spare redo log file names no key, but another file that the keys do not open may.
         let others = files.iter().filter(|other| space(other).is_err());
-        let heads = iter::once(file).chain(others).filter_map(|file| file.head.as_deref());
-        cannot_encrypt(&file.entry.path, heads.filter_map(Wrapped::find).next())
+        let mut heads = iter::once(file).chain(others).filter_map(|file| file.head.as_ref());
+        cannot_encrypt(&file.entry.path, heads.find_map(|head| Wrapped::find(&head.bytes())))
     })
 }
 
 /// The encryption of a file; the file, if the keys cannot encrypt it.
 fn space<'s>(logs: &RedoKeys, file: &'s StoredFile, keys: &Keys) -> Result<Option<SpaceKeys>, &'s StoredFile> {
     let Some(head) = &file.head else { return Ok(None) };
-    logs.space(&file.entry.path, head, keys).map(Some).ok_or(file)
+    logs.space(&file.entry.path, &head.bytes(), keys).map(Some).ok_or(file)
 }
 
 /// State of one writing thread.
@@ -403,6 +438,12 @@ impl<'w> Writer<'w> {
     }
 }
 
+/// Whether a run has bytes in one of the ranges.
+fn overlaps(ranges: &[Range], run: &Run) -> bool {
+    let first = ranges.partition_point(|(_, end)| *end <= run.at);
+    ranges.get(first).is_some_and(|(from, _)| *from < run.end())
+}
+
 /// Number of bytes from `at` to the next hole of the file, at most [`ALLOCATED_BYTES`].
 fn dense_bytes(runs: &[Run], at: u64) -> u64 {
     let first = runs.partition_point(|run| run.end() <= at);
@@ -433,6 +474,7 @@ fn cannot_encrypt(path: &RelativePath, wrapped: Option<Wrapped>) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use archive::manifest::FileHead;
     use codec::entry::{Entry, Kind};
 
     use super::*;
@@ -451,7 +493,7 @@ mod tests {
                 modified: (0, 0),
             },
             hash: None,
-            head: Some(head.to_vec()),
+            head: Some(FileHead::new(head)),
             chunks: Vec::new(),
             runs: Vec::new(),
         };
@@ -459,6 +501,22 @@ mod tests {
         let files = [file(b"#innodb_redo/#ib_redo7_tmp", &[0; 2048]), file(b"d/t.ibd", &tablespace[..16384])];
         let error = spaces(&files, &Keys::default()).unwrap_err().to_string();
         assert!(error.contains("#ib_redo7_tmp") && error.contains("INNODBKey-"), "{error}");
+    }
+
+    #[test]
+    fn a_run_is_fetched_if_a_missing_part_has_bytes_of_it() {
+        let mut missing = Vec::new();
+        for range in [(0, 100), (100, 200), (300, 400)] {
+            push_range(&mut missing, range);
+        }
+        assert_eq!(missing, [(0, 200), (300, 400)]);
+        let run = |at: u64, bytes: u64| Run { at, bytes, pack: 0, offset: 0, frame_at: 0, frame_bytes: 0 };
+        let cases =
+            [(0, 1, true), (150, 100, true), (200, 100, false), (250, 51, true), (399, 9, true), (400, 9, false)];
+        for (at, bytes, expected) in cases {
+            assert_eq!(overlaps(&missing, &run(at, bytes)), expected, "{bytes} bytes from {at}");
+        }
+        assert!(!overlaps(&[], &run(0, 9)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
 
 use archive::{
     Description, Error as ArchiveError, Frame, Manifest, PackReader, Run,
-    manifest::{Head, Root, SCHEMA, StoredFile},
+    manifest::{FileHead, Head, Root, SCHEMA, StoredFile},
     names,
     receipt::{Object, Receipt},
 };
@@ -26,14 +26,17 @@ use innodb::{
     crypt::wrapped::Wrapped,
     keys::KeySource,
     redo::{RedoFormat, recognise},
-    server_file,
     tablespace::Page0,
     verify::redo::key_info,
 };
 use transfer::receiver::Staging;
 
 use super::{RestoreOptions, in_threads};
-use crate::{Error, Repository, heads::RedoKeys, repository::read_pack};
+use crate::{
+    Error, Repository,
+    heads::{RedoKeys, is_redo},
+    repository::read_pack,
+};
 
 /// Permissions of salvaged files and directories; the server's group may need access.
 const FILE_MODE: u32 = 0o640;
@@ -51,7 +54,7 @@ pub(super) struct Salvaged {
 #[derive(Default)]
 struct Found {
     runs: BTreeMap<u64, Run>,
-    head: Option<Vec<u8>>,
+    head: Option<FileHead>,
     is_decrypted: bool,
 }
 
@@ -89,15 +92,17 @@ pub(super) fn find(
 /// Drops the files of MySQL's redo log that cannot be encrypted again, because the file that names the key of the log
 /// is lost: most files of a log do not name it.
 fn drop_logs_without_key(files: &mut BTreeMap<RelativePath, Found>, keys: &dyn KeySource, lost: &mut Vec<String>) {
-    let is_decrypted = files.iter().any(|(path, found)| is_log(path) && found.is_decrypted);
-    for (_, found) in files.iter_mut().filter(|(path, _)| is_decrypted && is_log(path)) {
+    let is_decrypted = files.iter().any(|(path, found)| is_redo(path) && found.is_decrypted);
+    for (_, found) in files.iter_mut().filter(|(path, _)| is_decrypted && is_redo(path)) {
         // The others need its head, even if it has no encrypted block.
-        found.is_decrypted |= found.head.as_deref().is_some_and(|head| key_info(head).is_some());
+        found.is_decrypted |= found.head.as_ref().is_some_and(|head| key_info(&head.bytes()).is_some());
     }
     let decrypted = files.iter().filter(|(_, found)| found.is_decrypted);
-    let logs = RedoKeys::new(decrypted.filter_map(|(path, found)| Some((path, found.head.as_deref()?))));
+    let decrypted = decrypted.filter(|(path, _)| is_redo(path));
+    let logs = RedoKeys::new(decrypted.filter_map(|(path, found)| Some((path, found.head.as_ref()?.bytes()))));
     files.retain(|path, found| {
-        let Some(head) = found.head.as_deref().filter(|_| found.is_decrypted && is_log(path)) else { return true };
+        let Some(head) = found.head.as_ref().filter(|_| found.is_decrypted && is_redo(path)) else { return true };
+        let head = &head.bytes();
         let is_mysql = matches!(recognise(head), Some(RedoFormat::MySql) | None);
         // The master key of a file that names its key is one that the user can give.
         let is_lost = is_mysql && Wrapped::find(head).is_none() && logs.space(path, head, keys).is_none();
@@ -106,10 +111,6 @@ fn drop_logs_without_key(files: &mut BTreeMap<RelativePath, Found>, keys: &dyn K
         }
         !is_lost
     });
-}
-
-fn is_log(path: &RelativePath) -> bool {
-    path.as_path().file_name().is_some_and(server_file::is_redo)
 }
 
 fn read(
@@ -142,7 +143,7 @@ impl Found {
         // The first page of a tablespace and the header of a log are never encrypted.
         if let Some(first) = description.extents.first().filter(|first| first.at == 0) {
             let bytes = usize::try_from(first.bytes).unwrap_or(usize::MAX).min(HEAD_BYTES);
-            self.head = data.get(..bytes).map(<[u8]>::to_vec);
+            self.head = data.get(..bytes).map(FileHead::new);
         }
     }
 
@@ -172,7 +173,7 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
     };
     let file = |(path, found): (RelativePath, Found)| {
         let end = found.runs.values().map(Run::end).max().unwrap_or(0);
-        let bytes = end.max(found.head.as_deref().map_or(0, declared_bytes));
+        let bytes = end.max(found.head.as_ref().map_or(0, |head| declared_bytes(&head.bytes())));
         StoredFile {
             entry: Entry { path, kind: Kind::File { bytes }, mode: FILE_MODE, uid, gid, modified },
             // Computed when the file is written.
@@ -250,7 +251,7 @@ mod tests {
     /// Files by name, each with its head, and whether blocks of it are decrypted in a pack.
     fn found(files: &[(&str, &[u8], bool)]) -> BTreeMap<RelativePath, Found> {
         let one = |(name, head, is_decrypted): &(&str, &[u8], bool)| {
-            let found = Found { head: Some(head.to_vec()), is_decrypted: *is_decrypted, ..Found::default() };
+            let found = Found { head: Some(FileHead::new(head)), is_decrypted: *is_decrypted, ..Found::default() };
             (RelativePath::parse(name.as_bytes()).unwrap(), found)
         };
         files.iter().map(one).collect()

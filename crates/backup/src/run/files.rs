@@ -6,6 +6,7 @@ use std::{
     time::SystemTime,
 };
 
+use archive::manifest::FileHead;
 use codec::{
     page::{HEAD_BYTES, SpaceKeys},
     path::RelativePath,
@@ -22,7 +23,7 @@ use crate::{
     Config, Error,
     config::{PageStorage, Scan},
     file_keys::FileKeys,
-    heads::{self, RedoKeys},
+    heads::{self, RedoKeys, is_redo},
     state::{Base, FileState, PAGE_HASH_BYTES, Seen, State},
 };
 
@@ -44,7 +45,7 @@ pub(super) struct FilePlan {
     /// Whether a unit is a page of a tablespace, so that pages from different offsets can be decrypted together.
     pub(super) is_tablespace: bool,
     pub(super) space: Option<SpaceKeys>,
-    pub(super) head: Option<Vec<u8>>,
+    pub(super) head: Option<FileHead>,
     pub(super) state: FileState,
     /// The file in the last backup.
     pub(super) before: Option<PreviousFile>,
@@ -73,18 +74,19 @@ impl Files {
     ) -> Result<Self, Error> {
         let (pages, now) = (config.pages, Timestamp::now().as_second());
         let mut file_keys = (!config.key_recipients.is_empty()).then(FileKeys::default);
-        let heads = read_heads(plan)?;
-        let with_paths = || heads.iter().map(|(path, head)| (*path, head.as_slice()));
+        // Only those of logs are needed at once; all of them could take gigabytes.
+        let log_heads = read_log_heads(plan)?;
+        let with_paths = || log_heads.iter().map(|(path, head)| (*path, head.as_slice()));
         let checkpoint_lsn = heads::newest_checkpoint(with_paths());
         let logs = RedoKeys::new(with_paths());
         let before = base.map(numbers).unwrap_or_default();
-        let (mut files, mut pages_at, mut heads) = (Vec::new(), 0_u64, heads.into_iter());
-        for planned in &plan.entries {
+        let (mut files, mut pages_at) = (Vec::with_capacity(plan.entries.len()), 0_u64);
+        for (number, planned) in plan.entries.iter().enumerate() {
             let Some(bytes) = planned.file_bytes() else {
                 files.push(None);
                 continue;
             };
-            let Some((path, head)) = heads.next() else { return Err(Error::Stopped) };
+            let (path, head) = (&planned.entry.path, SourceFile::open(plan, number)?.head(HEAD_BYTES)?);
             if let Some(file_keys) = &mut file_keys {
                 file_keys.add(&head, keys);
             }
@@ -139,7 +141,7 @@ impl FilePlan {
         Self {
             unit_bytes,
             is_tablespace,
-            head: space.as_ref().and_then(|_| head.get(..kept)).map(<[u8]>::to_vec),
+            head: space.as_ref().and_then(|_| head.get(..kept)).map(FileHead::new),
             space,
             state: FileState {
                 unit_bytes: u32::try_from(unit_bytes).unwrap_or(u32::MAX),
@@ -179,14 +181,11 @@ fn unwritten_since(before: &FileState, stamp: Option<Stamp>, scan: Scan, now: i6
     (0..i64::from(full_scan_days)).contains(&days).then_some(seen)
 }
 
-fn read_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, Error> {
-    let files = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
-    let head = |(number, planned): (usize, &'_ transfer::plan::PlannedEntry)| {
-        Ok((number, SourceFile::open(plan, number)?.head(HEAD_BYTES)?, planned.file_bytes()))
-    };
-    let heads = files.map(|file| head(file).map(|(number, head, _)| (number, head)));
-    let read: Vec<(usize, Vec<u8>)> = heads.collect::<Result<_, Error>>()?;
-    Ok(read.into_iter().filter_map(|(number, head)| Some((&plan.entries.get(number)?.entry.path, head))).collect())
+/// The heads of redo logs.
+fn read_log_heads(plan: &Plan) -> Result<Vec<(&RelativePath, Vec<u8>)>, Error> {
+    let logs = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
+    let logs = logs.filter(|(_, planned)| is_redo(&planned.entry.path));
+    logs.map(|(number, planned)| Ok((&planned.entry.path, SourceFile::open(plan, number)?.head(HEAD_BYTES)?))).collect()
 }
 
 fn numbers(base: &Base) -> HashMap<&RelativePath, usize> {

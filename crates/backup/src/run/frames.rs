@@ -116,7 +116,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             none => none.insert(PackWriter::new(self.run.uploads.buffer()?, &self.run.inputs.config.recipients)?),
         };
         let frame = pack.add(&mut self.packer, &description, data)?;
-        let is_full = pack.bytes() >= self.run.inputs.config.pack_bytes.saturating_sub(LAST_BYTES);
+        let is_full = pack.bytes() >= self.run.inputs.buffers.pack_bytes.saturating_sub(LAST_BYTES);
         let progress = self.run.inputs.progress;
         let bytes = bytes.len() as u64;
         progress.changed_bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -158,6 +158,12 @@ impl Attempts {
         Ok(attempts)
     }
 
+    /// Number of all parts.
+    pub(super) fn runs(&self) -> u64 {
+        let parts = self.files.values().flatten().map(|parts| parts.runs.len() as u64);
+        parts.fold(0, u64::saturating_add)
+    }
+
     /// The parts of a file that were stored with this state.
     pub(super) fn of(&self, path: &RelativePath, state: &FileState) -> Vec<Arc<StoredParts>> {
         let is_same = |parts: &&Arc<StoredParts>| {

@@ -25,6 +25,7 @@ use std::{
 };
 
 use archive::receipt::fingerprint;
+use codec::hash::chunks_of;
 use jiff::Timestamp;
 use snapshot::{SnapshotCopy, SnapshotGuard};
 use verify::{Keys, PageVerifier};
@@ -48,7 +49,11 @@ use self::{
     worker::{Queue, Worker},
 };
 use crate::{
-    Config, Error, Repository, judge, selection,
+    Config, Error, Repository,
+    config::Scan,
+    judge,
+    memory::{Buffers, Lists},
+    selection,
     state::{Base, State},
 };
 
@@ -95,21 +100,26 @@ pub fn run(
     predecessor::check_state(repository, &config.host, &state)?;
     let finished = commit::finish_earlier(repository, &config.host, signing_key.public(), &state)?;
     let recipients: BTreeSet<String> = config.recipients.iter().map(fingerprint).collect();
-    let predecessor = Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients)?;
+    let mut predecessor =
+        Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients)?;
     let keys = &config.server.keys()?.0;
     let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     selection::check_links(&plan)?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     progress.files.store(plan.files() as u64, Ordering::Release);
     let draft = state.begin(predecessor.number)?;
+    if let (Some(base), Scan::All) = (&mut predecessor.base, config.scan) {
+        base.forget_hashes();
+    }
     let (base, plan) = (predecessor.base.as_ref(), &plan);
     let first_pack = base.map_or(0, |base| base.manifest.packs.len());
     let attempts = Attempts::read(repository, &config.host, &state, scope, &recipients, first_pack)?;
     let files = &Files::read(plan, keys, config, (base, &attempts), &state, looked)?;
+    let buffers = buffers(config, plan, base, &attempts);
     let journal = Journal::begin(&draft, recipients, plan, files)?;
     let packs = Packs::new(repository, config, base.map(|base| &base.manifest), &attempts, journal);
     let (pages, secret) = (&draft.pages, &state.secret);
-    let inputs = Inputs { config, plan, files, keys, base, packs: &packs, progress, pages, secret };
+    let inputs = Inputs { config, buffers, plan, files, keys, base, packs: &packs, progress, pages, secret };
     let (limited_by, proofs) = inputs.store(source.guard.root())?;
     source.guard.prove().map_err(|error| Error::Void(error.to_string()))?;
     phases.store = clock.elapsed();
@@ -151,6 +161,21 @@ pub fn run(
     })
 }
 
+/// Threads and packs that leave room for what the run has in lists: the parts of the last backup and of interrupted runs,
+/// and those of the new one: at least one for each chunk, and some of what changed.
+fn buffers(config: &Config, plan: &transfer::plan::Plan, base: Option<&Base>, attempts: &Attempts) -> Buffers {
+    let runs = base.into_iter().flat_map(|base| &base.manifest.files).map(|file| file.runs.len() as u64);
+    let hashes = base.into_iter().flat_map(|base| &base.manifest.files).map(|file| file.chunks.len() as u64);
+    let (known, chunks) = (runs.fold(0, u64::saturating_add), chunks_of(plan.bytes));
+    let lists = Lists {
+        files: plan.entries.len() as u64,
+        chunks: hashes.fold(chunks, u64::saturating_add),
+        runs: known.saturating_add(known.max(chunks)).saturating_add(chunks / 8).saturating_add(attempts.runs()),
+    };
+    let wanted = Buffers { streams: config.streams, pack_bytes: config.pack_bytes };
+    wanted.fitting(lists, uploads::THREADS, uploads::MARGIN_BYTES)
+}
+
 /// Fingerprints of the recipients for whom nobody has proven possession of the identity.
 fn unproven_recipients(config: &Config, state: &State) -> Result<Vec<String>, Error> {
     let recipients = state.recipients()?;
@@ -160,6 +185,7 @@ fn unproven_recipients(config: &Config, state: &State) -> Result<Vec<String>, Er
 /// What all threads read.
 struct Inputs<'r> {
     config: &'r Config,
+    buffers: Buffers,
     plan: &'r transfer::plan::Plan,
     files: &'r Files,
     keys: &'r Keys,
@@ -174,10 +200,10 @@ impl Inputs<'_> {
     /// Reads all files below the root, judges their pages and stores what changed.
     fn store(&self, root: &Path) -> Result<(Bottleneck, PageProofs), Error> {
         let verified = verify::Plan::scan(&[root.to_owned()]);
-        let settings = judge::settings(self.config.streams);
+        let settings = judge::settings(self.buffers.streams);
         let judge = PageVerifier::new(&verified, self.keys, &settings);
         let tablespaces = Tablespaces::new(&judge, self.plan, self.files);
-        let uploads = Uploads::new(self.packs, self.config, self.progress);
+        let uploads = Uploads::new(self.packs, self.buffers, self.progress);
         let run = Run { inputs: self, uploads: &uploads, tablespaces: &tablespaces, reading: AtomicU64::new(0) };
         let limited_by = run.store()?;
         self.plan.check_unchanged()?;
@@ -201,7 +227,7 @@ impl Run<'_, '_> {
     fn store(&self) -> Result<Bottleneck, Error> {
         let began = Instant::now();
         self.uploads.during(|| self.pack())?;
-        let total = began.elapsed().saturating_mul(u32::from(self.inputs.config.streams));
+        let total = began.elapsed().saturating_mul(u32::from(self.inputs.buffers.streams));
         let reading = Duration::from_nanos(self.reading.load(Ordering::Relaxed));
         Ok(Bottleneck::longest(total, reading, self.uploads.waited()))
     }
@@ -210,7 +236,7 @@ impl Run<'_, '_> {
     /// other tablespaces' pages, which can only be judged when these are.
     fn pack(&self) -> Result<(), Error> {
         let mut workers: Vec<Worker<'_, '_>> =
-            (0..self.inputs.config.streams).map(|_| Worker::new(self)).collect::<Result<_, _>>()?;
+            (0..self.inputs.buffers.streams).map(|_| Worker::new(self)).collect::<Result<_, _>>()?;
         for system in [false, true] {
             let queue = Queue::new(self.inputs.plan, |number| self.tablespaces.is_system(number) == system);
             let work = |worker: &mut Worker<'_, '_>| worker.work(&queue).inspect_err(|_| queue.stop());

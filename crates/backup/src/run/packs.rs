@@ -105,16 +105,24 @@ impl Parts {
     /// Hashes and locations, in file order.
     pub(super) fn into_order(mut self) -> (Vec<Hash>, Vec<FileRun>) {
         self.runs.sort_unstable_by_key(|run| run.at);
-        let mut runs = Vec::new();
-        self.runs.into_iter().for_each(|run| push(&mut runs, run));
-        (self.chunks.into_values().flatten().collect(), runs)
+        self.runs.dedup_by(|next, last| join(last, next));
+        self.runs.shrink_to_fit();
+        (self.chunks.into_values().flatten().collect(), self.runs)
     }
 }
 
 /// Adds a part; joins it with the last one if it continues it.
 pub(super) fn push(runs: &mut Vec<FileRun>, run: FileRun) {
-    match runs.last_mut() {
-        Some(last) if last.is_followed_by(&run) => last.bytes = last.bytes.saturating_add(run.bytes),
-        _ => runs.push(run),
+    if !runs.last_mut().is_some_and(|last| join(last, &run)) {
+        runs.push(run);
     }
+}
+
+/// Adds a part to the one before it, if it continues that; returns whether it does.
+fn join(last: &mut FileRun, next: &FileRun) -> bool {
+    let joins = last.is_followed_by(next);
+    if joins {
+        last.bytes = last.bytes.saturating_add(next.bytes);
+    }
+    joins
 }

@@ -14,12 +14,12 @@ use std::{
 };
 
 use super::{RunProgress, frames::PackedPart, packs::Packs};
-use crate::{Config, Error};
+use crate::{Error, memory::Buffers};
 
 /// Number of threads that store packs.
-const THREADS: u16 = 2;
+pub(super) const THREADS: u16 = 2;
 /// What the capacity of a buffer is above the length of a pack: its header and the tags of its chunks.
-const MARGIN_BYTES: usize = 1 << 20;
+pub(super) const MARGIN_BYTES: u64 = 1 << 20;
 
 /// A complete pack, and the parts of files in it.
 struct FullPack {
@@ -52,11 +52,10 @@ struct Queue {
 }
 
 impl<'r> Uploads<'r> {
-    pub(super) fn new(packs: &'r Packs<'r>, config: &Config, progress: &'r RunProgress) -> Self {
-        let workers = config.streams;
+    pub(super) fn new(packs: &'r Packs<'r>, buffers: Buffers, progress: &'r RunProgress) -> Self {
+        let workers = buffers.streams;
         let queue = Queue { unused: workers.saturating_add(THREADS), ..Queue::default() };
-        let pack_bytes = usize::try_from(config.pack_bytes).unwrap_or_default();
-        let buffer_bytes = pack_bytes.saturating_add(MARGIN_BYTES);
+        let buffer_bytes = usize::try_from(buffers.pack_bytes.saturating_add(MARGIN_BYTES)).unwrap_or_default();
         Self { packs, workers, buffer_bytes, progress, queue: Mutex::new(queue), changed: Condvar::new() }
     }
 
