@@ -115,5 +115,6 @@ pub fn write_estimate_table(estimate: &Estimate, out: &mut dyn Write) -> Result<
     writeln!(out, "files        {}", estimate.files)?;
     writeln!(out, "extents      {}", estimate.extents)?;
     writeln!(out, "to write out {}", size(estimate.dirty_bytes))?;
+    writeln!(out, "copy         {}", size(estimate.copy_bytes))?;
     Ok(writeln!(out, "freeze       {:.1} ms", estimate.freeze().as_secs_f64() * 1000.0)?)
 }

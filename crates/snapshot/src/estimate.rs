@@ -20,6 +20,8 @@ pub struct Estimate {
     /// How long the server would be stopped, or its writes wait, in milliseconds; 0 if no server is
     /// running.
     pub freeze_ms: f64,
+    /// Bytes that the copy takes on a disk until it is removed; 0 if it shares them with the data.
+    pub copy_bytes: u64,
 }
 
 impl Estimate {

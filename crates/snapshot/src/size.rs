@@ -80,7 +80,7 @@ impl Size {
         };
         let freeze_ms = if runs { (seconds * 10_000.0).round() / 10.0 } else { 0.0 };
         let Self { files, extents, dirty_bytes, .. } = *self;
-        Estimate { provider, files, extents, dirty_bytes, freeze_ms }
+        Estimate { provider, files, extents, dirty_bytes, freeze_ms, copy_bytes: 0 }
     }
 }
 

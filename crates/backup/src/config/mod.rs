@@ -47,6 +47,8 @@ pub struct Config {
     pub provider: ProviderChoice,
     /// Maximum time that the server may be frozen for the snapshot.
     pub max_freeze: Duration,
+    /// Directory for copies of a running server, if not beside the data.
+    pub copy_location: Option<PathBuf>,
     /// Number of threads.
     pub streams: u16,
     /// Maximum number of bytes per second that a run stores, if it is limited.

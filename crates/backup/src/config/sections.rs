@@ -92,6 +92,7 @@ struct DataSection {
     compress: Option<String>,
     provider: Option<String>,
     max_freeze: Option<String>,
+    location: Option<PathBuf>,
     streams: Option<u16>,
     bwlimit: Option<String>,
     pack: Option<String>,
@@ -196,6 +197,7 @@ impl Config {
                 .max_freeze
                 .as_deref()
                 .map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text, MAX_TIME))?,
+            copy_location: sections.data.location.map(|path| absolute("data.location", path)).transpose()?,
             streams: sections.data.streams.unwrap_or(STREAMS).clamp(1, 64),
             bandwidth: sections.data.bwlimit.as_deref().map(bandwidth).transpose()?,
             pack_bytes: sections.data.pack.as_deref().map_or(Ok(MAX_PACK_BYTES), pack_bytes)?,
@@ -379,6 +381,10 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
         assert_eq!((config.pages, config.compression, config.streams), (PageStorage::Decrypted, Compression::Fast, 4));
         assert_eq!((config.provider, config.max_freeze), (ProviderChoice::Auto, MAX_FREEZE));
         assert_eq!((config.scan, config.state.as_path()), (Scan::All, Path::new(STATE)));
+        assert_eq!(config.copy_location, None);
+        let elsewhere = Config::parse(&format!("{TEXT}location = \"/copies\"\n")).unwrap();
+        assert_eq!(elsewhere.copy_location.as_deref(), Some(Path::new("/copies")));
+        assert!(Config::parse(&format!("{TEXT}location = \"copies\"\n")).is_err(), "relative to what?");
         let more = format!("{TEXT}pages = \"as-is\"\ncompress = \"zstd:3\"\nmax_freeze = \"250ms\"\n");
         let config = Config::parse(&more).unwrap();
         assert_eq!((config.pages, config.compression), (PageStorage::AsIs, Compression::Level(3)));

@@ -11,6 +11,7 @@ mod plan;
 mod predecessor;
 mod report;
 mod result;
+mod sample;
 mod scope;
 mod source;
 mod uploads;
@@ -31,10 +32,11 @@ use snapshot::{SnapshotCopy, SnapshotGuard};
 use verify::{Keys, PageVerifier};
 
 pub(crate) use self::commit::key_check;
-pub use self::plan::{RunPlan, plan};
+pub use self::plan::{LastBackup, RunPlan, plan};
 pub use self::predecessor::{FullReason, Repacked};
 pub use self::report::RunReport;
 pub use self::result::{Backup, Bottleneck, Phases, Waited};
+pub use self::sample::FullEstimate;
 pub use self::scope::Scope;
 pub use self::source::{SourceCopy, take};
 use self::{

@@ -1,10 +1,12 @@
 //! Plans a run without carrying it out.
 
-use archive::{manifest::ExcludedFile, names::Number, receipt::fingerprint};
+use std::time::Duration;
+
+use archive::{Receipt, manifest::ExcludedFile, names::Number, receipt::fingerprint};
 use snapshot::{DataDir, Estimate};
 use verify::KeyWarning;
 
-use super::{FullReason, Repacked, Scope, predecessor::Predecessor, source::options};
+use super::{FullEstimate, FullReason, Repacked, Scope, predecessor::Predecessor, sample, source::options};
 use crate::{Config, Error, Repository, selection, state::State};
 
 /// What a run would back up.
@@ -28,8 +30,28 @@ pub struct RunPlan {
     pub left_out: Vec<ExcludedFile>,
     /// How the copy would be taken, and what it costs the server.
     pub copy: Estimate,
+    /// How large a full backup would be, and how long it would take, as samples of the data say.
+    pub full_estimate: Option<FullEstimate>,
+    /// The last backup: what it stored, and how long that took.
+    pub last: Option<LastBackup>,
     /// What is wrong with single keys of the server.
     pub key_warnings: Vec<KeyWarning>,
+}
+
+/// What the last backup of a host was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastBackup {
+    /// Bytes that it stored.
+    pub stored_bytes: u64,
+    /// From its beginning to its end.
+    pub duration: Duration,
+}
+
+impl LastBackup {
+    fn new(receipt: &Receipt) -> Self {
+        let duration = receipt.ended.duration_since(receipt.began);
+        Self { stored_bytes: receipt.bytes.stored, duration: Duration::try_from(duration).unwrap_or_default() }
+    }
 }
 
 /// Plans a run. Nothing is written to the repository, and the server is not stopped.
@@ -40,11 +62,13 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
     let signing_key = config.signing_key()?;
     let (keys, key_warnings) = config.server.keys()?;
     let datadir = config.server.datadir()?;
+    let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
+    let full_estimate = sample::estimate(&plan, &keys, config)?;
     let copy = snapshot::estimate(&datadir, &options(config, keys)?)?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let recipients = config.recipients.iter().map(fingerprint).collect();
     let predecessor = Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients)?;
-    let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
+    let last = state.newest()?.filter(|_| predecessor.base.is_some());
     Ok(RunPlan {
         number: predecessor.number,
         base: predecessor.base_number(),
@@ -55,6 +79,8 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
         bytes: plan.bytes,
         left_out,
         copy,
+        full_estimate,
+        last: last.map(|last| LastBackup::new(&last.receipt)),
         key_warnings,
     })
 }

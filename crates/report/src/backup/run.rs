@@ -7,10 +7,10 @@ use backup::{
     config::PageStorage,
     init::{Init, Observed},
     recipients::Challenge,
-    run::{self, Backup, Repacked, RunPlan},
+    run::{self, Backup, FullEstimate, LastBackup, Repacked, RunPlan},
 };
-use files::quantity::{eta, rate};
-use snapshot::{CopyProgress, Provider, SnapshotCopy};
+use files::quantity::{clock, eta, rate, short_seconds};
+use snapshot::{CopyProgress, Estimate, Provider, SnapshotCopy};
 
 use super::{left_out_messages, part};
 use crate::{Message, size, text::count, visible};
@@ -104,10 +104,43 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
             ),
         }),
     ];
+    messages.extend(copy_room_message(&plan.copy));
+    messages.extend(expectation_messages(plan));
     messages.extend(repacked_message(plan.repacked, "would be stored again"));
     messages.extend(left_out_messages(&plan.left_out));
     messages.push(Message::info("nothing was stored (--dry-run)"));
     messages
+}
+
+/// What a copy needs that does not share its bytes with the data.
+fn copy_room_message(copy: &Estimate) -> Option<Message> {
+    let text = format!("the copy would take {} on a disk of this host, until the run ends", size(copy.copy_bytes));
+    (copy.copy_bytes > 0).then(|| Message::info(text))
+}
+
+/// How large the backup would be, and how long it would take.
+fn expectation_messages(plan: &RunPlan) -> Vec<Message> {
+    let full = plan.full_estimate.map(|FullEstimate { stored_bytes, duration }| {
+        let what = if plan.base.is_some() { "a full backup" } else { "it" };
+        let after = if plan.copy.copy_bytes > 0 { " after the copy" } else { "" };
+        Message::info(format!(
+            "{what} would store about {}, and take about {}{after}, as samples of the data say",
+            size(stored_bytes),
+            time(duration)
+        ))
+    });
+    let last = plan.last.map(|LastBackup { stored_bytes, duration }| {
+        Message::info(format!("the last backup stored {} in {}", size(stored_bytes), time(duration)))
+    });
+    last.into_iter().chain(full).collect()
+}
+
+/// A duration of any length: `1.25 s`, `01:02:03`.
+fn time(duration: Duration) -> String {
+    match duration.as_secs() {
+        ..100 => short_seconds(duration.as_secs_f64()),
+        seconds => clock(seconds),
+    }
 }
 
 /// What the host stores again of packs of which little is needed.

@@ -129,7 +129,9 @@ impl Error {
             Self::NewerPage { .. } => {
                 "if the file belongs to no table of this server, move it out of the data directory; otherwise try again"
             }
-            Self::NoSpace { .. } => "make room, or name another directory with --location",
+            Self::NoSpace { .. } => {
+                "make room, or name another directory: --location, or location under [data] of a configuration of backups"
+            }
             _ => return None,
         })
     }

@@ -63,7 +63,7 @@ impl Driver for Follow {
 }
 
 /// Bytes of all files that the copy will contain.
-fn bytes_of(source: &Source<'_>) -> u64 {
+pub(super) fn bytes_of(source: &Source<'_>) -> u64 {
     let datadir = source.datadir.path();
     let inside = source.listing.files.iter().map(|path| datadir.join(path));
     let outside = source.external.iter().filter_map(|files| files.files().ok()).flatten().map(|file| file.from);

@@ -85,6 +85,11 @@ impl Provider {
         }
     }
 
+    /// Bytes that a copy takes on a disk, if it does not share them with the data.
+    fn copy_bytes(self, source: &Source<'_>) -> u64 {
+        if self == Self::Follow { follow::bytes_of(source) } else { 0 }
+    }
+
     pub(crate) fn remove(self, directory: &Path, volumes: &[String]) -> Result<(), Error> {
         self.driver().remove(directory, volumes)
     }
@@ -146,6 +151,7 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
                 _ => None,
             };
             let estimate = size.estimate(provider, &costs.unwrap_or(FALLBACK), source.server.is_some());
+            let estimate = Estimate { copy_bytes: provider.copy_bytes(&source), ..estimate };
             within(&estimate, options).map(|()| (location, estimate))
         });
         match found {
