@@ -15,10 +15,10 @@ mod mariadb;
 
 use std::error::Error;
 
-use crate::dataset::{DataSet, measure};
+use crate::dataset::{DataSet, measure, mib};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let Some(data) = DataSet::made(mariadb::recipe()) else { return Ok(()) };
+    let Some(data) = DataSet::of(mariadb::recipe(), "transfer", mib()) else { return Ok(()) };
     let server = mariadb::server().datadir_seed(data.datadir()).start()?;
     let mut options = vec!["--mariadb-key-file".into(), data.keys().into()];
     options.extend(["--server-user=root".into(), "--server-socket".into(), server.socket().into()]);

@@ -15,9 +15,9 @@ mod mysql;
 
 use std::error::Error;
 
-use crate::dataset::{DataSet, measure};
+use crate::dataset::{DataSet, measure, mib};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let Some(data) = DataSet::made(mysql::recipe()) else { return Ok(()) };
+    let Some(data) = DataSet::of(mysql::recipe(), "transfer", mib()) else { return Ok(()) };
     measure("transfer", &data.datadir(), &["--keyring".into(), data.keys().into()], &[])
 }

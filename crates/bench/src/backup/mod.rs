@@ -1,5 +1,8 @@
 //! Backups of a directory into a repository on a disk, and restores: with Sealant, and with other common tools.
 
+mod bars;
+mod changes;
+mod cp;
 mod mariabackup;
 mod restic;
 mod sealant;
@@ -11,12 +14,23 @@ use std::{
 };
 
 pub(crate) use self::{
+    bars::{Bar, Sizes, Stored, all as all_bars},
+    changes::Changes,
+    cp::Cp,
     mariabackup::{MariaBackup, PROGRAMS as MARIABACKUP_PROGRAMS},
     restic::{PROGRAMS as RESTIC_PROGRAMS, Restic},
-    sealant::Sealant,
+    sealant::{ONE_CORE, Sealant},
     stream::{PROGRAMS as STREAM_PROGRAMS, TarZstdAge},
 };
 use crate::{Error, Tree};
+
+/// The arm of this program.
+pub(crate) const SEALANT: &str = "sealant";
+/// The experiments.
+pub(crate) const FULL: &str = "full backup";
+pub(crate) const INCREMENTAL: &str = "incremental backup";
+pub(crate) const RESTORE: &str = "restore";
+pub(crate) const OBJECTS: &str = "check of all objects";
 
 /// A program, or pipeline of programs, that makes backups and restores them.
 pub(crate) trait BackupTool {

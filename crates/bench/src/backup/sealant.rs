@@ -30,6 +30,8 @@ pub(crate) struct Sealant<'a> {
 
 const SIGNERS: &str = "signers";
 const RECEIPT: &str = "receipt";
+/// The program that lets another one run on one processor only.
+pub(crate) const ONE_CORE: &str = "taskset";
 
 impl Sealant<'_> {
     /// Peak memory of a full backup of `source`.
@@ -37,6 +39,30 @@ impl Sealant<'_> {
         self.configure(source, workspace)?;
         let mut command = self.command(workspace, "run");
         peak_memory(command.arg("--full"))
+    }
+
+    /// Peak memory of a restore of the newest backup.
+    pub(crate) fn peak_of_restore(&self, workspace: &Workspace, target: &Path) -> Result<Peak, Error> {
+        peak_memory(&mut self.restore_command(workspace, target)?)
+    }
+
+    /// Reads and hashes every object, on one core.
+    pub(crate) fn check_objects(&self, workspace: &Workspace) -> Result<(), Error> {
+        let mut command = Command::new(ONE_CORE);
+        command.args(["-c", "0"]).arg(&self.program).args(["backup", "check", "all", "--objects", "--config"]);
+        program::succeed(command.arg(config_of(workspace))).map(drop)
+    }
+
+    fn restore_command(&self, workspace: &Workspace, target: &Path) -> Result<Command, Error> {
+        let path = workspace.beside(RECEIPT);
+        let receipt = fs::read_to_string(&path).map_err(Error::file(&path))?;
+        let mut command = Command::new(&self.program);
+        command
+            .args(["restore", "latest", "--quiet", "--receipt", &receipt, "--repository"])
+            .arg(workspace.repository());
+        command.arg("--into").arg(target).arg("--identity").arg(&self.key.identity);
+        command.arg("--allowed-signers").arg(workspace.beside(SIGNERS)).args(self.key_options);
+        Ok(command)
     }
 
     fn command(&self, workspace: &Workspace, verb: &str) -> Command {
@@ -87,15 +113,7 @@ impl BackupTool for Sealant<'_> {
     }
 
     fn restore(&self, workspace: &Workspace, target: &Path) -> Result<(), Error> {
-        let path = workspace.beside(RECEIPT);
-        let receipt = fs::read_to_string(&path).map_err(Error::file(&path))?;
-        let mut command = Command::new(&self.program);
-        command
-            .args(["restore", "latest", "--quiet", "--receipt", &receipt, "--repository"])
-            .arg(workspace.repository());
-        command.arg("--into").arg(target).arg("--identity").arg(&self.key.identity);
-        command.arg("--allowed-signers").arg(workspace.beside(SIGNERS)).args(self.key_options);
-        program::succeed(&mut command).map(drop)
+        program::succeed(&mut self.restore_command(workspace, target)?).map(drop)
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
     time::Instant,
 };
 
@@ -17,8 +17,9 @@ use super::{Collected, Outcome, Watch, first_with_others, served::Served};
 use crate::{
     Arm, Environment, Error, Experiment, Settings, Subject, TemporaryDirectory, Tree, Work,
     backup::{
-        AgeKey, BackupTool, MARIABACKUP_PROGRAMS, MariaBackup, RESTIC_PROGRAMS, Restic, STREAM_PROGRAMS, Sealant,
-        TarZstdAge, Workspace,
+        AgeKey, BackupTool, Bar, Changes, Cp, FULL, INCREMENTAL, MARIABACKUP_PROGRAMS, MariaBackup, OBJECTS, ONE_CORE,
+        RESTIC_PROGRAMS, RESTORE, Restic, SEALANT, STREAM_PROGRAMS, Sealant, Sizes, Stored, TarZstdAge, Workspace,
+        all_bars,
     },
     cache,
     copy::{missing, programs},
@@ -28,7 +29,6 @@ use crate::{
 /// Space for one repository of each tool, two in use at the same time, and a restored directory, in sizes of the
 /// source.
 const COPIES: u64 = 6;
-const SEALANT: &str = "sealant";
 const SEALANT_AS_IS: &str = "sealant, pages as-is";
 
 /// Parameters of the measurement.
@@ -61,12 +61,32 @@ struct Contender<'a> {
     incremental: bool,
 }
 
-/// Stored bytes of each contender in each experiment, as of the last round.
-type StoredBytes = Mutex<BTreeMap<(&'static str, &'static str), u64>>;
+/// Stored bytes of each contender in each experiment, round by round.
+#[derive(Debug, Default)]
+struct StoredBytes(Mutex<BTreeMap<(&'static str, &'static str), Vec<u64>>>);
 
-const FULL: &str = "full backup";
-const INCREMENTAL: &str = "incremental backup";
-const RESTORE: &str = "restore";
+impl StoredBytes {
+    fn add(&self, experiment: &'static str, tool: &'static str, bytes: u64) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry((experiment, tool)).or_default().push(bytes);
+    }
+
+    /// Each contender's bytes in the last round of an experiment.
+    fn last(&self, experiment: &str) -> Vec<(&'static str, u64)> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = all.iter().filter(|((of, _), _)| *of == experiment);
+        of.filter_map(|((_, tool), rounds)| Some((*tool, *rounds.last()?))).collect()
+    }
+}
+
+impl Stored for StoredBytes {
+    #[allow(clippy::cast_precision_loss, reason = "sizes, to compute ratios of them")]
+    fn rounds(&self, experiment: &str, tool: &str) -> Vec<f64> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().find(|((of, by), _)| *of == experiment && *by == tool);
+        found.map(|(_, rounds)| rounds.iter().map(|bytes| *bytes as f64).collect()).unwrap_or_default()
+    }
+}
 
 impl BackupSuite<'_> {
     /// Checks the parameters before a long run.
@@ -108,19 +128,34 @@ impl BackupSuite<'_> {
         let bench = Bench { tree, scratch: &scratch, stored: &stored };
         let pairs = first_with_others(contenders.iter().map(|contender| contender.name));
         collected.run(bench.full(&contenders), &self.settings, &pairs, watch)?;
-        collected.run(bench.restore(&contenders), &self.settings, &pairs, watch)?;
+        let cp = self.cp(&scratch)?;
+        let restoring: Vec<&Contender<'_>> = contenders.iter().chain(&cp).collect();
+        let pairs = first_with_others(restoring.iter().map(|contender| contender.name));
+        collected.run(bench.restore(&restoring), &self.settings, &pairs, watch)?;
+        let mut changes = None;
         if let Some(before) = self.before {
             let some: Vec<&Contender<'_>> = contenders.iter().filter(|contender| contender.incremental).collect();
             let before = Tree::scan(before)?;
+            changes = Some(Changes::between(&before, tree)?);
             let pairs = first_with_others(some.iter().map(|contender| contender.name));
             collected.run(bench.incremental(&before, &some), &self.settings, &pairs, watch)?;
         }
-        watch("memory of a full backup");
         let sealant = self.sealant(&key, "open");
-        let workspace = Workspace::at(scratch.path().join("memory"));
+        let workspace = Workspace::at(scratch.path().join("last"));
         workspace.begin(&sealant)?;
-        let peak = sealant.peak(tree.root(), &workspace)?;
-        collected.notes.extend(notes(&stored, tree, peak.resident_bytes));
+        match missing(&[ONE_CORE]).as_slice() {
+            [] => {
+                sealant.back_up(tree.root(), &workspace)?;
+                collected.run(objects(&sealant, &workspace), &self.settings, &[], watch)?;
+            }
+            _ => collected.missing.push(format!("the check of objects on one core (needs {ONE_CORE})")),
+        }
+        watch("memory of a full backup and of a restore");
+        let memory_bytes = peaks(&sealant, tree, &workspace, &scratch)?;
+        let (data_bytes, is_encrypted) = (tree.bytes(), self.stores.any());
+        let sizes = Sizes { data_bytes, is_encrypted, changes, memory_bytes };
+        collected.notes.extend(notes(&stored, tree, memory_bytes));
+        collected.notes.extend(all_bars(&collected.experiments, &stored, &sizes).iter().map(Bar::line));
         let files = u64::try_from(tree.files().len()).unwrap_or(u64::MAX);
         let subject = Subject { files, bytes: tree.bytes(), ..Subject::default() };
         Ok(collected.finish(environment, subject))
@@ -129,6 +164,17 @@ impl BackupSuite<'_> {
     fn sealant(&self, key: &AgeKey, pages: &'static str) -> Sealant<'_> {
         let (program, key) = (self.program.clone(), key.clone());
         Sealant { program, stores: self.stores, key_options: &self.key_options, key, pages }
+    }
+
+    /// `cp`, which restores are compared with.
+    fn cp(&self, scratch: &TemporaryDirectory) -> Result<Option<Contender<'_>>, Error> {
+        if self.no_peers {
+            return Ok(None);
+        }
+        let tool = Cp { source: self.source.to_owned() };
+        let workspace = Workspace::at(scratch.path().join("cp"));
+        workspace.begin(&tool)?;
+        Ok(Some(Contender { name: "cp", tool: Box::new(tool), workspace, incremental: false }))
     }
 
     /// This program, and the peers that are installed.
@@ -209,7 +255,7 @@ impl<'b> Bench<'b> {
     }
 
     /// Restores from the repository of the last full backup. Each tablespace is compared afterwards, unmeasured.
-    fn restore(self, contenders: &'b [Contender<'b>]) -> Experiment<'b> {
+    fn restore(self, contenders: &[&'b Contender<'b>]) -> Experiment<'b> {
         let arm = |contender: &'b Contender<'b>| {
             Arm::self_timed(contender.name, move || {
                 self.scratch.empty()?;
@@ -227,7 +273,7 @@ impl<'b> Bench<'b> {
                 }
             })
         };
-        Experiment::new(RESTORE).arms(contenders.iter().map(arm))
+        Experiment::new(RESTORE).arms(contenders.iter().copied().map(arm))
     }
 
     /// Measures until the disk is synced. The source is read into the page cache first.
@@ -246,8 +292,7 @@ impl<'b> Bench<'b> {
         self.scratch.sync()?;
         let seconds = begin.elapsed().as_secs_f64();
         let stored = contender.workspace.stored_bytes()?.saturating_sub(already);
-        let mut all = self.stored.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        all.insert((experiment, contender.name), stored);
+        self.stored.add(experiment, contender.name, stored);
         Ok(Work { amount, seconds: Some(seconds), ..Work::default() })
     }
 }
@@ -262,22 +307,44 @@ impl Contender<'_> {
     }
 }
 
+/// Checks of all objects of a full backup. The amount is what is stored.
+fn objects<'b>(sealant: &'b Sealant<'b>, workspace: &'b Workspace) -> Experiment<'b> {
+    let arm = Arm::new(SEALANT, move || {
+        let amount = workspace.stored_bytes()?;
+        cache::warm(&Tree::scan(&workspace.repository())?.files())?;
+        sealant.check_objects(workspace).map(|()| amount)
+    });
+    Experiment::new(OBJECTS).arms([arm])
+}
+
+/// Peak memory of a full backup, and of a restore of it.
+fn peaks(
+    sealant: &Sealant<'_>,
+    tree: &Tree,
+    workspace: &Workspace,
+    scratch: &TemporaryDirectory,
+) -> Result<[u64; 2], Error> {
+    let run = sealant.peak(tree.root(), workspace)?;
+    sealant.back_up(tree.root(), workspace)?;
+    scratch.empty()?;
+    let restore = sealant.peak_of_restore(workspace, &scratch.target())?;
+    Ok([run.resident_bytes, restore.resident_bytes])
+}
+
 /// Notes on sizes and memory, which a rate does not show.
-fn notes(stored: &StoredBytes, tree: &Tree, resident_bytes: u64) -> Vec<String> {
-    let stored = stored.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let of = |experiment: &'static str| stored.iter().filter(move |((of, _), _)| *of == experiment);
+fn notes(stored: &StoredBytes, tree: &Tree, [run, restore]: [u64; 2]) -> Vec<String> {
     #[allow(clippy::cast_precision_loss, reason = "a ratio")]
     let ratio = |bytes: u64, of: u64| bytes as f64 / of.max(1) as f64;
-    let full = of(FULL).map(|((_, name), bytes)| {
-        format!("{name} stored {} in full: {:.2} times smaller", size(*bytes), ratio(tree.bytes(), *bytes))
+    let full = stored.last(FULL).into_iter().map(|(name, bytes)| {
+        format!("{name} stored {} in full: {:.2} times smaller", size(bytes), ratio(tree.bytes(), bytes))
     });
-    let incremental = of(INCREMENTAL).map(|((_, name), bytes)| {
+    let incremental = stored.last(INCREMENTAL).into_iter().map(|(name, bytes)| {
         format!(
             "{name} stored {} of what changed: {:.2} % of the data",
-            size(*bytes),
-            100.0 * ratio(*bytes, tree.bytes())
+            size(bytes),
+            100.0 * ratio(bytes, tree.bytes())
         )
     });
-    let memory = format!("{SEALANT} took at most {} of memory", size(resident_bytes));
+    let memory = format!("{SEALANT} took at most {} of memory to back up, {} to restore", size(run), size(restore));
     full.chain(incremental).chain(std::iter::once(memory)).collect()
 }

@@ -31,11 +31,11 @@ pub(crate) const TABLES: [(&str, bool); 4] = [("t1", true), ("t2", true), ("t3",
 const MOST_ROWS: u64 = 50_000;
 
 impl DataSet {
-    /// Uses tables with `SEALANT_BENCH_MIB` in total; `None` if the server is not installed on this machine.
-    pub(crate) fn made(recipe: Recipe) -> Option<Self> {
-        let mib = env::var("SEALANT_BENCH_MIB").ok().and_then(|text| text.parse().ok()).unwrap_or(1024);
+    /// Uses tables with this size in total, kept under a name of their own; `None` if the server is not installed on this
+    /// machine.
+    pub(crate) fn of(recipe: Recipe, name: &str, mib: u64) -> Option<Self> {
         let version = require(recipe.kind)?.version;
-        let directory = harness::cache().join("bench").join(format!("transfer-{mib}-{version}"));
+        let directory = harness::cache().join("bench").join(format!("{name}-{mib}-{version}"));
         let data = Self { directory };
         if !data.directory.exists() {
             let unfinished = Self { directory: data.directory.with_extension("new") };
@@ -69,6 +69,11 @@ impl DataSet {
     }
 }
 
+/// Size of all tables, in MiB: `SEALANT_BENCH_MIB`.
+pub(crate) fn mib() -> u64 {
+    env::var("SEALANT_BENCH_MIB").ok().and_then(|text| text.parse().ok()).unwrap_or(1024)
+}
+
 /// `sealant bench SUITE` on a directory. Programs of the cache come before those of the machine; options after `--`
 /// are passed on.
 pub(crate) fn measure(
@@ -77,6 +82,17 @@ pub(crate) fn measure(
     options: &[OsString],
     programs: &[PathBuf],
 ) -> Result<(), Box<dyn Error>> {
+    let status = command(suite, directory, options, programs)?.status()?;
+    if status.success() { Ok(()) } else { Err(format!("sealant bench {suite}: {status}").into()) }
+}
+
+/// The command of [`measure`].
+pub(crate) fn command(
+    suite: &str,
+    directory: &Path,
+    options: &[OsString],
+    programs: &[PathBuf],
+) -> Result<Command, Box<dyn Error>> {
     let peers = harness::cache().join("servers/peers/root/usr/bin");
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths(std::iter::once(&peers).chain(programs).cloned().chain(env::split_paths(&path)))?;
@@ -84,8 +100,7 @@ pub(crate) fn measure(
     command.args(["bench", suite]).arg(directory).args(options);
     command.arg("--into").arg(harness::cache().join("bench")).env("PATH", path);
     command.args(env::args().skip(1).filter(|argument| argument.starts_with('-') && argument != "--bench"));
-    let status = command.status()?;
-    if status.success() { Ok(()) } else { Err(format!("sealant bench {suite}: {status}").into()) }
+    Ok(command)
 }
 
 /// Inserts rows like sysbench's: they consist of random digits, so that they compress as well as sysbench's tables.
