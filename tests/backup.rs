@@ -111,6 +111,28 @@ fn runs_and_restores_take_little_memory() {
     }
 }
 
+/// What is known of each file must be little: a server can have a hundred thousand.
+#[test]
+#[ignore = "stores and restores 6,000 tables: `make soak`"]
+#[allow(clippy::print_stdout, reason = "the figures of docs/benchmarks.md")]
+fn many_tables_take_little_memory() {
+    const LIMIT: u64 = 256 << 20;
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let table = server.datadir().join("demo/enc.ibd");
+    for number in 0..6000 {
+        fs::copy(&table, server.datadir().join(format!("demo/copy{number}.ibd"))).expect("copied");
+    }
+    let backups = with_keyring(&server, &keyring);
+    let restore = backups.restore_command("1", &backups.path("into"), &["--keyring", text(&keyring)]);
+    let run = || backups.command(&["run"]);
+    for (what, mut command) in [("run", run()), ("restore", restore), ("incremental run", run())] {
+        let peak = bench::peak_memory(&mut command).expect("it ends");
+        println!("{what}: {} MiB", peak.resident_bytes >> 20);
+        // Copies of one tablespace have one number, which a verification may report.
+        assert!([0, 3, 4].contains(&peak.code) && peak.resident_bytes <= LIMIT, "{what}: {peak:?}");
+    }
+}
+
 #[test]
 fn a_run_shows_its_progress_and_the_remaining_time_on_a_terminal() {
     let Some((server, keyring)) = stopped_mysql() else { return };
@@ -320,6 +342,7 @@ fn data_that_a_directory_already_has_is_not_fetched_and_a_dry_run_fetches_nothin
         .is(0)
         .says("it is the first backup")
         .says("auto.cnf")
+        .says("it would store about")
         .says("nothing was stored");
     assert_eq!(backups.objects(), before);
     backups.backup(&["run"]).is(0);
@@ -329,7 +352,7 @@ fn data_that_a_directory_already_has_is_not_fetched_and_a_dry_run_fetches_nothin
     server.start().expect("it starts");
     server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
     server.stop().expect("it stops");
-    backups.backup(&["run", "--dry-run"]).is(0).says("changed since backup 1");
+    backups.backup(&["run", "--dry-run"]).is(0).says("changed since backup 1").says("the last backup stored");
     backups.backup(&["run"]).is(0);
 
     // A base directory may hold anything: files that differ or are missing, and links, are fetched.
@@ -1057,7 +1080,7 @@ fn damaged_pages_are_stored_and_reported() {
     let backups = with_keyring(&server, &keyring);
     let table = server.datadir().join("demo/enc.ibd");
     flip(&table, 5 * 16384 + 5000);
-    let damaged = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged");
+    let damaged = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged (page 5)");
     assert_eq!(damaged.number("/pages/damaged"), 1);
     let listed = backups.backup(&["list"]).is(0);
     assert_eq!(listed.json["backups"][0]["good"], false);
@@ -1065,7 +1088,7 @@ fn damaged_pages_are_stored_and_reported() {
     backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were at the backup");
     is_same(&into, &files(server.datadir()));
     // A damaged page that has not changed is reported again, but not stored again.
-    let again = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged");
+    let again = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged (page 5)");
     let numbers = |of: &Ran| ["/pages/damaged", "/pages/seen"].map(|pointer| of.number(pointer));
     assert_eq!((numbers(&again), again.number("/packs/new")), (numbers(&damaged), 0));
     // Without the keys no page is verified.

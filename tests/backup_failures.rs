@@ -241,6 +241,8 @@ fn the_copy_shows_its_progress(followed: &Followed) {
         assert!(!said.replace("\x1b[K", "").contains('\x1b'), "NO_COLOR is set: {said:?}");
     }
     fs::remove_dir_all(followed.copies()).expect("the copy of snapshot create");
+    // How much room that needs is said before.
+    followed.backups.backup(&["run", "--dry-run"]).is(0).says("the copy would take").says("after the copy");
     let said = followed.backups.run_on_terminal("dumb");
     assert!(!said.contains('\x1b') && !said.contains("copying ") && said.contains(" of db1: "), "{said:?}");
 }
