@@ -28,8 +28,9 @@ pub(crate) fn check_encryption(settings: &Settings) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Structure`], [`Error::NewTables`].
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
-    check_list(settings, &mut link::definitions(Side::Source, &settings.source)?)?;
-    check_moved(settings)
+    let mut source = link::definitions(Side::Source, &settings.source)?;
+    check_list(settings, &mut source)?;
+    check_moved_of(settings, &mut source)
 }
 
 /// Checks the encryption, and all columns, indexes and options, of the tables that are moved.
@@ -37,9 +38,12 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Structure`].
 pub(crate) fn check_moved(settings: &Settings) -> Result<(), Error> {
+    check_moved_of(settings, &mut link::definitions(Side::Source, &settings.source)?)
+}
+
+fn check_moved_of(settings: &Settings, source: &mut Connection) -> Result<(), Error> {
     let names = names(settings);
-    let mut connection = link::definitions(Side::Source, &settings.source)?;
-    let source = only(read(&mut connection, &settings.filter).map_err(Error::at(Side::Source))?, &names);
+    let source = only(read(source, &settings.filter).map_err(Error::at(Side::Source))?, &names);
     let target = catalog(Side::Target, &settings.target, &names)?;
     let less = less_encrypted(&source, &target, Encrypt::AsSource);
     refuse(less.chain(differences(&source, &target)).collect())

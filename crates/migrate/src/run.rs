@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    mem::swap,
     thread,
     time::{Duration, Instant},
 };
@@ -12,6 +13,7 @@ use crate::{
     catalog::create,
     chunk_map::ChunkMap,
     collision, copy, definitions, link,
+    new_tables::NewTables,
     settings::{Settings, Until},
     state,
     verify::{self, OnChange},
@@ -44,7 +46,16 @@ pub struct Verified {
 /// [`Error::Divergence`] if rows differ, [`Error::Stopped`] if the caller has stopped the run before its goal,
 /// [`Error::CutOverInterrupted`] if the source may be read-only, and others.
 pub fn run(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Verified, Error> {
-    resuming(settings, events, &mut |events| with_stream(settings, true, |active| until(active, events)))
+    // What is known of new tables outlasts a lost connection: how long each has been there counts from the first sight.
+    let mut new_tables = NewTables::default();
+    resuming(settings, events, &mut |events| {
+        with_stream(settings, true, |active| {
+            swap(&mut active.new_tables, &mut new_tables);
+            let ended = until(active, events);
+            swap(&mut active.new_tables, &mut new_tables);
+            ended
+        })
+    })
 }
 
 /// An attempt at a run, which reports events.
