@@ -23,7 +23,7 @@ use crate::{
     random::random,
     server_lock::{self, LOCK, is_one_server, one_server_lock, source_lock},
     settings::Settings,
-    shared::Shared,
+    shared::{RunState, Shared},
     state,
     stream::{Follower, replica_settings},
     target_encryption::TargetEncryption,
@@ -34,6 +34,8 @@ use crate::{
 
 /// Time between heartbeats, and between reports of progress.
 const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Bytes that are read for a row alone: a page of its table.
+const ROW_BYTES: u64 = 16 << 10;
 /// Pause between checks for progress and for a request to stop.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -400,17 +402,32 @@ impl Active<'_> {
         }
     }
 
-    /// Bytes of chunks, each with the number of its table: about those for which chunks are made, or of the whole table.
+    /// Bytes of chunks, each with the number of its table: as many as the table has for each of its chunks.
     pub(crate) fn bytes_of(&self, chunks: &[(usize, Chunk<Key>)]) -> u64 {
         let state = self.shared.lock();
-        let chunk_bytes = u64::try_from(self.settings.chunk_bytes).unwrap_or(u64::MAX);
-        let bytes = chunks.iter().map(|(number, _)| match self.tables.get(*number) {
-            Some(moved) if !moved.has_key() => {
-                state.copied.get(*number).map_or(0, |copied| copied.bytes).max(moved.table.bytes)
-            }
-            _ => chunk_bytes,
+        chunks.iter().map(|(number, _)| self.chunk_bytes(&state, *number)).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes that are read to compare these chunks again: of many, only the changed rows, where they are known.
+    pub(crate) fn bytes_to_compare(&self, chunks: &[(usize, Chunk<Key>)]) -> u64 {
+        let whole = self.bytes_of(chunks);
+        if whole <= self.settings.whole_bytes {
+            return whole;
+        }
+        let state = self.shared.lock();
+        let bytes = chunks.iter().map(|(number, chunk)| {
+            let whole = self.chunk_bytes(&state, *number);
+            let rows = state.changed_rows.count((*number, chunk.number));
+            rows.map_or(whole, |rows| as_u64(rows).saturating_mul(ROW_BYTES).min(whole))
         });
         bytes.fold(0, u64::saturating_add)
+    }
+
+    fn chunk_bytes(&self, state: &RunState, number: usize) -> u64 {
+        let copied = state.copied.get(number).map_or(0, |copied| copied.bytes);
+        let bytes = self.tables.get(number).map_or(0, |moved| moved.table.bytes).max(copied);
+        let chunks = state.chunk_maps.get(number).map_or(0, |map| map.chunks().len());
+        bytes.div_ceil(as_u64(chunks).max(1))
     }
 
     /// Age, by the source's clock, of the newest change that was applied; zero if the target has every change.
@@ -566,6 +583,14 @@ impl Active<'_> {
             .filter(|(table, chunk)| !state.watched.contains(&(*table, chunk.number)))
             .map(|(table, chunk)| (table, chunk.clone()))
             .collect()
+    }
+
+    /// Those of [`Self::unverified`] whose changed rows are not known.
+    pub(crate) fn whole_unverified(&self) -> Vec<(usize, Chunk<Key>)> {
+        let mut chunks = self.unverified();
+        let state = self.shared.lock();
+        chunks.retain(|(table, chunk)| state.changed_rows.count((*table, chunk.number)).is_none());
+        chunks
     }
 }
 

@@ -152,7 +152,7 @@ fn compare_before(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Res
     active.require_encryption()?;
     let chunks = active.unverified();
     let left = chunks.len();
-    if active.bytes_of(&chunks) > comparable(active.settings) {
+    if active.bytes_to_compare(&chunks) > comparable(active.settings) {
         let what = format!("{left} chunks have changed since they were compared: too many for --max-blocked");
         return Err(Error::NotReady { what });
     }

@@ -89,6 +89,11 @@ impl std::hash::Hash for Key {
 }
 
 impl Key {
+    /// Whether it has no parts: all rows of a table without a key have this one.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The texts of the key's parts, as the server sends them.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(|part| part.text.as_slice())

@@ -21,6 +21,7 @@ mod active;
 mod apply;
 mod barrier;
 pub mod catalog;
+mod changed_rows;
 pub mod chunk_map;
 mod collision;
 mod copy;

@@ -1,13 +1,13 @@
 //! A table that is moved, and the statements for it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use binlog::event::RowChange;
 use server::{LOCAL_NAME, quote};
 
 use crate::{
     Column, Error, Table,
-    catalog::{Cascade, Catalog, TableName, cascades},
+    catalog::{Cascade, Catalog, Structure, TableName, cascades},
     copy_method::{CopyMethod, cascade_groups},
     key::{Key, KeyColumns},
 };
@@ -29,6 +29,8 @@ pub(crate) struct MovedTable {
     pub(crate) key: KeyColumns,
     /// Where the columns of the identity are in the fields of [`Self::select`].
     pub(crate) key_fields: Vec<usize>,
+    /// Whether it has unique keys beside [`Self::key`].
+    pub(crate) has_more_unique_keys: bool,
     /// Where its columns of the type ENUM are in these fields.
     enum_fields: Vec<usize>,
     /// Numbers of the tables that are copied from one snapshot, itself among them, in order; empty if it is copied in
@@ -73,12 +75,26 @@ pub(crate) fn moved_tables(catalog: &Catalog, logs_cascades: bool) -> Result<Vec
         sorted.into_iter().enumerate().map(|(number, table)| MovedTable::new(number, table)).collect();
     let numbers: Numbers = tables.iter().map(|moved| (moved.table.full_name(), moved.number)).collect();
     set_cascades(&mut tables, &numbers, catalog);
+    for moved in &mut tables {
+        let structure = catalog.structure.get(&moved.table.full_name());
+        moved.has_more_unique_keys = structure.is_some_and(|it| has_more_unique_keys(it, &moved.table));
+    }
     let groups = cascade_groups(catalog, logs_cascades);
     for moved in tables.iter_mut().filter(|moved| CopyMethod::of(&moved.table, &groups) == CopyMethod::Whole) {
         let group = groups.iter().find(|group| group.contains(&moved.table.full_name()));
         moved.group = group.map_or_else(|| vec![moved.number], |group| numbers_of(group, &numbers));
     }
     Ok(tables)
+}
+
+/// Whether a table has a unique key that is not its identity.
+fn has_more_unique_keys(structure: &Structure, table: &Table) -> bool {
+    let identity = table.identity.as_ref().map(|identity| identity.index.as_str());
+    let is_other = |attributes: &BTreeMap<String, String>| {
+        attributes.get("non_unique").is_some_and(|value| value == "0")
+            && attributes.get("index").map(String::as_str) != identity
+    };
+    structure.objects.values().any(is_other)
 }
 
 /// The numbers of tables, by their names.
@@ -123,6 +139,7 @@ impl MovedTable {
             quoted,
             key_fields: key.iter().filter_map(|column| field_of(column.position)).collect(),
             key,
+            has_more_unique_keys: false,
             enum_fields,
             table: table.clone(),
             shown: format!("{}.{}", table.schema, table.name),
@@ -249,6 +266,25 @@ fn read_expression(column: &Column) -> String {
 mod tests {
     use super::*;
     use crate::preflight::testing;
+
+    #[test]
+    fn a_unique_key_beside_the_identity_is_seen() {
+        let index = |name: &str, non_unique: &str| {
+            let attributes = [("index", name), ("non_unique", non_unique)];
+            let attributes = attributes.map(|(attribute, value)| (attribute.to_owned(), value.to_owned()));
+            (format!("index {name}"), BTreeMap::from(attributes))
+        };
+        let column = ("column a".to_owned(), BTreeMap::from([("column_type".to_owned(), "int".to_owned())]));
+        let table = testing::table("t");
+        assert_eq!(table.identity.as_ref().unwrap().index, "PRIMARY");
+        let has = |indexes: &[(&str, &str)]| {
+            let indexes = indexes.iter().map(|(name, non_unique)| index(name, non_unique));
+            let objects = indexes.chain([column.clone()]).collect();
+            has_more_unique_keys(&Structure { objects }, &table)
+        };
+        assert!(has(&[("PRIMARY", "0"), ("u", "0")]));
+        assert!(!has(&[("PRIMARY", "0"), ("k", "1")]));
+    }
 
     #[test]
     fn enums_and_sets_are_copied_by_number() {

@@ -70,8 +70,22 @@ pub struct ChunkProof {
     pub position: String,
     /// When the rows were read, in UTC.
     pub at: String,
-    /// Whether it has not changed since then.
+    /// Number of rows that have changed since then, and were compared alone; one that has changed again counts again.
+    pub changed_rows: u64,
+    /// End of the source's log when the last of these were read; empty if there are none.
+    pub changed_position: String,
+    /// When these were read, in UTC; empty if there are none.
+    pub changed_at: String,
+    /// Whether no row has changed since it was compared.
     pub current: bool,
+}
+
+impl ChunkProof {
+    /// When rows of it were compared last, and the end of the source's log at that time.
+    #[must_use]
+    pub fn last(&self) -> (&str, &str) {
+        if self.changed_rows > 0 { (&self.changed_at, &self.changed_position) } else { (&self.at, &self.position) }
+    }
 }
 
 /// An event of the migration.
@@ -176,7 +190,7 @@ fn encrypted_now(server: &Server, names: &[(String, String)]) -> Result<HashMap<
 /// The comparisons, by the numbers of the tables.
 fn chunks(target: &mut Connection, names: &[(String, String)]) -> Result<HashMap<String, Vec<ChunkProof>>, Error> {
     let sql = "SELECT d.tbl AS tbl, d.number AS number, d.row_count AS row_count, checksum, source_end, at, \
-                 verified <> 0 AND c.touches = d.touches AS verified \
+                 changed_rows, changed_end, changed_at, verified <> 0 AND c.touches = d.touches AS verified \
                FROM `_sealant`.`compared` d JOIN `_sealant`.`chunk` c ON c.tbl = d.tbl AND c.number = d.number \
                ORDER BY d.tbl, d.number";
     let rows = ask(target, sql)?;
@@ -193,6 +207,9 @@ fn chunks(target: &mut Connection, names: &[(String, String)]) -> Result<HashMap
             checksum: text("checksum"),
             position: text("source_end"),
             at: text("at"),
+            changed_rows: number("changed_rows"),
+            changed_position: text("changed_end"),
+            changed_at: text("changed_at"),
             current: number("verified") != 0,
         };
         chunks.entry(table).or_default().push(chunk);

@@ -11,12 +11,15 @@ use crate::{
     Error, Event, Phase, Side, Work,
     active::{Active, with_stream},
     catalog::create,
-    chunk_map::ChunkMap,
-    collision, copy, definitions, link,
+    chunk_map::{Chunk, ChunkMap},
+    collision, copy, definitions,
+    key::Key,
+    link,
     new_tables::NewTables,
     settings::{Settings, Until},
+    shared::RunState,
     state,
-    verify::{self, OnChange},
+    verify::{self, OnChange, Outcome},
 };
 
 /// Attempts to resume a run after lost connections without progress.
@@ -26,6 +29,10 @@ const RESUME_PAUSE: Duration = Duration::from_secs(1);
 /// Number of differing rows whose keys are recorded in the journal.
 const NOTED: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
+/// Chunks that are compared before the rows that have changed meanwhile.
+const SLICE: usize = 64;
+/// Further attempts to compare rows that change all the time.
+const ROW_PASSES: u32 = 3;
 /// Pause between the rounds that compare changed chunks.
 const ROUND: Duration = Duration::from_secs(10);
 
@@ -169,10 +176,13 @@ pub(crate) fn verify_changed(
     on_change: OnChange,
     events: &mut dyn FnMut(Event),
 ) -> Result<Verified, Error> {
-    let (settings, shared, tables) = (active.settings, active.shared, active.tables);
     let chunks = active.unverified();
     active.work_on(Work::Compare);
-    let outcome = verify::compare(settings, shared, tables, chunks, on_change, &mut || active.heartbeat(events))?;
+    let outcome = if active.bytes_of(&chunks) > active.settings.whole_bytes {
+        compare_by_rows(active, events)?
+    } else {
+        compare(active, chunks, on_change, events)?
+    };
     note_compared(active, on_change, &outcome)?;
     if outcome.divergences.is_empty() {
         return Ok(Verified { chunks: outcome.chunks, rows: outcome.rows, open: outcome.open });
@@ -181,8 +191,50 @@ pub(crate) fn verify_changed(
     Err(Error::Divergence(outcome.divergences))
 }
 
+fn compare(
+    active: &mut Active<'_>,
+    chunks: Vec<(usize, Chunk<Key>)>,
+    on_change: OnChange,
+    events: &mut dyn FnMut(Event),
+) -> Result<Outcome, Error> {
+    let (settings, shared, tables) = (active.settings, active.shared, active.tables);
+    verify::compare(settings, shared, tables, chunks, on_change, &mut || active.heartbeat(events))
+}
+
+/// Compares many chunks, while clients may write to all of them: of those that were equal before, only the rows that have
+/// changed. That is repeated now and then, so that these stay few.
+fn compare_by_rows(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
+    let mut total = Outcome::default();
+    let mut open = compare_changed_rows(active, &mut total, events)?;
+    for slice in active.whole_unverified().chunks(SLICE) {
+        total.add(compare(active, slice.to_vec(), OnChange::LeaveRows, events)?);
+        open = compare_changed_rows(active, &mut total, events)?;
+    }
+    for _ in 0..ROW_PASSES {
+        if open == 0 {
+            break;
+        }
+        open = compare_changed_rows(active, &mut total, events)?;
+    }
+    total.open = total.open.saturating_add(open);
+    Ok(total)
+}
+
+/// Compares the changed rows that are known. Returns the number of chunks in which some have changed again meanwhile.
+fn compare_changed_rows(
+    active: &mut Active<'_>,
+    total: &mut Outcome,
+    events: &mut dyn FnMut(Event),
+) -> Result<u64, Error> {
+    let (settings, shared, tables) = (active.settings, active.shared, active.tables);
+    let found = verify::compare_changed_rows(settings, shared, tables, &mut || active.heartbeat(events))?;
+    let open = found.open;
+    total.add(Outcome { open: 0, ..found });
+    Ok(open)
+}
+
 /// Records the result for the proof. The rounds of [`follow`] are too many to record, unless rows differ.
-fn note_compared(active: &mut Active<'_>, on_change: OnChange, outcome: &verify::Outcome) -> Result<(), Error> {
+fn note_compared(active: &mut Active<'_>, on_change: OnChange, outcome: &Outcome) -> Result<(), Error> {
     if on_change == OnChange::Split && outcome.divergences.is_empty() {
         active
             .note("compared", &format!("{} rows equal, {} ranges changed all the time", outcome.rows, outcome.open))?;
@@ -235,7 +287,7 @@ fn wait_for_new_tables(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -
 pub(crate) fn forget_comparisons(active: &mut Active<'_>) -> Result<(), Error> {
     // The stream marks chunks as changed meanwhile.
     collision::repeat(active, |this| &mut this.target, |this| state::unverify(&mut this.target))?;
-    active.shared.update(|state| state.watched.clear());
+    active.shared.update(RunState::forget_comparisons);
     Ok(())
 }
 

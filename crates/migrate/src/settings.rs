@@ -20,6 +20,8 @@ use crate::{
 
 /// Default of [`Settings::max_blocked`].
 pub const MAX_BLOCKED: Duration = Duration::from_secs(10);
+/// Default of [`Settings::whole_bytes`]: what two servers compare in a second, at least.
+const WHOLE_BYTES: u64 = 50 << 20;
 /// Default of [`Settings::new_table_limit`].
 const NEW_TABLE_LIMIT: Duration = Duration::from_secs(60);
 
@@ -76,6 +78,8 @@ pub struct Settings {
     pub loaders: usize,
     /// Size of a chunk in bytes.
     pub chunk_bytes: usize,
+    /// Bytes of changed chunks above which only the rows that have changed are compared again.
+    pub whole_bytes: u64,
     /// Limits of batches.
     pub batch: BatchLimits,
     /// How long a table that was made at the source meanwhile, and is not moved, may be there before it ends a run that has
@@ -111,6 +115,7 @@ impl Settings {
             readers: 2,
             loaders: 2,
             chunk_bytes: 16 << 20,
+            whole_bytes: WHOLE_BYTES,
             batch: BatchLimits::default(),
             new_table_limit: NEW_TABLE_LIMIT,
             max_blocked: MAX_BLOCKED,

@@ -16,6 +16,7 @@ use server::Connection;
 use crate::{
     Error, Server,
     barrier::{Barrier, Begun},
+    changed_rows::{ChangedRows, ChunkId},
     chunk_map::{ChangeDecision, ChunkMap, Copied, LoadedChunk, State},
     key::Key,
     link::{self, same_server},
@@ -57,7 +58,9 @@ pub(crate) struct RunState {
     /// The snapshots from which tables were copied whole. A table without one was not copied from this source.
     pub(crate) snapshots: HashMap<usize, Position>,
     /// Chunks that were equal and have not changed since then, by table and number.
-    pub(crate) watched: HashSet<(usize, u64)>,
+    pub(crate) watched: HashSet<ChunkId>,
+    /// Rows that have changed since their chunks were equal.
+    pub(crate) changed_rows: ChangedRows,
     /// Transactions that the stream has begun to deliver.
     pub(crate) begun: Begun,
     /// The log file of the newest snapshot of MariaDB, and when the first snapshot in it was taken.
@@ -211,18 +214,46 @@ impl RunState {
         if is_there { Some(()) } else { None }
     }
 
-    /// Notes that rows of a table may have changed.
-    fn touch_all(&mut self, table: usize, touched: &mut Vec<(usize, u64)>) {
+    /// Notes that rows of a table may have changed. Adds its chunks that are watched to `touched`.
+    pub(crate) fn touch_all(&mut self, table: usize, touched: &mut Vec<(usize, u64)>) {
         self.probes.iter_mut().filter(|probe| probe.table == table).for_each(|probe| probe.touched = true);
         touched.extend(self.watched.extract_if(|(number, _)| *number == table));
+        self.changed_rows.forget_table(table);
     }
 
     /// Notes a change of a row that is at the target.
     fn touch(&mut self, table: usize, key: &Key, chunk: u64, touched: &mut Vec<(usize, u64)>) {
         self.probes.iter_mut().filter(|probe| probe.has(table, key)).for_each(|probe| probe.touched = true);
-        if self.watched.remove(&(table, chunk)) {
-            touched.push((table, chunk));
+        let chunk = (table, chunk);
+        if self.watched.remove(&chunk) {
+            touched.push(chunk);
+            if !key.is_empty() {
+                self.changed_rows.begin(chunk);
+            }
         }
+        self.changed_rows.note(chunk, key);
+    }
+
+    /// Notes that every row of a chunk is equal, and that it has not changed meanwhile.
+    pub(crate) fn watch(&mut self, chunk: ChunkId) {
+        self.changed_rows.forget(chunk);
+        self.watched.insert(chunk);
+    }
+
+    /// Notes that changed rows of a chunk are equal, except those that have changed again after `since`. Returns whether
+    /// the whole chunk is equal by that; it is watched from then on.
+    pub(crate) fn settle(&mut self, chunk: ChunkId, keys: &[Key], since: u64) -> bool {
+        let is_equal = self.changed_rows.settle(chunk, keys, since);
+        if is_equal {
+            self.watched.insert(chunk);
+        }
+        is_equal
+    }
+
+    /// Lets every row be compared again.
+    pub(crate) fn forget_comparisons(&mut self) {
+        self.watched.clear();
+        self.changed_rows.forget_all();
     }
 }
 
@@ -248,7 +279,7 @@ impl Shared {
         run: &Run,
         chunk_maps: Vec<ChunkMap<Key>>,
         snapshots: HashMap<usize, Position>,
-        watched: HashSet<(usize, u64)>,
+        watched: HashSet<ChunkId>,
         copied: Vec<Copied>,
         start: Position,
     ) -> Self {
@@ -259,6 +290,7 @@ impl Shared {
             chunk_maps,
             snapshots,
             watched,
+            changed_rows: ChangedRows::default(),
             begun: Begun::new(tracking, &start),
             snapshot_file: None,
             delivered: log.clone(),

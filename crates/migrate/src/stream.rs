@@ -86,7 +86,7 @@ impl<'m> Follower<'m> {
         doubles: WholeDoubles,
     ) -> Result<Self, Error> {
         let by_name = tables.iter().map(|it| ((it.table.schema.as_str(), it.table.name.as_str()), it)).collect();
-        let writer = Writer::open(&settings.target, tables, shared.epoch)?;
+        let writer = Writer::open(&settings.target, tables, shared)?;
         Ok(Self {
             settings,
             shared,

@@ -31,7 +31,7 @@ use crate::{
 pub(crate) fn forget(target: &mut Connection, shared: &Shared) -> Result<(), Error> {
     let end = log_end_at(target, Side::Target)?;
     state::unverify(target)?;
-    shared.update(|state| state.watched.clear());
+    shared.update(RunState::forget_comparisons);
     state::store_target_log(target, &end, 0)?;
     journal::note(target, "target-log-gone", "every row is compared again")
 }
@@ -76,7 +76,7 @@ impl<'m> TargetLog<'m> {
         let Some((known, stored)) = state::target_log(&mut target)? else { return Ok(None) };
         if !is_whole(&mut target)? {
             state::give_up_target_log(&mut target)?;
-            shared.update(|state| state.watched.clear());
+            shared.update(RunState::forget_comparisons);
             journal::note(
                 &mut target,
                 "target-log-off",

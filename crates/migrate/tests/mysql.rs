@@ -86,6 +86,89 @@ fn rows_that_differ_are_named() {
     assert!(wide.contains(&("shop.wide", Missing)) && wide.contains(&("shop.wide", Extra)));
 }
 
+/// So that a cut-over can be done however the changes are spread.
+#[test]
+fn only_the_changed_rows_of_many_chunks_are_compared_again() {
+    let Some(pair) = Pair::start(ROWS) else { return };
+    let mut settings = pair.addresses().settings();
+    settings.whole_bytes = 0;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let writers = Writers::start(&pair, 4, ROWS.into());
+    let run = following(&settings);
+    let target = settings.target.clone();
+    let changed = || {
+        let proof = migrate::proof(&target).unwrap();
+        proof.tables.iter().flat_map(|table| &table.chunks).map(|chunk| chunk.changed_rows).sum::<u64>()
+    };
+    wait_until("changed rows are compared", limit(120), || {
+        assert!(!run.is_finished(), "the run has ended");
+        changed() > 0
+    });
+    settings.stop.store(true, Ordering::Relaxed);
+    let ended = run.join().unwrap();
+    // It may be stopped before it has compared everything for the first time.
+    assert!(matches!(ended, Ok(_) | Err(Error::Stopped)), "{ended:?}");
+    settings.stop.store(false, Ordering::Relaxed);
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    let acknowledged = writers.stop();
+    pair.assert_equal();
+    let markers = pair.target.sql("SELECT marker FROM shop.ack").unwrap();
+    let markers: HashSet<u64> = markers.lines().map(|marker| marker.parse().unwrap()).collect();
+    assert!(acknowledged.iter().all(|marker| markers.contains(marker)), "{} of {}", markers.len(), acknowledged.len());
+    let proof = migrate::proof(&settings.target).unwrap();
+    assert_eq!(proof.verdict(), ProofVerdict::Proven);
+    let chunks = || proof.tables.iter().flat_map(|table| &table.chunks);
+    assert!(chunks().all(|chunk| chunk.current), "{proof:?}");
+    for chunk in chunks() {
+        let is_empty = [&chunk.changed_position, &chunk.changed_at].map(String::is_empty);
+        assert_eq!(is_empty, [chunk.changed_rows == 0; 2], "{chunk:?}");
+    }
+}
+
+/// The rest of its chunk is not read again.
+#[test]
+fn a_changed_row_that_differs_is_named_alone() {
+    let Some(pair) = Pair::start(3000) else { return };
+    let mut settings = pair.addresses().settings();
+    settings.whole_bytes = 0;
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    // Found only if its whole chunk is compared.
+    pair.target.sql("SET sql_log_bin = 0; UPDATE shop.item SET doc = NULL WHERE id = 19").unwrap();
+    let spoil = "CREATE TRIGGER shop.spoil BEFORE INSERT ON shop.item FOR EACH ROW SET NEW.price = IF(NEW.id = 17, 1, NEW.price)";
+    pair.target.sql(spoil).unwrap();
+    let run = following(&settings);
+    pair.source
+        .sql("UPDATE shop.item SET c = 'new' WHERE id IN (17, 18); DELETE FROM shop.item WHERE id = 20")
+        .unwrap();
+    let error = run.join().unwrap().unwrap_err();
+    let named = |error: &Error| match error {
+        Error::Divergence(rows) => rows.iter().map(|row| (row.key.clone(), row.kind)).collect::<Vec<_>>(),
+        error => panic!("{error}"),
+    };
+    assert_eq!(named(&error), [("17".to_owned(), DivergenceKind::Different)]);
+    // After a difference, the chunk is compared whole.
+    let mut rows = named(&migrate::run(&settings, &mut |_| {}).unwrap_err());
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    assert_eq!(rows, ["17", "19"].map(|key| (key.to_owned(), DivergenceKind::Different)));
+}
+
+/// A row takes over a unique value of another row that has lost it at the source, but not at the target.
+#[test]
+fn a_row_that_another_one_replaces_is_missing() {
+    let Some(pair) = Pair::start(3000) else { return };
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    let first =
+        pair.source.value("SELECT CONCAT(a, ', ', LOWER(HEX(k))) FROM shop.pair ORDER BY a, k LIMIT 1").unwrap();
+    pair.target.sql("SET sql_log_bin = 0; UPDATE shop.pair SET u = 900000 ORDER BY a, k LIMIT 1").unwrap();
+    pair.source.sql("INSERT INTO shop.pair VALUES (1000, 'k', 'new', 900000)").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    let Error::Divergence(rows) = &error else { panic!("{error}") };
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!((row.table.as_str(), row.kind), ("shop.pair", DivergenceKind::Missing));
+    assert_eq!(row.key.replace("x'", "").replace('\'', ""), first);
+}
+
 /// The target computes them, and may do so otherwise, for example in another time zone.
 #[test]
 fn generated_columns_that_are_stored_are_compared() {

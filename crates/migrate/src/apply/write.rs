@@ -5,11 +5,12 @@ use std::{
     ops::ControlFlow,
 };
 
-use server::Connection;
+use server::{Connection, Executed};
 
 use super::batch::{ChangeBatch, ExactChange, Images, Operation, ValueText};
 use crate::{
-    Error, Server, Side, collision, link, log_file::LogFile, moved_table::MovedTable, position::Position, state,
+    Error, Server, Side, collision, link, log_file::LogFile, moved_table::MovedTable, position::Position,
+    shared::Shared, state,
 };
 
 /// Longest statement of several rows, in bytes. A longer row has one of its own: it may be as long as the server accepts
@@ -23,7 +24,11 @@ const ROWS: usize = 1000;
 pub(crate) struct Writer<'m> {
     target: Connection,
     tables: &'m [MovedTable],
-    epoch: u64,
+    shared: &'m Shared,
+    /// Tables of which a row has been removed, because another one has its value of a unique key at the target alone.
+    replaced: BTreeSet<usize>,
+    /// Chunks of such tables, until that is committed.
+    touched: Vec<(usize, u64)>,
     /// Whether a part of a transaction is applied, but not committed.
     is_open: bool,
     /// Whether the session checks foreign keys.
@@ -33,9 +38,17 @@ pub(crate) struct Writer<'m> {
 }
 
 impl<'m> Writer<'m> {
-    pub(crate) fn open(server: &Server, tables: &'m [MovedTable], epoch: u64) -> Result<Self, Error> {
-        let target = link::target(server)?;
-        Ok(Self { target, tables, epoch, is_open: false, checks_foreign_keys: false, is_strict: true })
+    pub(crate) fn open(server: &Server, tables: &'m [MovedTable], shared: &'m Shared) -> Result<Self, Error> {
+        Ok(Self {
+            target: link::target(server)?,
+            tables,
+            shared,
+            replaced: BTreeSet::new(),
+            touched: Vec::new(),
+            is_open: false,
+            checks_foreign_keys: false,
+            is_strict: true,
+        })
     }
 
     /// Applies a batch, after the parts of [`Self::apply_part`]. The target then has everything before `position`.
@@ -94,10 +107,11 @@ impl<'m> Writer<'m> {
     }
 
     fn begin(&mut self) -> Result<(), Error> {
+        self.replaced.clear();
         self.check_foreign_keys(false)?;
         self.set_strict(true)?;
         self.send(b"START TRANSACTION")?;
-        state::require_epoch(&mut self.target, self.epoch)
+        state::require_epoch(&mut self.target, self.shared.epoch)
     }
 
     fn changes(&mut self, batch: &ChangeBatch) -> Result<(), Error> {
@@ -115,8 +129,13 @@ impl<'m> Writer<'m> {
 
     /// Stores the position together with the changes before it.
     fn commit(&mut self, batch: &ChangeBatch, position: &Position) -> Result<(), Error> {
+        if !self.replaced.is_empty() {
+            // What is compared after this waits for the commit, and finds that the row is missing.
+            let (replaced, touched) = (&self.replaced, &mut self.touched);
+            self.shared.update(|state| replaced.iter().for_each(|table| state.touch_all(*table, touched)));
+        }
         let mut touched: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
-        for (table, chunk) in &batch.touched {
+        for (table, chunk) in batch.touched.iter().chain(&self.touched) {
             touched.entry(*table).or_default().push(*chunk);
         }
         for (table, chunks) in touched {
@@ -129,33 +148,49 @@ impl<'m> Writer<'m> {
         if stored.affected_rows == 0 {
             return Err(Error::State { what: "position" });
         }
-        self.send(b"COMMIT").map(drop)
+        self.send(b"COMMIT")?;
+        self.touched.clear();
+        Ok(())
     }
 
-    /// Deletes rows first: a row that is stored may have taken over a unique value of a deleted one.
+    /// Deletes rows first: a row that is stored may have taken over a unique value of a deleted one. If there can be such
+    /// values, those that are stored are deleted, too: then `REPLACE` removes only rows that the source still has.
     fn table(&mut self, table: &MovedTable, images: &Images) -> Result<(), Error> {
         let mut rows: Vec<_> = images.iter().collect();
         rows.sort_by_key(|(key, _)| *key);
-        let gone: Vec<_> = rows.iter().filter(|(_, image)| image.is_none()).map(|(key, _)| *key).collect();
+        let deletes_all = table.has_more_unique_keys;
+        let gone = rows.iter().filter(|(_, image)| deletes_all || image.is_none());
+        let gone: Vec<_> = gone.map(|(key, _)| *key).collect();
         for keys in gone.chunks(ROWS) {
             let each: Vec<_> = keys.iter().map(|key| format!("({})", table.key.equals(key))).collect();
             self.send(format!("DELETE FROM {} WHERE {}", table.quoted, each.join(" OR ")).as_bytes())?;
         }
         let head = format!("REPLACE INTO {} ({}) VALUES ", table.quoted, table.column_list()).into_bytes();
-        let (mut statement, mut enum_zeros) = (head.clone(), 0_u64);
+        let (mut statement, mut stored, mut enum_zeros) = (head.clone(), 0_u64, 0_u64);
         for image in rows.iter().filter_map(|(_, image)| image.as_ref()) {
-            if statement.len() > head.len() && !fits(&statement, image) {
-                self.store(table, &statement, enum_zeros)?;
+            if stored > 0 && !fits(&statement, image) {
+                self.replace(table, &statement, (stored, enum_zeros))?;
                 statement.clone_from(&head);
-                enum_zeros = 0;
+                (stored, enum_zeros) = (0, 0);
             }
-            if statement.len() > head.len() {
+            if stored > 0 {
                 statement.push(b',');
             }
             statement.extend_from_slice(&image.text);
+            stored = stored.saturating_add(1);
             enum_zeros = enum_zeros.saturating_add(image.enum_zeros);
         }
-        if statement.len() > head.len() { self.store(table, &statement, enum_zeros) } else { Ok(()) }
+        if stored > 0 { self.replace(table, &statement, (stored, enum_zeros)) } else { Ok(()) }
+    }
+
+    /// Stores so many rows by `REPLACE`. While rows are copied, it can remove another row with the same unique value, whose
+    /// newer image follows in the log. After that it removes one only if the rows differ, so the table is compared again.
+    fn replace(&mut self, table: &MovedTable, statement: &[u8], (rows, enum_zeros): (u64, u64)) -> Result<(), Error> {
+        let affected = self.store(table, statement, enum_zeros)?;
+        if table.has_more_unique_keys && affected > rows {
+            self.replaced.insert(table.number);
+        }
+        Ok(())
     }
 
     /// Applies changes of tables that were copied whole, one after the other; insertions that follow each other together.
@@ -246,10 +281,12 @@ impl<'m> Writer<'m> {
         Ok(taken)
     }
 
-    /// Stores rows with so many ENUMs with the number 0.
-    fn store(&mut self, table: &MovedTable, statement: &[u8], enum_zeros: u64) -> Result<(), Error> {
+    /// Stores rows with so many ENUMs with the number 0. Returns how many rows were removed and stored.
+    fn store(&mut self, table: &MovedTable, statement: &[u8], enum_zeros: u64) -> Result<u64, Error> {
         self.set_strict(enum_zeros == 0)?;
-        only_of_enums(table, self.send(statement)?, enum_zeros)
+        let executed = self.send(statement)?;
+        only_of_enums(table, executed.warnings, enum_zeros)?;
+        Ok(executed.affected_rows)
     }
 
     /// Sets whether the session refuses values that a column cannot hold, or only warns of them.
@@ -261,10 +298,8 @@ impl<'m> Writer<'m> {
         Ok(())
     }
 
-    /// Executes a statement and returns the number of warnings.
-    fn send(&mut self, statement: &[u8]) -> Result<u16, Error> {
-        let executed = self.target.execute(statement).map_err(Error::at(Side::Target))?;
-        Ok(executed.warnings)
+    fn send(&mut self, statement: &[u8]) -> Result<Executed, Error> {
+        self.target.execute(statement).map_err(Error::at(Side::Target))
     }
 }
 

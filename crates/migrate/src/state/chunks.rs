@@ -1,5 +1,7 @@
 //! The chunks that are loaded, and which of them were compared.
 
+use std::collections::BTreeMap;
+
 use server::{Connection, Rows, quote};
 
 use super::{failed, key_from, key_text};
@@ -56,8 +58,7 @@ pub(crate) fn mark_loaded(table: usize, chunk: &Chunk<Key>, Copied { rows, bytes
 
 /// The statement that marks chunks of a table as changed since their last comparison.
 pub(crate) fn mark_touched(table: usize, chunks: &[u64]) -> String {
-    let chunks = chunks.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    format!("{UNVERIFY} WHERE tbl = {table} AND number IN ({chunks})")
+    format!("{UNVERIFY} WHERE tbl = {table} AND number IN ({})", list(chunks))
 }
 
 /// The start of a statement that marks chunks as not compared.
@@ -68,19 +69,34 @@ pub(crate) fn unverify(target: &mut Connection) -> Result<(), Error> {
     target.query(UNVERIFY).map(drop).map_err(failed)
 }
 
-/// How often a chunk has changed since it was first stored.
-pub(crate) fn touches(target: &mut Connection, table: usize, chunk: u64) -> Result<u64, Error> {
-    let sql = format!("SELECT touches FROM `_sealant`.`chunk` WHERE tbl = {table} AND number = {chunk}");
+/// How often each of these chunks has changed since it was first stored, by their numbers.
+pub(crate) fn touches(target: &mut Connection, table: usize, chunks: &[u64]) -> Result<BTreeMap<u64, u64>, Error> {
+    let numbers = list(chunks);
+    let sql = format!("SELECT number, touches FROM `_sealant`.`chunk` WHERE tbl = {table} AND number IN ({numbers})");
     let rows = target.query(&sql).map_err(failed)?;
-    rows.scalar().and_then(|text| text.parse().ok()).ok_or(Error::State { what: "chunk" })
+    let number = |row, name| rows.value(row, name).and_then(|text| text.parse().ok());
+    let each = |row| Some((number(row, "number")?, number(row, "touches")?));
+    let found: BTreeMap<_, _> = (0..rows.rows.len()).filter_map(each).collect();
+    let is_whole = chunks.iter().all(|chunk| found.contains_key(chunk));
+    if is_whole { Ok(found) } else { Err(Error::State { what: "chunk" }) }
 }
 
-/// Marks a chunk as compared, unless it was changed since `touches` was read.
-pub(crate) fn mark_verified(target: &mut Connection, table: usize, chunk: u64, touches: u64) -> Result<(), Error> {
+/// Marks chunks as compared, except those that were changed since their `touches` were read.
+pub(crate) fn mark_verified(target: &mut Connection, table: usize, chunks: &BTreeMap<u64, u64>) -> Result<(), Error> {
+    let numbers = list(chunks.keys());
+    let touches: Vec<_> = chunks.iter().map(|(number, touches)| format!("({number}, {touches})")).collect();
+    // The numbers alone are looked up in the index.
     let sql = format!(
-        "UPDATE `_sealant`.`chunk` SET verified = 1 WHERE tbl = {table} AND number = {chunk} AND touches = {touches}"
+        "UPDATE `_sealant`.`chunk` SET verified = 1 WHERE tbl = {table} AND number IN ({numbers}) \
+         AND (number, touches) IN ({})",
+        touches.join(", ")
     );
     target.query(&sql).map(drop).map_err(failed)
+}
+
+/// Numbers with commas between them.
+fn list<'n>(numbers: impl IntoIterator<Item = &'n u64>) -> String {
+    numbers.into_iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Rows of an `INSERT` statement that copies a part of the state.
@@ -91,11 +107,15 @@ const COPIED_ROWS: usize = 1000;
 pub(crate) fn copies_of_chunks(target: &mut Connection, position: &str, compared: bool) -> Result<Vec<String>, Error> {
     let mut statements = Vec::new();
     let position = quote::text(position);
+    let changed_end = format!("IF(changed_rows > 0, {position}, '')");
     for (table, columns) in [
         ("chunk", "tbl, number, after_key, upto_key, row_count, bytes, verified, touches"),
-        ("compared", "tbl, number, row_count, checksum, source_end, at, touches"),
+        (
+            "compared",
+            "tbl, number, row_count, checksum, source_end, at, touches, changed_rows, changed_end, changed_at",
+        ),
     ] {
-        let values = columns.replace("source_end", &position);
+        let values = columns.replace("source_end", &position).replace("changed_end", &changed_end);
         let rows = target.query(&format!("SELECT {values} FROM `_sealant`.`{table}`")).map_err(failed)?;
         let value = |value: &Option<String>| value.as_ref().map_or_else(|| "NULL".to_owned(), |text| quote::text(text));
         for rows in rows.rows.chunks(COPIED_ROWS) {

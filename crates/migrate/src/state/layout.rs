@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Version of the layout of the tables below.
-pub(super) const FORMAT: u32 = 9;
+pub(super) const FORMAT: u32 = 10;
 
 /// Creates the schema.
 pub(super) const CREATE_SCHEMA: &str = "CREATE DATABASE IF NOT EXISTS `_sealant` CHARACTER SET ascii";

@@ -31,6 +31,13 @@ pub(super) fn of_rows(table: &MovedTable, after: Option<&Key>, upto: Option<&Key
     format!("SELECT {key}{hash} FROM {} WHERE {range}", table.by_key)
 }
 
+/// As [`of_rows`], for the rows with these keys.
+pub(super) fn of_keys<'k>(table: &MovedTable, keys: impl Iterator<Item = &'k Key>) -> String {
+    let each: Vec<_> = keys.map(|key| format!("({})", table.key.equals(key))).collect();
+    let (hash, list) = (hash(table), table.key.list());
+    format!("SELECT {list}, {hash} FROM {} WHERE {}", table.by_key, each.join(" OR "))
+}
+
 /// The hash of a row. The lengths at the end make NULL, empty texts and separators within values unambiguous.
 fn hash(table: &MovedTable) -> String {
     let values: Vec<_> = table.compared().map(present).collect();

@@ -4,10 +4,11 @@
 //! snapshot, and after the stream has passed the end that the log had at that snapshot. Both servers then have had the
 //! rows of the same moment, although neither was locked. A range that changes all the time is divided.
 
+mod changed;
 mod expression;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     ops::ControlFlow,
     sync::{Mutex, PoisonError},
     thread,
@@ -16,6 +17,7 @@ use std::{
 
 use server::Connection;
 
+pub(crate) use self::changed::compare_changed_rows;
 use crate::{
     Divergence, DivergenceKind, Error, Side,
     barrier::Barrier,
@@ -86,6 +88,8 @@ pub(crate) enum OnChange {
     Split,
     /// Leave it for later.
     Defer,
+    /// Compare it row by row, and leave only the rows that change meanwhile to [`compare_changed_rows`].
+    LeaveRows,
 }
 
 /// Result of comparing chunks.
@@ -101,34 +105,54 @@ pub(crate) struct Outcome {
     pub(crate) open: u64,
 }
 
+impl Outcome {
+    /// Adds what other comparisons have found.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.chunks = self.chunks.saturating_add(more.chunks);
+        self.rows = self.rows.saturating_add(more.rows);
+        self.open = self.open.saturating_add(more.open);
+        self.divergences.extend(more.divergences);
+    }
+}
+
 /// Compares chunks, each with the number of its table, over several connections.
 ///
 /// # Errors
 /// [`Error`]. Differing rows are not an error: the outcome lists them.
-pub(crate) fn compare(
-    settings: &Settings,
-    shared: &Shared,
-    tables: &[MovedTable],
+pub(crate) fn compare<'m>(
+    settings: &'m Settings,
+    shared: &'m Shared,
+    tables: &'m [MovedTable],
     chunks: Vec<(usize, Chunk<Key>)>,
     on_change: OnChange,
     watch: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<Outcome, Error> {
-    let queue = Mutex::new(chunks.into_iter());
+    let open = || Verifier::open(settings, shared, tables, on_change);
+    let each = |verifier: &mut Verifier<'m>, (number, chunk): (usize, Chunk<Key>)| match tables.get(number) {
+        Some(table) => verifier.chunk(table, &chunk),
+        None => Ok(()),
+    };
+    in_parallel((settings, shared), chunks, open, each, watch)
+}
+
+/// Does jobs over several connections to each server.
+fn in_parallel<'m, J: Send>(
+    (settings, shared): (&Settings, &Shared),
+    jobs: Vec<J>,
+    open: impl Fn() -> Result<Verifier<'m>, Error> + Sync,
+    each: impl Fn(&mut Verifier<'m>, J) -> Result<(), Error> + Sync,
+    watch: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<Outcome, Error> {
+    let queue = Mutex::new(jobs.into_iter());
     let total = Mutex::new(Outcome::default());
     let work = || {
-        let mut verifier = Verifier::open(settings, shared, tables, on_change)?;
+        let mut verifier = open()?;
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((number, chunk)) = next else { break };
-            if let Some(table) = tables.get(number) {
-                verifier.chunk(table, &chunk)?;
-            }
+            let Some(job) = next else { break };
+            each(&mut verifier, job)?;
         }
-        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-        total.chunks = total.chunks.saturating_add(verifier.outcome.chunks);
-        total.rows = total.rows.saturating_add(verifier.outcome.rows);
-        total.open = total.open.saturating_add(verifier.outcome.open);
-        total.divergences.extend(verifier.outcome.divergences);
+        total.lock().unwrap_or_else(PoisonError::into_inner).add(verifier.outcome);
         Ok(())
     };
     thread::scope(|threads| {
@@ -190,8 +214,7 @@ impl<'m> Verifier<'m> {
             match self.compare(&range, Some(chunk.number))? {
                 Compared::Equal => return Ok(()),
                 Compared::Different => {
-                    let unverified = state::mark_touched(table.number, &[chunk.number]);
-                    self.target.query(&unverified).map_err(Error::at(Side::Target))?;
+                    self.mark_differing(table, chunk.number)?;
                     return if table.has_key() { self.divide(range) } else { self.rows_without_key(&range) };
                 }
                 Compared::Touched => self.shared.sleep(PAUSE)?,
@@ -199,11 +222,18 @@ impl<'m> Verifier<'m> {
         }
         match self.on_change {
             OnChange::Split if table.has_key() => self.divide(range),
-            OnChange::Split | OnChange::Defer => {
+            OnChange::LeaveRows if table.has_key() => self.leave_rows(&range, chunk.number),
+            OnChange::Split | OnChange::LeaveRows | OnChange::Defer => {
                 self.outcome.open = self.outcome.open.saturating_add(1);
                 Ok(())
             }
         }
+    }
+
+    /// Stores that a chunk is not equal, whatever was found before.
+    fn mark_differing(&mut self, table: &MovedTable, chunk: u64) -> Result<(), Error> {
+        let unverified = state::mark_touched(table.number, &[chunk]);
+        self.target.query(&unverified).map(drop).map_err(Error::at(Side::Target))
     }
 
     /// Compares a part of a chunk.
@@ -244,10 +274,10 @@ impl<'m> Verifier<'m> {
         let sql = expression::of_rows(range.table, range.after.as_ref(), range.upto.as_ref());
         for _ in 0..tries {
             if let Some((source, target, _)) = self.both(range, None, &sql, hashes)? {
-                let differing = differing(range.table, &source, &target);
-                let missing = differing.iter().filter(|found| found.kind != DivergenceKind::Extra).count();
+                let differing = differing(&source, &target);
+                let missing = differing.iter().filter(|(_, kind)| *kind != DivergenceKind::Extra).count();
                 self.count_equal(as_u64(source.len().saturating_sub(missing)));
-                self.outcome.divergences.extend(differing);
+                self.name(range.table, differing);
                 return Ok(true);
             }
             self.shared.sleep(PAUSE)?;
@@ -277,6 +307,16 @@ impl<'m> Verifier<'m> {
         Ok(())
     }
 
+    /// Names rows that differ.
+    fn name(&mut self, table: &MovedTable, differing: Vec<(Key, DivergenceKind)>) {
+        let named = differing.into_iter().map(|(key, kind)| Divergence {
+            table: table.shown.clone(),
+            key: table.key.literals(&key),
+            kind,
+        });
+        self.outcome.divergences.extend(named);
+    }
+
     fn count_equal(&mut self, rows: u64) {
         self.outcome.rows = self.outcome.rows.saturating_add(rows);
     }
@@ -290,7 +330,9 @@ impl<'m> Verifier<'m> {
                 if let (Some(chunk), Some(sum)) = (chunk, &source.sum) {
                     let (table, rows) = (range.table.number, source.rows.as_str());
                     let compared = journal::Compared { table, chunk, rows, checksum: sum, read: &read };
+                    // Recorded first: what counts as compared is in the proof.
                     journal::compared(&mut self.target, &compared)?;
+                    state::mark_verified(&mut self.target, table, &BTreeMap::from([(chunk, read.touches)]))?;
                 }
                 Compared::Equal
             }
@@ -315,15 +357,11 @@ impl<'m> Verifier<'m> {
             if let (true, Ok((source, target, ..)), Some(chunk)) = (untouched, &ended, chunk)
                 && source == target
             {
-                state.watched.insert((table, chunk));
+                state.watch((table, chunk));
             }
             untouched
         });
-        let (source, target, read) = ended?;
-        if let (true, true, Some(chunk)) = (untouched, source == target, chunk) {
-            state::mark_verified(&mut self.target, table, chunk, read.touches)?;
-        }
-        Ok(untouched.then_some((source, target, read)))
+        ended.map(|found| untouched.then_some(found))
     }
 
     fn read_both<T>(
@@ -336,20 +374,37 @@ impl<'m> Verifier<'m> {
         // From here on, every transaction that the stream has begun is at the target, and visible at the source.
         let barrier = self.shared.wait_begun_applied()?;
         let touches = match chunk {
-            Some(chunk) => state::touches(&mut self.target, range.table.number, chunk)?,
+            Some(chunk) => self.touches(range.table, &[chunk])?.into_values().next().unwrap_or_default(),
             None => 0,
         };
-        wait_until_visible(&mut self.source, self.shared, self.tables, &barrier)?;
-        if matches!(barrier, Barrier::Row(_)) && self.has_unnamed_changes(range.table) {
-            with_table_locks(&self.settings.source, self.shared, &[range.table], LONGEST_LOCK_WAIT, |_| Ok(()))?;
+        let (source, target, source_end) = self.read_after(&barrier, range.table, sql, read)?;
+        Ok((source, target, Read { touches, source_end }))
+    }
+
+    fn touches(&mut self, table: &MovedTable, chunks: &[u64]) -> Result<BTreeMap<u64, u64>, Error> {
+        state::touches(&mut self.target, table.number, chunks)
+    }
+
+    /// Reads rows from both servers, each of them as it was before the barrier or later. Returns the end that the source's
+    /// log had then: the stream has delivered every transaction that was read.
+    fn read_after<T>(
+        &mut self,
+        barrier: &Barrier,
+        table: &MovedTable,
+        sql: &str,
+        read: fn(&mut Connection, Side, &MovedTable, &str) -> Result<T, Error>,
+    ) -> Result<(T, T, String), Error> {
+        wait_until_visible(&mut self.source, self.shared, self.tables, barrier)?;
+        if matches!(barrier, Barrier::Row(_)) && self.has_unnamed_changes(table) {
+            with_table_locks(&self.settings.source, self.shared, &[table], LONGEST_LOCK_WAIT, |_| Ok(()))?;
         }
-        let source = read(&mut self.source, Side::Source, range.table, sql)?;
+        let source = read(&mut self.source, Side::Source, table, sql)?;
         let end = position::log_end(&mut self.source)?;
-        end_read(&mut self.source, &barrier)?;
-        let target = read(&mut self.target, Side::Target, range.table, sql)?;
+        end_read(&mut self.source, barrier)?;
+        let target = read(&mut self.target, Side::Target, table, sql)?;
         // Waits until the stream has passed every transaction that the source's snapshot may contain.
         self.shared.wait(|state| (state.delivered >= end).then_some(()))?;
-        Ok((source, target, Read { touches, source_end: end.to_string() }))
+        Ok((source, target, end.to_string()))
     }
 
     /// Whether a barrier can lack changes of a table: it names a row by its key, and rows without a key change this table,
@@ -450,13 +505,13 @@ fn as_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-fn differing(table: &MovedTable, source: &Hashes, target: &Hashes) -> Vec<Divergence> {
-    let of = |key: &Key, kind| Divergence { table: table.shown.clone(), key: table.key.literals(key), kind };
+/// The rows that differ, by their keys.
+fn differing(source: &Hashes, target: &Hashes) -> Vec<(Key, DivergenceKind)> {
     let of_source = source.iter().filter_map(|(key, hash)| match target.get(key) {
-        None => Some(of(key, DivergenceKind::Missing)),
-        Some(other) if hash.is_none() || other != hash => Some(of(key, DivergenceKind::Different)),
+        None => Some((key.clone(), DivergenceKind::Missing)),
+        Some(other) if hash.is_none() || other != hash => Some((key.clone(), DivergenceKind::Different)),
         Some(_) => None,
     });
-    let extra = target.keys().filter(|key| !source.contains_key(*key)).map(|key| of(key, DivergenceKind::Extra));
-    of_source.chain(extra).collect()
+    let extra = target.keys().filter(|key| !source.contains_key(*key));
+    of_source.chain(extra.map(|key| (key.clone(), DivergenceKind::Extra))).collect()
 }

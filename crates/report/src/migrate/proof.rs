@@ -201,8 +201,7 @@ fn cells(entry: &JournalEntry) -> [String; 3] {
 fn row(table: &TableProof, chunks: u64) -> Row {
     let current = || table.chunks.iter().filter(|chunk| chunk.current);
     let equal = u64::try_from(current().count()).unwrap_or(u64::MAX);
-    let text = |chunk: Option<&ChunkProof>, field: fn(&ChunkProof) -> &str| chunk.map_or("–", field).to_owned();
-    let last = current().max_by_key(|chunk| &chunk.at);
+    let (last, position) = current().map(ChunkProof::last).max().unwrap_or(("–", "–"));
     let state = |encrypted: Option<bool>| match encrypted {
         Some(true) => "encrypted",
         Some(false) => "clear",
@@ -212,8 +211,8 @@ fn row(table: &TableProof, chunks: u64) -> Row {
         name: visible(&table.table).into_owned(),
         rows: number(current().map(|chunk| chunk.rows).sum::<u64>()),
         ranges: format!("{} of {}", number(equal), number(chunks)),
-        last: text(last, |chunk| &chunk.at),
-        position: text(last, |chunk| &chunk.position),
+        last: last.to_owned(),
+        position: position.to_owned(),
         rest: format!("{} > {}", state(table.source_encrypted), state(table.target_encrypted)),
         good: equal == chunks && chunks > 0 && !table.is_weaker(),
     }
@@ -245,6 +244,9 @@ mod tests {
             checksum: "77".to_owned(),
             position: "binlog.000002:900".to_owned(),
             at: at(),
+            changed_rows: 3,
+            changed_position: "binlog.000002:950".to_owned(),
+            changed_at: at(),
             current: true,
         };
         let proven = TableProof {

@@ -44,7 +44,10 @@ pub fn migrate_event(event: &Event) -> Option<String> {
             format!("{}: in use by a transaction, so other tables are copied first", visible(tables))
         }
         Event::NewTables { tables } => {
-            format!("{}: made at the source meanwhile, and not moved; a run ends if it stays, and a cut-over is refused", visible(tables))
+            format!(
+                "{}: made at the source meanwhile, and not moved; a run ends if it stays, and a cut-over is refused",
+                visible(tables)
+            )
         }
         Event::ComparesAgain => {
             "the log that tells who else changes the copies is not read: every row is compared again before writes are \
