@@ -51,6 +51,7 @@ document.getElementById("frame").onload = event => {{
     height: root.scrollHeight,
     text: page.body.innerText.length,
     drawings: page.querySelectorAll("svg").length,
+    cut: [...page.querySelectorAll(".wide")].filter(table => table.scrollWidth > table.clientWidth).length,
     findings: page.body.textContent.includes("rest-table-plaintext"),
     outside: [...page.querySelectorAll("[src],link[href]")].map(e => e.src || e.href).filter(u => !u.startsWith("data:")),
   }};
@@ -82,11 +83,12 @@ pub(crate) fn fits(report: &Path) {
     let Some(browser) = browser() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     fs::copy(report, dir.path().join("report.html")).expect("copied");
-    for width in [400, 1280] {
+    for width in [400, 1200] {
         let seen = measure(&browser, dir.path(), width);
         assert!(seen["width"].as_u64() <= Some(u64::from(width)), "{width} px: the page scrolls sideways: {seen}");
         assert!(seen["text"].as_u64() > Some(500), "{width} px: hardly any text: {seen}");
         assert!(seen["drawings"].as_u64() >= Some(1), "{width} px: no chart: {seen}");
+        assert_eq!(seen["cut"], 0, "{width} px: a table scrolls sideways: {seen}");
         assert_eq!(seen["outside"], serde_json::json!([]), "the page reaches out");
     }
 }

@@ -1,6 +1,7 @@
 //! Measurements: a human-readable table, JSON for scripts.
 
 mod experiment;
+pub(crate) mod figures;
 pub(crate) mod html;
 
 use std::io::Write;
@@ -15,9 +16,7 @@ use crate::{Error, Message, json};
 use files::quantity::size;
 
 use experiment::sysbench_rows;
-pub(crate) use experiment::{
-    PREDICTIONS, difference, display, experiment, figure, percent, prediction_columns, scaled,
-};
+pub(crate) use experiment::{PREDICTIONS, difference, display, experiment, figure, percent, prediction_cells, scaled};
 pub use html::write_bench_html;
 
 /// Hint that a measured disk holds random data now.
@@ -287,13 +286,14 @@ pub(crate) mod tests {
         for wanted in [
             "warm MB/s 95 % NS EACH 5 rounds, intervals narrow",
             "sealant, 1 thread 2000 1800 to 2200 2048.000",
-            "latency in ms, busy cores p50 p99 p99.9 CORES",
+            "latency in ms, busy cores p50 p99 p99.9 cores",
             "sealant, 1 thread 0.250 4.000 20.500 1.50",
         ] {
             assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
         }
         let page = collect(|out| write_bench_html("Title", &record, out)).unwrap();
-        assert!(page.contains("<td>sealant, 1 thread</td><td>0.250</td><td>4.000</td><td>20.500</td><td>1.50</td>"));
+        assert!(page.contains("<td>sealant, 1 thread</td><td data-heading=\"p50\">0.250</td>"), "{page}");
+        assert!(page.contains("<td data-heading=\"p99.9\">20.500</td><td data-heading=\"cores\">1.50</td>"), "{page}");
     }
 
     #[test]
@@ -350,7 +350,10 @@ pub(crate) mod tests {
             for wanted in ["warm, in the rows of sysbench", "queries, a run 4", "latency 95th percentile, ms 4.00"] {
                 assert!(rows.iter().any(|line| line == wanted), "{wanted:?} is not in {rows:?}");
             }
-            assert!(page.contains("<td>50.0</td><td>900</td><td>120</td><td>0</td><td>16.0</td><td>2.50</td>"));
+            for wanted in ["client µs\">50.0<", "server µs\">900<", "KiB out\">16.0<", "fsyncs\">2.50<", "p95\">4.000<"]
+            {
+                assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");
+            }
         }
     }
 

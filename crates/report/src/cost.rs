@@ -6,10 +6,12 @@ mod predict;
 
 use std::io::Write;
 
+use ::bench::Interval;
 use ::bench::cost::{Change, CostOutcome, CostRecord, DataRecord, DataShape, Layer, Part, PartRecord, Unmeasured};
 use files::quantity::size;
 
-use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_columns};
+use crate::bench::figures::Cell;
+use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_cells};
 use crate::json;
 use crate::text::{columns, pad, visible, wrap};
 use crate::{Error, Message};
@@ -120,14 +122,14 @@ const PREDICTED: &str = "Predicted from the counters of the unencrypted server, 
 const UNMEASURED: &str = "Not measured";
 
 /// What was predicted in all parts, and what was measured.
-pub(super) fn predictions(record: &CostRecord) -> Vec<(String, [String; 4])> {
+pub(super) fn predictions(record: &CostRecord) -> Vec<(String, [Cell; 3])> {
     let parts = record.parts.iter();
     let experiments = parts.flat_map(|part| part.record.experiments.iter().map(|experiment| (part.part, experiment)));
     let predictions =
         experiments.flat_map(|(part, experiment)| experiment.predictions.iter().map(move |one| (part, one)));
     let rows = predictions.map(|(part, one)| {
-        let (arms, columns) = prediction_columns(one);
-        (format!("{part}: {arms}"), columns)
+        let (arms, cells) = prediction_cells(one);
+        (format!("{part}: {arms}"), cells)
     });
     rows.collect()
 }
@@ -173,7 +175,7 @@ pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(
         writeln!(out, "| layer | {} |", group.headings.join(" | "))?;
         writeln!(out, "|---|{}", "---:|".repeat(group.headings.len()))?;
         for row in &group.rows {
-            writeln!(out, "| {} | {} |", escaped(&row.name), row.figures.join(" | "))?;
+            writeln!(out, "| {} | {} |", escaped(&row.name), joined(&row.figures))?;
         }
     }
     let predicted = predictions(record);
@@ -182,7 +184,7 @@ pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(
         writeln!(out, "|---|{}", "---:|".repeat(PREDICTIONS.len()))?;
     }
     for (name, figures) in &predicted {
-        writeln!(out, "| {} | {} |", escaped(name), figures.join(" | "))?;
+        writeln!(out, "| {} | {} |", escaped(name), joined(figures))?;
     }
     if !record.unmeasured.is_empty() {
         writeln!(out, "\n## {UNMEASURED}\n")?;
@@ -197,6 +199,11 @@ pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(
         writeln!(out, "- {} ({})", escaped(&advice.text), escaped(&advice.evidence))?;
     }
     Ok(())
+}
+
+/// Cells of a row of Markdown.
+fn joined(cells: &[Cell]) -> String {
+    cells.iter().map(Cell::to_string).collect::<Vec<_>>().join(" | ")
 }
 
 fn escaped(text: &str) -> String {
@@ -214,7 +221,8 @@ pub(super) struct Group<'r> {
 /// One layer.
 pub(super) struct Row {
     pub(super) name: String,
-    pub(super) figures: Vec<String>,
+    /// The throughput, then the further figures; empty where the layer has none.
+    pub(super) figures: Vec<Cell>,
 }
 
 /// A figure that layers change besides the throughput.
@@ -235,8 +243,8 @@ const fn is_long(part: Part) -> bool {
 
 const MIB: f64 = 1.0 / 1_048_576.0;
 
-/// Headings of the columns that every layer has.
-const THROUGHPUT: [&str; 2] = ["throughput", "95 %"];
+/// Heading of the column that every layer has.
+const THROUGHPUT: &str = "throughput";
 
 const FIGURES: [Figure; 6] = [
     Figure {
@@ -289,52 +297,46 @@ pub(super) fn groups(record: &CostRecord) -> Vec<Group<'_>> {
 fn group(part: Part, layers: Vec<&Layer>) -> Group<'_> {
     let columns = figures(&layers);
     let rows = layers.iter().map(|layer| {
-        let throughput = [percent(layer.throughput.ratio.estimate), interval(layer)];
         let others = columns.iter().map(|column| (column.of)(layer).map(|of| change(&of, column.scale)));
         let others = others.map(Option::unwrap_or_default);
-        Row { name: visible(&layer.layer).into_owned(), figures: throughput.into_iter().chain(others).collect() }
+        let figures = std::iter::once(throughput(layer)).chain(others).collect();
+        Row { name: visible(&layer.layer).into_owned(), figures }
     });
     Group {
         title: part.title().to_owned(),
-        headings: THROUGHPUT.into_iter().chain(columns.iter().map(|column| column.heading)).collect(),
+        headings: std::iter::once(THROUGHPUT).chain(columns.iter().map(|column| column.heading)).collect(),
         rows: rows.collect(),
         layers,
     }
 }
 
-fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+/// The change of the throughput, its interval, and whether that shows one.
+fn throughput(layer: &Layer) -> Cell {
+    let Interval { estimate, low, high } = layer.throughput.ratio;
+    let [estimate, low, high] = [estimate, low, high].map(|ratio| (ratio - 1.0) * 100.0);
+    let not_seen = if difference(&layer.throughput).is_empty() { "" } else { ", not seen" };
+    Cell::with_interval(format!("{estimate:+.1} %"), format!("{low:+.1} to {high:+.1}{not_seen}"))
 }
 
-/// The interval of the change, and whether it shows one.
-fn interval(layer: &Layer) -> String {
-    let ratio = &layer.throughput.ratio;
-    let interval = format!("{:+.1} to {:+.1}", (ratio.low - 1.0) * 100.0, (ratio.high - 1.0) * 100.0);
-    if difference(&layer.throughput).is_empty() { interval } else { format!("{interval} (not seen)") }
-}
-
-/// `1.20 → 1.30 (+7.1 to +9.5 %)`.
-fn change(change: &Change, scale: f64) -> String {
+/// `1.20 → 1.30`, and the interval of the change.
+fn change(change: &Change, scale: f64) -> Cell {
     let figures = format!("{} → {}", figure(change.without * scale), figure(change.with * scale));
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    match change.ratio {
-        Some(ratio) => format!("{figures} ({:+.1} to {:+.1} %)", percent(ratio.low), percent(ratio.high)),
-        None => figures,
-    }
+    let interval = |ratio: Interval| format!("{:+.1} to {:+.1} %", percent(ratio.low), percent(ratio.high));
+    Cell::with_interval(figures, change.ratio.map(interval).unwrap_or_default())
 }
 
-/// Writes a line for each layer with its first two figures; further figures follow on a second line.
+/// Writes a line for each layer with its throughput; further figures follow on a second line.
 fn group_table(group: &Group<'_>, out: &mut dyn Write) -> Result<(), Error> {
     let names = group.rows.iter().map(|row| columns(&row.name)).max().unwrap_or(0);
     for row in &group.rows {
-        let figures: Vec<(&str, &String)> =
-            group.headings.iter().copied().zip(&row.figures).filter(|(_, figure)| !figure.is_empty()).collect();
-        let (first, rest) = figures.split_at_checked(2).unwrap_or((&figures, &[]));
-        let first: Vec<&str> = first.iter().map(|(_, figure)| figure.as_str()).collect();
-        writeln!(out, "  {}  {}", pad(&row.name, names), first.join("  "))?;
-        let rest: Vec<String> = rest.iter().map(|(heading, figure)| format!("{heading} {figure}")).collect();
-        if !rest.is_empty() {
-            wrap(&rest.join(", "), WIDTH - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))?;
+        let mut figures = group.headings.iter().zip(&row.figures);
+        let throughput = figures.next().map(|(_, cell)| cell.to_string()).unwrap_or_default();
+        writeln!(out, "  {}  {throughput}", pad(&row.name, names))?;
+        let others = figures.filter(|(_, cell)| !cell.text.is_empty());
+        let others: Vec<String> = others.map(|(heading, cell)| format!("{heading} {cell}")).collect();
+        if !others.is_empty() {
+            wrap(&others.join(", "), WIDTH - 4).iter().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
     }
     Ok(())
@@ -345,7 +347,7 @@ pub(super) mod tests {
     use std::path::Path;
 
     use ::bench::cost::{Advice, COST_SCHEMA};
-    use ::bench::{Difference, Environment, FigureRatios, Interval, RatioRecord};
+    use ::bench::{Difference, Environment, FigureRatios, RatioRecord};
 
     use super::*;
     use crate::text::collect;
@@ -413,10 +415,10 @@ pub(super) mod tests {
             "data: tables of 2000 rows of about 500 bytes, 12 of them, together 12.0 MiB\n",
             "most of them in 12 of the tables; scaled\ndown to 1/198 of it\n",
             "its buffer pool of 1.0 GiB is smaller than that: larger-than-memory is the part\nlike it\n",
-            "Transactions, data in memory\n  tables         -5.0 %  -6.0 to -4.0\n",
+            "Transactions, data in memory\n  tables         -5.0 % (-6.0 to -4.0)\n",
             "    p95 ms 5.00 → 5.50 (+8.0 to +12.0 %), server CPU µs 900 → 950\n",
-            "  in-memory: sealant, 1 thread / read only\n    predicted 1.0 to 4.0, measured 75.0, 95 % 72.5 to 77.5, error \
-             +71.0 points\n",
+            "  in-memory: sealant, 1 thread / read only\n    predicted 1.0 to 4.0, measured 75.0 (72.5 to 77.5), error +71.0 \
+             points\n",
             "Not measured\n  Encrypted disk: not among --parts\n    sealant cost --parts disk\n",
             "  - encrypt\n",
             "All figures: in-memory\n",
@@ -431,13 +433,16 @@ pub(super) mod tests {
     #[test]
     fn markdown_has_a_table_for_each_part() {
         let text = collect(|out| write_cost_markdown(&record(), out)).unwrap();
+        assert!(text.contains("| layer | throughput | p95 ms | server CPU µs |\n|---|---:|---:|---:|\n"), "{text}");
         assert!(
-            text.contains("| layer | throughput | 95 % | p95 ms | server CPU µs |\n|---|---:|---:|---:|---:|\n"),
+            text.contains("| tables \\| logs | -10.0 % (-11.0 to -9.0) | 5.00 → 5.50 (+8.0 to +12.0 %) |"),
             "{text}"
         );
-        assert!(text.contains("| tables \\| logs | -10.0 % | -11.0 to -9.0 |"), "{text}");
         assert!(text.contains("- encrypt (warm)"));
-        assert!(text.contains("| in-memory: sealant, 1 thread / read only | 1.0 to 4.0 | 75.0 |"), "{text}");
+        assert!(
+            text.contains("| in-memory: sealant, 1 thread / read only | 1.0 to 4.0 | 75.0 (72.5 to 77.5) |"),
+            "{text}"
+        );
         assert!(text.contains("- Encrypted disk: not among --parts (`sealant cost --parts disk`)"), "{text}");
     }
 

@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, CauseRecord, ComparedBy, DetailRecord, Difference, ExperimentRecord, Interval, OperationsRecord,
-    PredictionRecord, RatioRecord, Stop, Unit,
+    ArmRecord, CauseRecord, ComparedBy, Difference, ExperimentRecord, Interval, OperationsRecord, PredictionRecord,
+    RatioRecord, Stop, Unit,
 };
 
+use super::figures::Cell;
 use super::notes;
 use crate::Error;
 use crate::text::{columns, count, pad, visible};
@@ -99,20 +100,22 @@ pub(crate) fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> 
     notes(&experiment.notes, "  ", out)
 }
 
+/// Column headings for the latency of single operations and busy processors.
+pub(crate) const LATENCIES: [&str; 4] = ["p50", "p99", "p99.9", "cores"];
+
 /// Latency of single operations, as percentiles in milliseconds, and the number of busy processors.
 fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.detail.as_ref()?))).collect();
+    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, latency_columns(arm)?))).collect();
     if arms.is_empty() {
         return Ok(());
     }
-    let name = pad("  latency in ms, busy cores", width);
-    writeln!(out, "{name}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}{:>NUMBER$}", "p50", "p99", "p99.9", "CORES")?;
-    for (arm, detail) in arms {
-        write!(out, "{}", pad(&visible(&arm.name), width))?;
-        latency_columns(detail).iter().try_for_each(|figure| write!(out, "{figure:>NUMBER$}"))?;
-        writeln!(out)?;
+    write!(out, "{}", pad("  latency in ms, busy cores", width))?;
+    LATENCIES.iter().try_for_each(|heading| write!(out, "{heading:>NUMBER$}"))?;
+    for (arm, columns) in arms {
+        write!(out, "\n{}", pad(&visible(&arm.name), width))?;
+        columns.iter().try_for_each(|figure| write!(out, "{figure:>NUMBER$}"))?;
     }
-    Ok(())
+    Ok(writeln!(out)?)
 }
 
 /// Column headings for the latencies of all rounds together.
@@ -173,7 +176,7 @@ fn causes(causes: &[CauseRecord], out: &mut dyn Write) -> Result<(), Error> {
 }
 
 /// Column headings for predictions.
-pub(crate) const PREDICTIONS: [&str; 4] = ["predicted", "measured", "95 %", "error"];
+pub(crate) const PREDICTIONS: [&str; 3] = ["predicted", "measured", "error"];
 
 /// What was predicted and what was measured.
 fn predictions(predictions: &[PredictionRecord], width: usize, out: &mut dyn Write) -> Result<(), Error> {
@@ -184,16 +187,17 @@ fn predictions(predictions: &[PredictionRecord], width: usize, out: &mut dyn Wri
         let name = pad(name, width);
         writeln!(out, "{name}{predicted:>INTERVAL$}{measured:>NUMBER$}{interval:>INTERVAL$}{error:>ERROR$}")
     };
-    line("  % less throughput", PREDICTIONS)?;
+    let [predicted, measured, error] = PREDICTIONS;
+    line("  % less throughput", [predicted, measured, "95 %", error])?;
     for one in predictions {
-        let (name, columns) = prediction_columns(one);
-        line(&name, columns.each_ref().map(String::as_str))?;
+        let (name, [predicted, measured, error]) = prediction_cells(one);
+        line(&name, [&predicted.text, &measured.text, &measured.interval, &error.text])?;
     }
     Ok(())
 }
 
 /// The compared arms, and the loss of throughput in percent.
-pub(crate) fn prediction_columns(prediction: &PredictionRecord) -> (String, [String; 4]) {
+pub(crate) fn prediction_cells(prediction: &PredictionRecord) -> (String, [Cell; 3]) {
     let PredictionRecord { of, to, predicted_percent: predicted, measured_percent: measured, error_points } =
         prediction;
     let error = match error_points {
@@ -203,13 +207,15 @@ pub(crate) fn prediction_columns(prediction: &PredictionRecord) -> (String, [Str
         }
         points => format!("{points:+.1} points"),
     };
-    let columns = [
-        format!("{:.1} to {:.1}", predicted.low, predicted.high),
-        format!("{:.1}", measured.estimate),
-        format!("{:.1} to {:.1}", measured.low, measured.high),
-        error,
+    let cells = [
+        format!("{:.1} to {:.1}", predicted.low, predicted.high).into(),
+        Cell::with_interval(
+            format!("{:.1}", measured.estimate),
+            format!("{:.1} to {:.1}", measured.low, measured.high),
+        ),
+        error.into(),
     ];
-    (format!("{} / {}", visible(of), visible(to)), columns)
+    (format!("{} / {}", visible(of), visible(to)), cells)
 }
 
 /// The figures of an experiment with transactions in the rows of sysbench's own report, with a column for each arm;
@@ -336,11 +342,18 @@ fn fastest(experiment: &ExperimentRecord) -> String {
     }
 }
 
-/// Percentiles in milliseconds, and the number of busy processors.
-pub(crate) fn latency_columns(detail: &DetailRecord) -> [String; 4] {
-    let ms = |seconds: &Interval| format!("{:.3}", seconds.estimate * 1e3);
-    let cores = format!("{:.2}", detail.cores.estimate);
-    [ms(&detail.p50_seconds), ms(&detail.p99_seconds), ms(&detail.p999_seconds), cores]
+/// Percentiles in milliseconds, and the number of busy processors. Percentiles are those of all operations, where they are
+/// known, and otherwise medians over the runs.
+pub(crate) fn latency_columns(arm: &ArmRecord) -> Option<[String; 4]> {
+    let detail = arm.detail.as_ref()?;
+    let of_runs = [&detail.p50_seconds, &detail.p99_seconds, &detail.p999_seconds].map(|of| of.estimate);
+    let of_operations = |operations: &OperationsRecord| {
+        let latency = &operations.latency;
+        [latency.p50_seconds, latency.p99_seconds, latency.p999_seconds]
+    };
+    let [p50, p99, p999] =
+        arm.operations.as_ref().map_or(of_runs, of_operations).map(|seconds| format!("{:.3}", seconds * 1e3));
+    Some([p50, p99, p999, format!("{:.2}", detail.cores.estimate)])
 }
 
 pub(crate) fn experiment_rounds(experiment: &ExperimentRecord) -> String {

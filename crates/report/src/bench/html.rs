@@ -2,14 +2,15 @@
 
 use std::io::Write;
 
-use ::bench::{ExperimentRecord, OperationsRecord, Record};
+use ::bench::{ArmRecord, ExperimentRecord, OperationsRecord, Record};
 use askama::Template;
 
 use super::experiment::{
-    CAUSES, OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display, experiment_rounds,
-    figure, latency_columns, operation_costs, operation_latencies, prediction_columns, ratio_name, resolution,
-    time_heading, time_of, times,
+    CAUSES, LATENCIES, OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display,
+    experiment_rounds, figure, latency_columns, operation_costs, operation_latencies, prediction_cells, ratio_name,
+    resolution, time_heading, time_of, times,
 };
+use super::figures::{Cell, figure_table};
 use super::{environment, programs, subject};
 use crate::Error;
 use crate::html::content_security;
@@ -32,26 +33,13 @@ struct Page<'a> {
 pub(crate) struct Section {
     pub(crate) name: String,
     pub(crate) rounds: String,
-    pub(crate) rate: &'static str,
-    pub(crate) time: String,
     pub(crate) chart: String,
-    pub(crate) arms: Vec<(String, String, String, String)>,
-    pub(crate) ratios: Vec<(String, String, String, String)>,
-    pub(crate) latencies: Vec<(String, [String; 4])>,
-    pub(crate) operations: Vec<Operations>,
-    pub(crate) prediction_headings: [&'static str; 4],
-    pub(crate) predictions: Vec<(String, [String; 4])>,
+    /// Tables as HTML.
+    pub(crate) tables: Vec<String>,
     pub(crate) resolution: Option<String>,
     pub(crate) causes_heading: &'static str,
     pub(crate) causes: Vec<String>,
     pub(crate) notes: Vec<String>,
-}
-
-/// A table of latencies or costs of single operations.
-pub(crate) struct Operations {
-    pub(crate) title: &'static str,
-    pub(crate) headings: [&'static str; 6],
-    pub(crate) rows: Vec<(String, [String; 6])>,
 }
 
 /// Writes the page under this title. It loads no other resource and runs no script.
@@ -77,25 +65,11 @@ pub fn write_bench_html(title: &str, record: &Record, out: &mut dyn Write) -> Re
 }
 
 pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
-    let name = visible(&experiment.name).into_owned();
     let display = display(experiment.unit);
-    let mut bars = Vec::new();
-    let mut arms = Vec::new();
-    for arm in &experiment.arms {
+    let bars = experiment.arms.iter().map(|arm| {
         let rate = display.rate_of(arm);
         let (label, text) = (visible(&arm.name).into_owned(), figure(rate.estimate));
-        let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-        arms.push((label.clone(), text.clone(), interval, figure(time_of(experiment, arm))));
-        bars.push(Bar { ours: arm.is_ours(), label, figure: rate, text });
-    }
-    let ratios = experiment.ratios.iter().map(|ratio| {
-        let figures = &ratio.ratio;
-        let interval = format!("{} to {}", times(figures.low), times(figures.high));
-        (ratio_name(ratio), times(figures.estimate), interval, difference(ratio))
-    });
-    let latencies = experiment.arms.iter().filter_map(|arm| {
-        let columns = latency_columns(arm.detail.as_ref()?);
-        Some((visible(&arm.name).into_owned(), columns))
+        Bar { ours: arm.is_ours(), label, figure: rate, text }
     });
     let caption = Caption {
         title: format!("{}; more is better", display.title),
@@ -103,34 +77,59 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         conclusion: conclusion(experiment),
     };
     Ok(Section {
-        chart: BarChart::new(id, caption, bars).render()?,
+        name: visible(&experiment.name).into_owned(),
         rounds: experiment_rounds(experiment),
-        rate: display.rate,
-        time: time_heading(experiment).to_lowercase(),
-        arms,
-        ratios: ratios.collect(),
-        latencies: latencies.collect(),
-        operations: operations(experiment),
-        prediction_headings: PREDICTIONS,
-        predictions: experiment.predictions.iter().map(prediction_columns).collect(),
+        chart: BarChart::new(id, caption, bars.collect()).render()?,
+        tables: tables(experiment)?,
         resolution: resolution(experiment),
         causes_heading: CAUSES,
         causes: experiment.causes.iter().map(|cause| visible(&cause.text).into_owned()).collect(),
         notes: experiment.notes.iter().map(|note| visible(note).into_owned()).collect(),
-        name,
     })
 }
 
-fn operations(experiment: &ExperimentRecord) -> Vec<Operations> {
-    let rows = |columns: fn(&OperationsRecord) -> [String; 6]| -> Vec<(String, [String; 6])> {
-        let arms = experiment.arms.iter();
-        arms.filter_map(|arm| Some((visible(&arm.name).into_owned(), columns(arm.operations.as_ref()?)))).collect()
-    };
+/// The tables of an experiment: those that it has figures for.
+fn tables(experiment: &ExperimentRecord) -> Result<Vec<String>, Error> {
+    let display = display(experiment.unit);
+    let rates = experiment.arms.iter().map(|arm| {
+        let rate = display.rate_of(arm);
+        let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
+        let cells = [Cell::with_interval(figure(rate.estimate), interval), figure(time_of(experiment, arm)).into()];
+        (visible(&arm.name).into_owned(), cells)
+    });
+    let ratios = experiment.ratios.iter().map(|ratio| {
+        let figures = &ratio.ratio;
+        let interval = format!("{} to {}", times(figures.low), times(figures.high));
+        let cells = [Cell::with_interval(times(figures.estimate), interval), difference(ratio).into()];
+        (ratio_name(ratio), cells)
+    });
+    let latencies = experiment.arms.iter().filter_map(|arm| {
+        let columns = latency_columns(arm)?.map(Cell::from);
+        Some((visible(&arm.name).into_owned(), columns))
+    });
+    let time = time_heading(experiment).to_lowercase();
+    let operations = |columns| operations(experiment, columns);
     let tables = [
-        Operations { title: "latency, ms, all rounds", headings: OPERATION_LATENCIES, rows: rows(operation_latencies) },
-        Operations { title: "for each", headings: OPERATION_COSTS, rows: rows(operation_costs) },
+        figure_table("arm", [display.rate, &time], rates)?,
+        figure_table("times as fast", ["ratio", "difference"], ratios)?,
+        figure_table("latency, ms; busy cores", LATENCIES, latencies)?,
+        figure_table("latency, ms, all rounds", OPERATION_LATENCIES, operations(operation_latencies))?,
+        figure_table("for each", OPERATION_COSTS, operations(operation_costs))?,
+        figure_table("% less throughput", PREDICTIONS, experiment.predictions.iter().map(prediction_cells))?,
     ];
-    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
+    Ok(tables.into_iter().flatten().collect())
+}
+
+/// Latencies or costs of single operations, by arm.
+fn operations(
+    experiment: &ExperimentRecord,
+    columns: fn(&OperationsRecord) -> [String; 6],
+) -> Vec<(String, [Cell; 6])> {
+    let row = |arm: &ArmRecord| {
+        let figures = columns(arm.operations.as_ref()?).map(Cell::from);
+        Some((visible(&arm.name).into_owned(), figures))
+    };
+    experiment.arms.iter().filter_map(row).collect()
 }
 
 #[cfg(test)]
@@ -147,12 +146,14 @@ mod tests {
         for wanted in [
             "<h1>What it costs</h1>",
             "<th>seconds</th>",
-            "<td>sealant, 1 thread</td><td>2000</td><td>1800 to 2200</td><td>0.500</td>",
-            "<td>sealant, 1 thread / read only</td><td>0.250</td><td>0.225 to 0.275</td>",
+            "<td>sealant, 1 thread</td><td data-heading=\"MB/s\">2000 <small>1800 to 2200</small></td>",
+            "<td data-heading=\"seconds\">0.500</td>",
+            "<td>sealant, 1 thread / read only</td><td data-heading=\"ratio\">0.250 <small>0.225 to 0.275</small></td>",
             "<figcaption>Throughput; more is better</figcaption>",
             "MB/s; the lines are 95 % intervals</text>",
             "<p>sealant, 1 thread is 0.250 times as fast as read only (0.225 to 0.275)</p>",
-            "<td>sealant, 1 thread / read only</td><td>1.0 to 4.0</td><td>75.0</td><td>72.5 to 77.5</td><td>+71.0 points</td>",
+            "<td data-heading=\"measured\">75.0 <small>72.5 to 77.5</small></td>",
+            "<td data-heading=\"error\">+71.0 points</td>",
             "<h3>where the server&#39;s processor time goes</h3>",
             "<li>read only, AES: no time is known</li>",
             "class=\"ours\"",

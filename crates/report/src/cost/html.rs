@@ -6,8 +6,9 @@ use ::bench::cost::{CostRecord, Layer, PartRecord};
 use ::bench::{Difference, Interval};
 use askama::Template;
 
-use super::{Figure, Group, PREDICTED, Row, UNMEASURED, data, figures, groups, predictions};
+use super::{Figure, Group, PREDICTED, UNMEASURED, data, figures, groups, predictions};
 use crate::Error;
+use crate::bench::figures::{figure_table, figure_table_of};
 use crate::bench::html::{STYLE, Section, section};
 use crate::bench::{PREDICTIONS, environment, percent};
 use crate::html::content_security;
@@ -23,8 +24,7 @@ struct Page {
     head: Vec<String>,
     groups: Vec<GroupSection>,
     predicted: &'static str,
-    prediction_headings: [&'static str; 4],
-    predictions: Vec<(String, [String; 4])>,
+    predictions: Option<String>,
     unmeasured_title: &'static str,
     unmeasured: Vec<[String; 3]>,
     advice: Vec<(String, String)>,
@@ -33,8 +33,7 @@ struct Page {
 
 struct GroupSection {
     title: String,
-    headings: Vec<&'static str>,
-    rows: Vec<Row>,
+    table: Option<String>,
     charts: Vec<String>,
 }
 
@@ -67,8 +66,7 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
         head: head.lines().map(str::to_owned).collect(),
         groups: groups.collect::<Result<_, _>>()?,
         predicted: PREDICTED,
-        prediction_headings: PREDICTIONS,
-        predictions: predictions(record),
+        predictions: figure_table("arms", PREDICTIONS, predictions(record))?,
         unmeasured_title: UNMEASURED,
         unmeasured: unmeasured.collect(),
         advice: advice.collect(),
@@ -84,7 +82,9 @@ fn group_section(id: usize, group: Group<'_>) -> Result<GroupSection, Error> {
     let others = figures(&group.layers).into_iter().zip(id + 1..);
     let others = others.map(|(figure, id)| figure_chart(id, &group, figure));
     let charts = std::iter::once(Ok(throughput)).chain(others).collect::<Result<_, Error>>()?;
-    Ok(GroupSection { title: group.title, headings: group.headings, rows: group.rows, charts })
+    let rows = group.rows.into_iter().map(|row| (row.name, row.figures));
+    let table = figure_table_of("layer", &group.headings, rows)?;
+    Ok(GroupSection { title: group.title, table, charts })
 }
 
 /// The chart of a figure other than the throughput.
@@ -182,10 +182,11 @@ mod tests {
         let page = collect(|out| write_cost_html(&record(), out)).unwrap();
         assert_well_formed(&page.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
         for wanted in [
-            "<td>tables</td><td>-5.0 %</td><td>-6.0 to -4.0</td><td>5.00 → 5.50 (+8.0 to +12.0 %)</td>",
+            "<td>tables</td><td data-heading=\"throughput\">-5.0 % <small>-6.0 to -4.0</small></td>",
+            "<td data-heading=\"p95 ms\">5.00 → 5.50 <small>+8.0 to +12.0 %</small></td>",
             "<li>encrypt <small>(warm)</small></li>",
             "<p>tables | logs costs most: 10.0 % (9.0 to 11.0) of the throughput</p>",
-            "<td>in-memory: sealant, 1 thread / read only</td><td>1.0 to 4.0</td>",
+            "<td>in-memory: sealant, 1 thread / read only</td><td data-heading=\"predicted\">1.0 to 4.0</td>",
             "<li>Encrypted disk: not among --parts. Measure it by <code>sealant cost --parts disk</code></li>",
             "<td>sealant, 1 thread</td>",
             "95th percentile of the latency of a transaction with each layer; less is better",
