@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    ComparedBy, Environment, Error, ExperimentRecord, Record, SCHEMA, Sample, Samples, ServerArm, Subject,
-    suite::oltp::{AT_REST, CLEAR_AGAIN, EQUAL, ON_THE_WIRE},
+    ComparedBy, Environment, Error, ExperimentRecord, Record, SCHEMA, Sample, Samples, Subject,
+    suite::oltp::{AT_REST, EQUAL, EQUAL_SERVERS, ON_THE_WIRE},
 };
 
 /// The first line of a file of samples.
@@ -20,23 +20,19 @@ pub struct SamplesHead {
 /// has no such arm, with its first one. What two equal servers show is again the resolution.
 ///
 /// # Errors
-/// [`Error::File`]; [`Error::SamplesFile`] if the file is not one of samples, or no experiment has the arm `to`.
+/// [`Error::File`]; [`Error::SamplesFile`] and [`Error::SamplesCut`] if the file is not one of samples, or not all of it;
+/// [`Error::NoArm`] if no experiment has the arm `to`.
 pub fn judge(path: &Path, to: Option<&str>, by: ComparedBy) -> Result<Record, Error> {
     let text = fs::read_to_string(path).map_err(Error::file(path))?;
-    let failed = |reason: String| Error::SamplesFile { path: path.to_owned(), reason };
-    let mut lines = text.lines().enumerate();
-    let (_, head) = lines.next().ok_or_else(|| failed("it is empty".to_owned()))?;
-    let head: SamplesHead = serde_json::from_str(head).map_err(|error| failed(format!("line 1: {error}")))?;
-    let samples = lines.map(|(index, line)| {
-        let line_number = index.saturating_add(1);
-        serde_json::from_str(line).map_err(|error| failed(format!("line {line_number}: {error}")))
-    });
-    let samples: Vec<Sample> = samples.collect::<Result<_, _>>()?;
+    let last = text.lines().count();
+    let mut lines =
+        (1..).zip(text.lines()).map(|(number, line)| Line { path, text: line, number, is_last: number == last });
+    let empty = || Error::SamplesFile { path: path.to_owned(), reason: "it is empty".to_owned() };
+    let head: SamplesHead = lines.next().ok_or_else(empty)?.parse()?;
+    let samples = lines.map(|line| line.parse()).collect::<Result<Vec<Sample>, Error>>()?;
     let experiments: Vec<Samples> = experiments(samples);
-    let has_arm = |arm: &str| experiments.iter().any(|experiment| experiment.arms.iter().any(|one| one == arm));
-    if let Some(arm) = to.filter(|arm| !has_arm(arm)) {
-        let arms: Vec<&str> = experiments.iter().flat_map(|one| &one.arms).map(String::as_str).collect();
-        return Err(failed(format!("no experiment has the arm {arm}; there are {}", arms.join(", "))));
+    if let Some(arm) = to {
+        check_arm(path, arm, &experiments)?;
     }
     let experiments = experiments.into_iter();
     let judged = experiments.map(|experiment| Samples { compared_by: by, ..compared_with(experiment, to) }.record());
@@ -52,6 +48,39 @@ pub fn judge(path: &Path, to: Option<&str>, by: ComparedBy) -> Result<Record, Er
         opinions: Vec::new(),
         notes: vec![format!("judged again from the samples of {}", path.display())],
     })
+}
+
+/// A line of a file of samples.
+struct Line<'a> {
+    path: &'a Path,
+    text: &'a str,
+    /// From 1.
+    number: usize,
+    is_last: bool,
+}
+
+impl Line<'_> {
+    fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        let Self { path, text, number, is_last } = *self;
+        serde_json::from_str(text).map_err(|error| match is_last && error.is_eof() {
+            true => Error::SamplesCut { path: path.to_owned(), line: number },
+            false => Error::SamplesFile { path: path.to_owned(), reason: format!("line {number}: {error}") },
+        })
+    }
+}
+
+/// Refuses an arm that no experiment has.
+fn check_arm(path: &Path, arm: &str, experiments: &[Samples]) -> Result<(), Error> {
+    let mut arms: Vec<String> = Vec::new();
+    for one in experiments.iter().flat_map(|experiment| &experiment.arms) {
+        if !arms.contains(one) {
+            arms.push(one.clone());
+        }
+    }
+    if arms.iter().any(|one| one == arm) {
+        return Ok(());
+    }
+    Err(Error::NoArm { path: path.to_owned(), arm: arm.to_owned(), arms })
 }
 
 /// The experiments of samples, in their order. Parts of `sealant cost` may have experiments of the same name.
@@ -77,16 +106,13 @@ fn compared_with(experiment: Samples, to: Option<&str>) -> Samples {
     let has = |arm: &str| experiment.arms.iter().any(|one| one == arm);
     let named = to.filter(|arm| has(arm));
     let Some(to) = named.or_else(|| experiment.arms.first().map(String::as_str)) else { return experiment };
-    let equal = equal_servers().filter(|(of, to)| has(of) && has(to));
-    let others = experiment.arms.iter().filter(|arm| *arm != to).map(|arm| (arm.clone(), to.to_owned()));
-    let others = others.filter(|pair| equal_servers().all(|equal| equal != *pair));
-    let pairs = equal.chain(others).collect();
+    let pair = |of: &str, to: &str| (of.to_owned(), to.to_owned());
+    let [again, clear] = EQUAL_SERVERS;
+    let equal = (has(again) && has(clear)).then(|| pair(again, clear));
+    let others = experiment.arms.iter().filter(|arm| *arm != to).map(|arm| pair(arm, to));
+    let others = others.filter(|pair| Some(pair) != equal.as_ref());
+    let pairs = equal.iter().cloned().chain(others).collect();
     Samples { pairs, ..experiment }
-}
-
-/// The arms of servers that do not differ.
-fn equal_servers() -> impl Iterator<Item = (String, String)> {
-    std::iter::once((CLEAR_AGAIN.to_owned(), ServerArm::CLEAR.as_str().to_owned()))
 }
 
 /// Judges differences by that of equal servers. Experiments on the wire have none: the resolution is that of the servers
@@ -94,8 +120,8 @@ fn equal_servers() -> impl Iterator<Item = (String, String)> {
 fn resolve(experiments: &mut [ExperimentRecord]) {
     let mut resolutions: Vec<(String, f64)> = Vec::new();
     for experiment in experiments {
-        let has_equal_servers = experiment.ratios.first().is_some_and(|ratio| ratio.of == CLEAR_AGAIN);
-        if has_equal_servers {
+        let first = experiment.ratios.first();
+        if first.is_some_and(|ratio| [ratio.of.as_str(), ratio.to.as_str()] == EQUAL_SERVERS) {
             let resolution = experiment.resolve_by_equal_arms();
             resolutions.extend(resolution.map(|percent| (experiment.name.clone(), percent)));
         } else if experiment.name.contains(ON_THE_WIRE) {
@@ -109,7 +135,7 @@ fn resolve(experiments: &mut [ExperimentRecord]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Experiment, Rounds, Settings, Unit, Work};
+    use crate::{Experiment, Rounds, Settings, Unit, Work, suite::oltp::CLEAR_AGAIN};
 
     fn written(experiments: &[(&str, &Samples)]) -> tempfile::NamedTempFile {
         let head = SamplesHead { environment: Environment::now(Path::new("/")) };
@@ -192,9 +218,13 @@ mod tests {
         assert!(refused("{}\n", None).contains("line 1: "));
         let file = written(&[("p", &measured([1, 2, 3]))]);
         let text = fs::read_to_string(file.path()).unwrap();
-        assert!(refused(&format!("{text}{{"), None).contains("line 20: "));
-        assert!(
-            refused(&text, Some("luks")).contains("no experiment has the arm luks; there are clear, tde, tde+logs")
-        );
+        assert!(refused(&format!("{text}x\n{text}"), None).contains("line 20: "));
+        let (cut, _) = text.trim_end().rsplit_once(':').unwrap();
+        assert!(refused(cut, None).ends_with(": cut off in line 19"));
+        assert!(refused("{\"environment\": {", None).ends_with(": cut off in line 1"));
+        let twice = written(&[("p", &measured([1, 2, 3])), ("q", &measured([1, 2, 3]))]);
+        let error = judge(twice.path(), Some("luks"), ComparedBy::Rate).unwrap_err();
+        assert!(error.to_string().ends_with(": no experiment has the arm luks"), "{error}");
+        assert_eq!(error.hint().unwrap(), "give one of its arms to --to: clear, tde, tde+logs");
     }
 }

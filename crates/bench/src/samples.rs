@@ -48,9 +48,9 @@ impl Sample {
         Some(Latencies::from_counts(&operations.latencies).percentile(95.0)).filter(|seconds| *seconds > 0.0)
     }
 
-    /// A figure for one operation.
-    #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
-    fn for_each(&self, figure: impl Fn(&Operations) -> f64) -> Option<f64> {
+    /// A figure of one operation.
+    #[allow(clippy::cast_precision_loss, reason = "a figure of one operation, not a count")]
+    fn per_operation(&self, figure: impl Fn(&Operations) -> f64) -> Option<f64> {
         Some(figure(self.operations()?) / self.amount as f64)
     }
 }
@@ -138,14 +138,14 @@ impl Samples {
     /// How many times as fast as arm `to` arm `of` is.
     #[must_use]
     pub fn ratio(&self, of: &str, to: &str) -> Option<Interval> {
-        let (of, to) = self.speeds_of_both(of, to);
-        ratio_interval(&of, &to)
+        self.compared(of, to).map(|(ratio, _)| ratio)
     }
 
-    /// What two arms are compared by, in the order of the rounds in which both did something.
-    fn speeds_of_both(&self, of: &str, to: &str) -> (Vec<f64>, Vec<f64>) {
+    /// The same, and the number of rounds in which both arms did something.
+    fn compared(&self, of: &str, to: &str) -> Option<(Interval, usize)> {
         let speeds = self.speeds(of).into_iter().zip(self.speeds(to));
-        speeds.filter(|(of, to)| *of > 0.0 && *to > 0.0).unzip()
+        let (of, to): (Vec<f64>, Vec<f64>) = speeds.filter(|(of, to)| *of > 0.0 && *to > 0.0).unzip();
+        Some((ratio_interval(&of, &to)?, of.len()))
     }
 
     /// What arms are compared by, in the order of rounds: more is better, and 0 is a run without any work.
@@ -205,9 +205,8 @@ impl Samples {
     }
 
     fn ratio_record(&self, of: &str, to: &str) -> Option<RatioRecord> {
-        let (speeds, baseline) = self.speeds_of_both(of, to);
-        let ratio = ratio_interval(&speeds, &baseline)?;
-        let difference = Difference::judge(&ratio, u32::try_from(speeds.len()).unwrap_or(u32::MAX));
+        let (ratio, rounds) = self.compared(of, to)?;
+        let difference = Difference::judge(&ratio, u32::try_from(rounds).unwrap_or(u32::MAX));
         let figures = self.figure_ratios(of, to);
         Some(RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio, difference, figures })
     }
@@ -221,9 +220,9 @@ impl Samples {
         FigureRatios {
             seconds: ratio(|sample| Some(sample.seconds)),
             p95_seconds: ratio(Sample::p95_seconds),
-            server_cpu_seconds: ratio(|sample| sample.for_each(|operations| operations.server_cpu_seconds)),
+            server_cpu_seconds: ratio(|sample| sample.per_operation(|operations| operations.server_cpu_seconds)),
             #[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
-            written_bytes: ratio(|sample| sample.for_each(|operations| operations.written_bytes as f64)),
+            written_bytes: ratio(|sample| sample.per_operation(|operations| operations.written_bytes as f64)),
         }
     }
 

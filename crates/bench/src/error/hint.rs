@@ -23,6 +23,10 @@ impl Error {
             Self::SamplesFile { .. } => {
                 "give a file that --raw of `sealant cost` or of one of the measurements of `sealant bench` wrote"
             }
+            Self::SamplesCut { .. } => "the lines before it are whole: they can be judged without it",
+            Self::NoArm { arms, .. } => {
+                return Some(Cow::Owned(format!("give one of its arms to --to: {}", arms.join(", "))));
+            }
             Self::CostFile { .. } => "give a file that `sealant cost --format json` wrote",
             Self::OtherMachine { .. } => "leave out --calibration: this machine is measured then",
             Self::CountersReset { .. } => "run it again, or observe for a shorter time with --for",

@@ -54,6 +54,24 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A file of samples was not written to its end.
+    #[error("{}: cut off in line {line}", path.display())]
+    SamplesCut {
+        /// Path of the file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// No experiment of a file of samples has the requested arm.
+    #[error("{}: no experiment has the arm {arm}", path.display())]
+    NoArm {
+        /// Path of the file.
+        path: PathBuf,
+        /// The requested arm.
+        arm: String,
+        /// The arms that there are.
+        arms: Vec<String>,
+    },
     /// A saved result or report of costs cannot be used.
     #[error("{}: not a report of costs: {reason}", path.display())]
     CostFile {

@@ -80,12 +80,6 @@ impl Collected {
         Ok(true)
     }
 
-    /// Judges the differences of the last experiment by that of its first two arms, which are equal; returns the
-    /// resolution.
-    fn resolve_by_equal_arms(&mut self) -> Option<f64> {
-        self.experiments.last_mut()?.resolve_by_equal_arms()
-    }
-
     /// Judges the differences of the last experiment again, by the resolution.
     fn resolve(&mut self, resolution_percent: Option<f64>) {
         if let (Some(last), Some(percent)) = (self.experiments.last_mut(), resolution_percent) {

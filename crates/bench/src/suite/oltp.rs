@@ -29,8 +29,8 @@ use self::{
 };
 use super::{Collected, Outcome, Watch};
 use crate::{
-    Address, Arms, Certificates, ComparedBy, Environment, Error, Experiment, Pace, Proxy, Scale, Security, ServerArm,
-    Settings, Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
+    Address, Arms, Certificates, ComparedBy, Environment, Error, Experiment, ExperimentRecord, Pace, Proxy, Scale,
+    Security, ServerArm, Settings, Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
     oltp::{BenchServer, Driver, Load, ServerSetup, SysbenchLoad, Wire},
     perf::Perf,
     predict::Calibration,
@@ -46,6 +46,8 @@ pub(crate) const EQUAL: &str = "two equal servers";
 pub(crate) const ON_THE_WIRE: &str = "connections, open all the time";
 /// Name of the second of two equal servers.
 pub(crate) const CLEAR_AGAIN: &str = "clear again";
+/// The arms of two equal servers, as they are compared.
+pub(crate) const EQUAL_SERVERS: [&str; 2] = [CLEAR_AGAIN, ServerArm::CLEAR.as_str()];
 
 /// Parameters of the measurement.
 #[derive(Debug)]
@@ -204,7 +206,7 @@ impl OltpSuite<'_> {
         let compared = others
             .iter()
             .flat_map(|(arm, _)| arm.compared_with().iter().map(|to| (arm.as_str().to_owned(), (*to).to_owned())));
-        let equal = (CLEAR_AGAIN.to_owned(), ServerArm::CLEAR.as_str().to_owned());
+        let equal: (String, String) = EQUAL_SERVERS.map(str::to_owned).into();
         let compared: Vec<_> = [equal].into_iter().chain(compared).collect();
         let what = if others.is_empty() { EQUAL } else { AT_REST };
         let mut resolutions = Vec::new();
@@ -216,7 +218,7 @@ impl OltpSuite<'_> {
             let arms = equal.into_iter().chain(others.iter().map(|(arm, server)| (arm.as_str(), server)));
             let arms = arms.map(|(name, server)| server.arm(name, server.socket(), load));
             collected.run(self.experiment(&name).arms(arms), &self.settings, &compared, watch)?;
-            resolutions.push(collected.resolve_by_equal_arms());
+            resolutions.push(collected.experiments.last_mut().and_then(ExperimentRecord::resolve_by_equal_arms));
         }
         collected.notes.extend(others.iter().flat_map(|(_, server)| server.notes()));
         let servers = others.iter().map(|(arm, server)| (*arm, server));
@@ -241,22 +243,19 @@ impl OltpSuite<'_> {
     ) -> Result<Vec<(WireArm, Wire)>, Error> {
         let tls = TlsSettings::new(TlsVersion::Tls13, &certificates.ca, false);
         let tls = tls.map_err(|error| Error::Tls(error.to_string()))?;
-        let changes_key = self.arms.wires.iter().any(|arm| matches!(arm, WireArm::Tls(_)) && *arm != WireArm::TLS);
         let can_change_key = clear.version().can(Capability::ReloadTls);
         let mut wires = Vec::new();
         for arm in &self.arms.wires {
             let wire = match arm {
                 WireArm::Socket => clear.socket(),
                 WireArm::Tcp => clear.tcp(Security::Plain),
-                WireArm::Tls(_) if !changes_key => clear.tcp(Security::Tls(tls.clone())),
                 WireArm::Tls(_) if *arm != WireArm::TLS && !can_change_key => {
                     let reason = "this server reads its certificate when it starts only";
                     collected.notes.push(format!("{} was left out: {reason}", arm.as_str()));
                     continue;
                 }
                 WireArm::Tls(kind) => {
-                    let pair = issue(authority, arm.as_str(), *kind)?;
-                    let certificate = can_change_key.then_some(pair);
+                    let certificate = can_change_key.then(|| issue(authority, arm.as_str(), *kind)).transpose()?;
                     Wire { certificate, ..clear.tcp(Security::Tls(tls.clone())) }
                 }
                 WireArm::Tunnel => {
