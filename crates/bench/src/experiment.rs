@@ -198,6 +198,7 @@ impl<'a> Experiment<'a> {
         if settings.warm_up {
             self.round(0, settings, progress)?;
         }
+        let warm = Instant::now();
         loop {
             match self.round(samples.rounds, settings, progress) {
                 Ok(round) => samples.samples.extend(round),
@@ -208,7 +209,8 @@ impl<'a> Experiment<'a> {
                 Err(error) => return Err(error),
             }
             samples.rounds += 1;
-            if let Some(stop) = settings.stop(&samples, started.elapsed()) {
+            let round = warm.elapsed() / samples.rounds;
+            if let Some(stop) = settings.stop(&samples, started.elapsed() + round) {
                 samples.stop = stop;
                 return Ok(samples);
             }
@@ -282,14 +284,14 @@ impl Settings<'_> {
         }
     }
 
-    fn stop(&self, samples: &Samples, elapsed: Duration) -> Option<Stop> {
+    /// Whether to stop, if another round would end after `next`.
+    fn stop(&self, samples: &Samples, next: Duration) -> Option<Stop> {
         match self.rounds {
             Rounds::Exactly(rounds) => (samples.rounds >= rounds.get()).then_some(Stop::Rounds),
             Rounds::UntilNarrow if samples.rounds < MIN_ROUNDS => None,
             Rounds::UntilNarrow if samples.widest() <= self.max_relative_width => Some(Stop::Narrow),
             Rounds::UntilNarrow if samples.rounds >= MAX_ROUNDS => Some(Stop::Rounds),
-            // Do not start a round that will not fit into the budget.
-            Rounds::UntilNarrow => (elapsed + elapsed / samples.rounds > self.budget).then_some(Stop::Budget),
+            Rounds::UntilNarrow => (next > self.budget).then_some(Stop::Budget),
         }
     }
 }

@@ -150,10 +150,8 @@ impl CostSuite<'_> {
         let saved = Saved::read(self.directory, &server.version, self.rows, self.like, self.parts)?;
         let tables = self.tables(&saved);
         let missing = self.missing(&saved, &server);
-        for part in &missing {
-            self.limits(*part, &missing, tables, self.time)?;
-            part.check(self, &server, tables)?;
-        }
+        self.check_time(&missing, tables)?;
+        missing.iter().try_for_each(|part| part.check(self, &server, tables))?;
         Ok(ReadySuite { server, tables, saved })
     }
 
@@ -165,21 +163,21 @@ impl CostSuite<'_> {
     /// kept.
     pub fn run(&self, ready: ReadySuite, watch: &Watch<'_>) -> Result<CostOutcome, Error> {
         let environment = Environment::now(self.directory);
+        let end = Instant::now() + self.time;
         let ReadySuite { server, tables, mut saved } = ready;
         let calibration = saved.calibration(|| {
             watch("calibration");
             Calibration::measure(self.directory)
         })?;
         let resumed = saved.parts();
-        let end = Instant::now() + self.time;
         let mut missing = self.missing(&saved, &server);
         let mut failed = Vec::new();
         while let Some(part) = missing.first().copied() {
             let left = end.saturating_duration_since(Instant::now());
             let limits = self.limits(part, &missing, tables, left);
-            let is_short = limits.is_err();
+            let is_short = limits.is_none();
             // If an earlier part has taken longer than planned, this part gets the least time that it needs.
-            let limits = limits.unwrap_or_else(|_| Limits::least(part, tables));
+            let limits = limits.unwrap_or_else(|| Limits::least(part, tables));
             let outcome = part.run(self, &server, tables, limits, &|text| watch(&format!("{part}: {text}")));
             let outcome = outcome.map(|mut outcome| {
                 outcome.record.notes.extend(is_short.then(|| SHORTENED.to_owned()));
@@ -207,7 +205,7 @@ impl CostSuite<'_> {
         let unmeasured = unmeasured::unmeasured(self, &failed, &server);
         let record = CostRecord {
             schema: COST_SCHEMA.into(),
-            environment: parts.first().map_or(environment, |first| first.record.environment.clone()),
+            environment: first_environment(&parts).cloned().unwrap_or(environment),
             server: server.to_string(),
             data: Some(data),
             layers,
@@ -225,21 +223,31 @@ impl CostSuite<'_> {
         saved.like().map_or(tables, |like| like.scaled(tables.bytes()))
     }
 
-    /// The parts without a result that this server has, in their order.
+    /// The parts without a result that this server has, in the order in which they are measured: transactions come last,
+    /// because they can use what others leave of their time.
     fn missing(&self, saved: &Saved, server: &CheckedServer) -> Vec<Part> {
         let done = saved.parts();
         let is_missing = |part: &Part| !done.contains(part) && unmeasured::obstacle(*part, server).is_none();
-        self.parts.iter().copied().filter(is_missing).collect()
+        let mut missing: Vec<Part> = self.parts.iter().copied().filter(is_missing).collect();
+        missing.sort_by_key(|part| part.is_of_transactions());
+        missing
     }
 
-    /// The part's share of the time that is left, if these parts are still to be measured.
-    fn limits(&self, part: Part, missing: &[Part], tables: TableSet, left: Duration) -> Result<Limits, Error> {
-        let all: u32 = missing.iter().map(|part| part.weight()).sum();
-        let share = left.saturating_mul(part.weight()) / all.max(1);
-        part.limits(share, tables).ok_or_else(|| Error::TooLittleTime {
-            part: part.to_string(),
-            needed: part.least_time(tables).saturating_mul(all) / part.weight(),
-        })
+    /// Refuses a time that does not suffice for intervals of all these parts, and says which does.
+    fn check_time(&self, parts: &[Part], tables: TableSet) -> Result<(), Error> {
+        let all = weights(parts);
+        let needed = |part: &&Part| part.least_time(tables).saturating_mul(all) / part.weight();
+        let short = parts.iter().filter(|part| self.limits(**part, parts, tables, self.time).is_none());
+        match short.max_by_key(needed) {
+            Some(part) => Err(Error::TooLittleTime { part: part.to_string(), needed: needed(&part) }),
+            None => Ok(()),
+        }
+    }
+
+    /// The part's share of the time that is left, if these parts are still to be measured; `None` if it does not suffice
+    /// for intervals.
+    fn limits(&self, part: Part, missing: &[Part], tables: TableSet, left: Duration) -> Option<Limits> {
+        part.limits(left.saturating_mul(part.weight()) / weights(missing).max(1), tables)
     }
 
     fn find_server(&self) -> Result<CheckedServer, Error> {
@@ -248,6 +256,15 @@ impl CostSuite<'_> {
         let version = crate::tls::version_of(&program)?;
         Ok(CheckedServer { program, version })
     }
+}
+
+fn weights(parts: &[Part]) -> u32 {
+    parts.iter().map(|part| part.weight()).sum()
+}
+
+/// The machine before the part that was measured first.
+fn first_environment(parts: &[PartRecord]) -> Option<&Environment> {
+    parts.iter().map(|part| &part.record.environment).min_by_key(|environment| environment.time)
 }
 
 /// A measurement that can begin: its server, and what an earlier run has measured.
@@ -271,5 +288,33 @@ impl fmt::Display for CheckedServer {
     /// Writes the name of the product, then the version, which has the name already if it is MariaDB's.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if is_mariadb(&self.version) { out.write_str(&self.version) } else { write!(out, "MySQL {}", self.version) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_that_is_asked_for_suffices_for_all_parts() {
+        let stopped = Arc::default();
+        let of = |time: Duration| CostSuite {
+            program: "/usr/bin/sealant".into(),
+            sst_program: "sealant",
+            server: None,
+            families: &[],
+            directory: Path::new("/d"),
+            parts: &Part::ALL,
+            rows: 100_000,
+            like: None,
+            time,
+            stopped: &stopped,
+        };
+        let tables = default_tables(100_000);
+        let error = of(Duration::from_secs(60)).check_time(&Part::ALL, tables).unwrap_err();
+        let Error::TooLittleTime { needed, .. } = error else { panic!("{error}") };
+        assert!(of(needed + Duration::from_secs(1)).check_time(&Part::ALL, tables).is_ok());
+        let less = of(needed - Duration::from_secs(1)).check_time(&Part::ALL, tables).unwrap_err();
+        assert!(matches!(less, Error::TooLittleTime { needed: same, .. } if same == needed), "{less}");
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CheckedServer, CostSuite};
 use crate::{
-    Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet, TemporaryDirectory,
+    Arms, Changes, Driver, Environment, Error, Pace, Preset, Settings, TableSet, TemporaryDirectory, WireArm,
     disk::CipherSet,
     oltp,
     stats::MIN_ROUNDS,
@@ -15,7 +15,7 @@ use crate::{
         copies::{self, CopiesSuite},
         disk::DiskSuite,
         joins::{self, JoinSuite},
-        oltp::OltpSuite,
+        oltp::{BETWEEN_RUNS, OltpSuite},
         tls::TlsSuite,
     },
 };
@@ -47,6 +47,8 @@ pub(super) struct Limits {
     span: Duration,
     /// Time for an experiment.
     budget: Duration,
+    /// Time for the part, which experiments with transactions share instead.
+    time: Duration,
 }
 
 const MAX_SPAN: Duration = Duration::from_secs(60);
@@ -110,10 +112,11 @@ impl Part {
     /// Share of the time, relative to other parts.
     pub(super) const fn weight(self) -> u32 {
         match self {
-            Self::InMemory => 31,
+            Self::InMemory => 26,
             Self::LargerThanMemory => 24,
-            Self::Commits | Self::Connections => 17,
-            Self::Copies => 17,
+            Self::Commits => 22,
+            Self::Connections => 14,
+            Self::Copies => 15,
             Self::Joins => 21,
             Self::Disk => 6,
         }
@@ -148,13 +151,16 @@ impl Part {
     /// Shortest run that gives a rate, and the pause between two runs, in which a server writes its changed pages.
     fn least_span(self, tables: TableSet) -> (Duration, Duration) {
         match self {
-            Self::InMemory | Self::LargerThanMemory | Self::Commits => {
-                (Duration::from_millis(200), Duration::from_millis(300))
-            }
+            Self::InMemory | Self::LargerThanMemory | Self::Commits => (Duration::from_millis(200), BETWEEN_RUNS[0]),
             Self::Copies => (copies::run_time(&tables), Duration::ZERO),
             Self::Joins => (joins::run_time(&tables), Duration::ZERO),
             Self::Connections | Self::Disk => (Duration::from_millis(50), Duration::ZERO),
         }
+    }
+
+    /// The longest pause between two runs.
+    fn longest_pause(self, tables: TableSet) -> Duration {
+        if self.is_of_transactions() { BETWEEN_RUNS[1] } else { self.least_span(tables).1 }
     }
 
     /// A run that is long enough if there is time for few rounds only. sysbench runs for whole seconds.
@@ -177,10 +183,11 @@ impl Part {
         let measured = time.checked_sub(self.preparation(tables))?;
         let (arms, experiments) = self.runs();
         let (least, between) = self.least_span(tables);
-        let span_of = |rounds: u32| (measured / (arms * rounds)).checked_sub(between);
-        let longest = span_of(ROUNDS).filter(|span| *span >= least)?;
-        let span = longest.min(self.long_span(tables)).max(span_of(MANY_ROUNDS).unwrap_or_default());
-        Some(Limits { span: span.min(MAX_SPAN), budget: measured / experiments })
+        let span_of = |rounds: u32, pause: Duration| (measured / (arms * rounds)).checked_sub(pause);
+        let longest = span_of(ROUNDS, between).filter(|span| *span >= least)?;
+        let of_many_rounds = span_of(MANY_ROUNDS, self.longest_pause(tables)).unwrap_or_default();
+        let span = longest.min(self.long_span(tables)).max(of_many_rounds);
+        Some(Limits { span: span.min(MAX_SPAN), budget: measured / experiments, time })
     }
 
     /// Checks the parameters of the suite before anything is started.
@@ -241,16 +248,24 @@ impl Part {
             server: Some(&server.program),
             families: suite.families,
             directory: suite.directory,
-            arms: Arms::named(&[]),
+            arms: arms(),
             scale,
             more_clients: &[],
             pace: Pace::Closed,
             driver: Driver::Installed,
             server_options: &[],
             settings: limits.settings(suite.stopped),
+            time: Some(limits.time),
             stopped: suite.stopped,
         }
     }
+}
+
+/// The arms of transactions: of a measurement that is short of time, those of which a layer is compared.
+fn arms() -> Arms {
+    let mut arms = Arms::named(&[]);
+    arms.wires.retain(|arm| *arm != WireArm::Socket);
+    arms
 }
 
 /// Runs of a second or more are of whole seconds, as sysbench needs them.
@@ -326,7 +341,7 @@ fn disk<'a>(suite: &CostSuite<'a>, limits: Limits) -> DiskSuite<'a> {
 impl Limits {
     /// The least time that gives intervals.
     pub(super) fn least(part: Part, tables: TableSet) -> Self {
-        Self { span: part.least_span(tables).0, budget: Duration::ZERO }
+        Self { span: part.least_span(tables).0, budget: Duration::ZERO, time: Duration::ZERO }
     }
 
     fn settings(self, stopped: &AtomicBool) -> Settings<'_> {
@@ -355,6 +370,13 @@ mod tests {
             );
             assert_eq!(part.limits(least - Duration::from_secs(1), default_tables(100_000)), None, "{part}");
         }
+    }
+
+    #[test]
+    fn the_arms_are_those_that_layers_compare() {
+        let arms = arms();
+        assert_eq!((arms.servers.len() + 1, arms.wires), (4, vec![WireArm::Tcp, WireArm::TLS]));
+        assert_eq!(Part::Commits.runs().0, 6);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use server::Capability;
 
 pub(crate) use self::limits::{check_directory, check_program};
 pub use self::option_file::FileOptions;
+pub(crate) use self::schedule::BETWEEN_RUNS;
 use self::{
     causes::{Explained, explain},
     driver::{Drivers, LoadOf},
@@ -29,8 +30,8 @@ use self::{
 };
 use super::{Collected, Outcome, Watch};
 use crate::{
-    Address, Arms, Certificates, ComparedBy, Environment, Error, Experiment, ExperimentRecord, Pace, Proxy, Scale,
-    Security, ServerArm, Settings, Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
+    Address, Arms, Certificates, ComparedBy, Environment, Error, Experiment, Pace, Proxy, Scale, Security, ServerArm,
+    Settings, Subject, TableSet, TemporaryDirectory, TlsSettings, TlsVersion, Unit, WireArm,
     oltp::{BenchServer, Driver, Load, ServerSetup, SysbenchLoad, Wire},
     perf::Perf,
     predict::Calibration,
@@ -74,6 +75,8 @@ pub struct OltpSuite<'a> {
     pub server_options: &'a [String],
     /// Rounds and time budget of each experiment.
     pub settings: Settings<'a>,
+    /// Time for the whole measurement, which the experiments share instead of a budget for each.
+    pub time: Option<Duration>,
     /// Set to true to end the measurement.
     pub stopped: &'a Arc<AtomicBool>,
 }
@@ -145,10 +148,10 @@ impl OltpSuite<'_> {
         collected.notes.push(sampling(perf.as_ref().err()));
         drivers.perf = perf.ok();
         collected.notes.extend(self.arms.left_out.iter().cloned());
-        let (mut explained, resolutions) = self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)?;
+        let mut explained = self.at_rest(&setup, &clear, &drivers, collected, schedule, watch)?;
         if !wires.is_empty() {
             schedule.begin(Step::OnTheWire);
-            explained.extend(self.on_the_wire(&clear, &wires, &drivers, &resolutions, collected, watch)?);
+            explained.extend(self.on_the_wire(&clear, &wires, &drivers, collected, schedule, watch)?);
         }
         self.check_stopped()?;
         // Last, since its load would be one that only this server had.
@@ -186,7 +189,7 @@ impl OltpSuite<'_> {
 
     /// Compares the servers with encryption to the server without it, and that one to a second one like it: their
     /// difference is the resolution. Returns all servers with what explains their processor time, nothing if there is no
-    /// server with encryption, and the resolution for each number of clients.
+    /// server with encryption.
     fn at_rest<'p>(
         &self,
         setup: &'p ServerSetup<'p>,
@@ -195,7 +198,7 @@ impl OltpSuite<'_> {
         collected: &mut Collected,
         schedule: &Schedule,
         watch: &Watch<'_>,
-    ) -> Result<(Vec<Explained>, Vec<Option<f64>>), Error> {
+    ) -> Result<Vec<Explained>, Error> {
         watch("a second server in the clear");
         let again = BenchServer::start(setup, ServerArm::CLEAR, "b")?;
         let mut others = Vec::new();
@@ -209,16 +212,18 @@ impl OltpSuite<'_> {
         let equal: (String, String) = EQUAL_SERVERS.map(str::to_owned).into();
         let compared: Vec<_> = [equal].into_iter().chain(compared).collect();
         let what = if others.is_empty() { EQUAL } else { AT_REST };
-        let mut resolutions = Vec::new();
         schedule.begin(Step::AtRest);
+        let settings = self.settings_of(schedule, others.len().saturating_add(2), self.arms.wires.len());
         for (name, load) in self.loads(what, drivers, LoadOf::AtRest) {
             self.check_stopped()?;
             // All arms run in the same rounds, so that the two equal servers age like the others.
             let equal = [(ServerArm::CLEAR.as_str(), clear), (CLEAR_AGAIN, &again)];
             let arms = equal.into_iter().chain(others.iter().map(|(arm, server)| (arm.as_str(), server)));
             let arms = arms.map(|(name, server)| server.arm(name, server.socket(), load));
-            collected.run(self.experiment(&name).arms(arms), &self.settings, &compared, watch)?;
-            resolutions.push(collected.experiments.last_mut().and_then(ExperimentRecord::resolve_by_equal_arms));
+            collected.run(self.experiment(&name).arms(arms), &settings, &compared, watch)?;
+            if let Some(last) = collected.experiments.last_mut() {
+                last.resolve_by_equal_arms();
+            }
         }
         collected.notes.extend(others.iter().flat_map(|(_, server)| server.notes()));
         let servers = others.iter().map(|(arm, server)| (*arm, server));
@@ -229,7 +234,7 @@ impl OltpSuite<'_> {
         };
         others.into_iter().for_each(|(_, server)| server.end());
         again.end();
-        Ok((explained, resolutions))
+        Ok(explained)
     }
 
     /// How clients connect to the server in clear text. Leaves out kinds of keys that it cannot change to.
@@ -273,8 +278,8 @@ impl OltpSuite<'_> {
         clear: &BenchServer<'_>,
         wires: &[(WireArm, Wire)],
         drivers: &Drivers,
-        resolutions: &[Option<f64>],
         collected: &mut Collected,
+        schedule: &Schedule,
         watch: &Watch<'_>,
     ) -> Result<Vec<Explained>, Error> {
         let compared = wires.iter().flat_map(|(arm, _)| {
@@ -282,11 +287,14 @@ impl OltpSuite<'_> {
             to.map(|to| (arm.as_str().to_owned(), to.as_str().to_owned()))
         });
         let compared: Vec<_> = compared.collect();
+        // The experiments before these are of the servers, with the same numbers of clients.
+        let resolutions: Vec<_> = collected.experiments.iter().map(|one| one.resolution_percent).collect();
+        let settings = self.settings_of(schedule, wires.len(), 0);
         for ((name, load), resolution) in self.loads(ON_THE_WIRE, drivers, LoadOf::Wires).into_iter().zip(resolutions) {
             self.check_stopped()?;
             let arms = wires.iter().map(|(arm, wire)| clear.arm(arm.as_str(), wire.clone(), load));
-            collected.run(self.experiment(&name).arms(arms), &self.settings, &compared, watch)?;
-            collected.resolve(*resolution);
+            collected.run(self.experiment(&name).arms(arms), &settings, &compared, watch)?;
+            collected.resolve(resolution);
         }
         let explained = |(arm, _): &(WireArm, Wire)| Explained::on_the_wire(*arm, clear.profile(arm.as_str()));
         Ok(wires.iter().map(explained).collect())

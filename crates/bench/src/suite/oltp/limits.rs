@@ -137,6 +137,7 @@ mod tests {
             driver: Driver::Own,
             server_options: &[],
             settings: Settings::default(),
+            time: None,
             stopped,
         }
     }

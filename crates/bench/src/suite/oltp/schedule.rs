@@ -9,15 +9,17 @@ use files::quantity::clock;
 
 use super::OltpSuite;
 use crate::{
-    Arms, Rounds,
+    Arms, Rounds, Settings,
     oltp::{PURGE_PAUSE, observation_of},
     stats::MIN_ROUNDS,
 };
 
 /// Pause between two runs: of a server that writes few changed pages, and of MySQL, which shortens its undo history only with
 /// later ones ([`PURGE_PAUSE`]).
-const BETWEEN_RUNS: [Duration; 2] =
+pub(crate) const BETWEEN_RUNS: [Duration; 2] =
     [Duration::from_millis(300), Duration::from_millis(300).saturating_add(PURGE_PAUSE)];
+/// Time to calibrate this machine for the prediction, and to end all servers.
+const END: Duration = Duration::from_secs(5);
 
 /// A step of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,7 @@ pub(super) enum Step {
 
 /// Shortest and longest duration of each step.
 pub(super) struct Schedule {
+    started: Instant,
     steps: Vec<(Step, [Duration; 2])>,
     now: Cell<(Step, Instant)>,
 }
@@ -43,13 +46,19 @@ impl Schedule {
         let Arms { servers, wires, .. } = &suite.arms;
         // The server in the clear is there twice.
         let count = servers.len().max(1).saturating_add(1);
-        let mut steps =
-            vec![(Step::Servers, suite.preparation(count)), (Step::AtRest, suite.experiment_duration(count))];
+        let preparation = suite.preparation(count);
+        let measured = suite.time.map(|time| suite.without_end(time).saturating_sub(preparation));
+        let duration = |arms: usize| {
+            let share = measured.map(|measured| share(measured, arms, count.saturating_add(wires.len())));
+            share.map_or_else(|| suite.experiment_duration(arms), |share| [share; 2])
+        };
+        let mut steps = vec![(Step::Servers, [preparation; 2]), (Step::AtRest, duration(count))];
         if !wires.is_empty() {
-            steps.push((Step::OnTheWire, suite.experiment_duration(wires.len())));
+            steps.push((Step::OnTheWire, duration(wires.len())));
         }
         steps.push((Step::Prediction, [observation_of(suite.scale.span); 2]));
-        Self { steps, now: Cell::new((Step::Servers, Instant::now())) }
+        let started = Instant::now();
+        Self { started, steps, now: Cell::new((Step::Servers, started)) }
     }
 
     /// Shortest and longest duration of the whole measurement.
@@ -74,13 +83,31 @@ impl Schedule {
 }
 
 impl OltpSuite<'_> {
-    fn preparation(&self, servers: usize) -> [Duration; 2] {
-        [crate::oltp::preparation(&self.scale.tables).saturating_mul(u32::try_from(servers).unwrap_or(u32::MAX)); 2]
+    fn preparation(&self, servers: usize) -> Duration {
+        crate::oltp::preparation(&self.scale.tables).saturating_mul(number(servers))
+    }
+
+    /// What is left of the time for the whole measurement without its end: the prediction, and the stop of all servers.
+    fn without_end(&self, time: Duration) -> Duration {
+        time.saturating_sub(observation_of(self.scale.span)).saturating_sub(BETWEEN_RUNS[1]).saturating_sub(END)
+    }
+
+    /// The settings of experiments with that many arms, if experiments with `later` arms follow. If the whole measurement
+    /// has a time, its rest is shared by the numbers of arms.
+    pub(super) fn settings_of(&self, schedule: &Schedule, arms: usize, later: usize) -> Settings<'_> {
+        let Some(time) = self.time else { return self.settings };
+        let left = self.without_end(time).saturating_sub(schedule.started.elapsed());
+        Settings { budget: share(left, arms, arms.saturating_add(later)) / self.load_count(), ..self.settings }
+    }
+
+    /// Number of experiments with the same arms, one for each number of clients.
+    fn load_count(&self) -> u32 {
+        number(self.more_clients.len()).saturating_add(1)
     }
 
     /// Duration of the experiments with that many arms, one for each number of clients; the first round is not measured.
     fn experiment_duration(&self, arms: usize) -> [Duration; 2] {
-        let arms = u32::try_from(arms).unwrap_or(u32::MAX);
+        let arms = number(arms);
         let warm_up = u32::from(self.settings.warm_up);
         let of_rounds = |rounds: u32| {
             let runs = arms.saturating_mul(rounds.saturating_add(warm_up));
@@ -93,7 +120,28 @@ impl OltpSuite<'_> {
                 [shortest, longest.max(self.settings.budget)]
             }
         };
-        let loads = u32::try_from(self.more_clients.len()).unwrap_or(u32::MAX).saturating_add(1);
-        experiment.map(|duration| duration.saturating_mul(loads))
+        experiment.map(|duration| duration.saturating_mul(self.load_count()))
+    }
+}
+
+/// The part of a time that so many of all arms get.
+fn share(time: Duration, arms: usize, all: usize) -> Duration {
+    time.saturating_mul(number(arms)) / number(all).max(1)
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_shared_by_the_numbers_of_arms() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(share(minute, 4, 6) + share(minute, 2, 6), minute);
+        assert_eq!(share(minute, 2, 2), minute);
+        assert_eq!(share(minute, 0, 0), Duration::ZERO);
     }
 }

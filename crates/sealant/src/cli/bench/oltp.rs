@@ -171,6 +171,7 @@ impl BenchOltp {
             driver: self.driver,
             server_options: &options,
             settings: Settings { stopped: Some(&stopped), ..self.effort.settings() },
+            time: None,
             stopped: &stopped,
         };
         let server = suite.check()?;
