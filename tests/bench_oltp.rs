@@ -100,6 +100,17 @@ fn transactions_are_measured_on_mysql_with_and_without_encryption() {
         assert_eq!((&again["ratio"], &again["rate"]), (&first["ratio"], &first["rate"]), "{figure}");
     }
     assert_eq!(samples.lines().count(), 1 + 3);
+    let refused = |options: &[&str]| {
+        let output = sealant().args(["bench", "judge"]).arg(&raw).args(options).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let unknown = refused(&["--to", "luks"]);
+    assert!(unknown.contains(": no experiment has the arm luks\n"), "{unknown}");
+    assert!(unknown.contains("hint: give one of its arms to --to: clear, clear again, tde+logs\n"), "{unknown}");
+    fs::write(&raw, samples.split_at(samples.len() - 20).0).expect("written");
+    let cut = refused(&[]);
+    assert!(cut.contains(": cut off in line 4\n"), "{cut}");
     assert_eq!(fs::read_to_string(&html).unwrap().matches("<svg").count(), 1);
     crate::browser::fits(&html);
 }

@@ -113,7 +113,7 @@ fn subject(subject: &Subject, out: &mut dyn Write) -> Result<(), Error> {
     Ok(writeln!(out, "{}, {}{parts}", count(subject.files, "file"), size(subject.bytes))?)
 }
 
-fn programs(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn programs(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
     if !record.programs.is_empty() {
         writeln!(out, "with {}", program_names(record).join(", "))?;
     }

@@ -11,7 +11,7 @@ use ::bench::cost::{Change, CostOutcome, CostRecord, DataRecord, DataShape, Laye
 use files::quantity::size;
 
 use crate::bench::figures::Cell;
-use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_cells};
+use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_cells, programs};
 use crate::json;
 use crate::text::{columns, pad, visible, wrap};
 use crate::{Error, Message};
@@ -70,13 +70,22 @@ pub fn write_cost_table(record: &CostRecord, out: &mut dyn Write) -> Result<(), 
     }
     for PartRecord { part, record } in &record.parts {
         writeln!(out, "\nAll figures: {part}")?;
+        programs(record, out)?;
         for one in &record.experiments {
             writeln!(out)?;
             experiment(one, out)?;
         }
         notes(&record.notes, "", out)?;
     }
-    Ok(())
+    Ok(writeln!(out, "\n{}", samples(record))?)
+}
+
+/// What the figures can be calculated from again.
+pub(super) fn samples(record: &CostRecord) -> String {
+    match &record.samples_file {
+        Some(path) => format!("every sample is in {}, for `sealant bench judge`", visible(&path.display().to_string())),
+        None => "samples were not kept; --raw FILE keeps them".to_owned(),
+    }
 }
 
 /// The data that was measured on, and the data that it was made like.
@@ -198,7 +207,7 @@ pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(
     for advice in &record.advice {
         writeln!(out, "- {} ({})", escaped(&advice.text), escaped(&advice.evidence))?;
     }
-    Ok(())
+    Ok(writeln!(out, "\n{}", escaped(&samples(record)))?)
 }
 
 /// Cells of a row of Markdown.
@@ -404,6 +413,7 @@ pub(super) mod tests {
             }],
             calibration: None,
             advice: vec![Advice { text: "encrypt".to_owned(), evidence: "warm".to_owned() }],
+            samples_file: Some("raw.jsonl".into()),
             parts: vec![PartRecord { part: Part::InMemory, record: bench }],
         }
     }
@@ -421,7 +431,8 @@ pub(super) mod tests {
              points\n",
             "Not measured\n  Encrypted disk: not among --parts\n    sealant cost --parts disk\n",
             "  - encrypt\n",
-            "All figures: in-memory\n",
+            "All figures: in-memory\nwith socat 1.7.4.4\n",
+            "\nevery sample is in raw.jsonl, for `sealant bench judge`\n",
         ] {
             assert!(table.contains(wanted), "{wanted:?} is not in\n{table}");
         }

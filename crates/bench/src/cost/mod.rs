@@ -101,6 +101,9 @@ pub struct CostRecord {
     pub calibration: Option<Calibration>,
     /// Advice that follows from the results.
     pub advice: Vec<Advice>,
+    /// The file with every sample, if they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples_file: Option<PathBuf>,
     /// The parts with all their figures.
     pub parts: Vec<PartRecord>,
 }
@@ -212,6 +215,7 @@ impl CostSuite<'_> {
             unmeasured,
             calibration: Some(calibration),
             advice,
+            samples_file: None,
             parts,
         };
         Ok(CostOutcome { record, samples, resumed, failed, saved: files })

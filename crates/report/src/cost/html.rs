@@ -6,11 +6,11 @@ use ::bench::cost::{CostRecord, Layer, PartRecord};
 use ::bench::{Difference, Interval};
 use askama::Template;
 
-use super::{Figure, Group, PREDICTED, UNMEASURED, data, figures, groups, predictions};
+use super::{Figure, Group, PREDICTED, UNMEASURED, data, figures, groups, predictions, samples};
 use crate::Error;
 use crate::bench::figures::{figure_table, figure_table_of};
 use crate::bench::html::{STYLE, Section, section};
-use crate::bench::{PREDICTIONS, environment, percent};
+use crate::bench::{PREDICTIONS, environment, percent, programs};
 use crate::html::content_security;
 use crate::labels::second;
 use crate::svg::{Bar, BarChart, Caption};
@@ -29,6 +29,7 @@ struct Page {
     unmeasured: Vec<[String; 3]>,
     advice: Vec<(String, String)>,
     parts: Vec<PartSection>,
+    samples: String,
 }
 
 struct GroupSection {
@@ -71,6 +72,7 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
         unmeasured: unmeasured.collect(),
         advice: advice.collect(),
         parts: parts.collect::<Result<_, _>>()?,
+        samples: samples(record),
     };
     Ok(out.write_all(page.render()?.as_bytes())?)
 }
@@ -153,9 +155,11 @@ fn conclusion(layers: &[&Layer]) -> String {
 fn part_section(id: usize, part: &PartRecord) -> Result<PartSection, Error> {
     let record = &part.record;
     let sections = record.experiments.iter().enumerate().map(|(at, one)| section(id + at, one));
+    let programs = collect(|out| programs(record, out))?;
+    let measured = format!("measured {}", second(record.environment.time));
     Ok(PartSection {
         name: part.part.title(),
-        head: vec![format!("measured {}", second(record.environment.time))],
+        head: std::iter::once(measured).chain(programs.lines().map(str::to_owned)).collect(),
         sections: sections.collect::<Result<_, _>>()?,
         notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
     })
@@ -189,6 +193,8 @@ mod tests {
             "<td>in-memory: sealant, 1 thread / read only</td><td data-heading=\"predicted\">1.0 to 4.0</td>",
             "<li>Encrypted disk: not among --parts. Measure it by <code>sealant cost --parts disk</code></li>",
             "<td>sealant, 1 thread</td>",
+            "<p>with socat 1.7.4.4</p>",
+            "<p>every sample is in raw.jsonl, for `sealant bench judge`</p>",
             "95th percentile of the latency of a transaction with each layer; less is better",
             "tables | logs adds most: 10.0 % (8.0 to 12.0)",
         ] {

@@ -152,8 +152,9 @@ impl Measure {
         };
         let ready = suite.check()?;
         let status = self.output.quiet.status_line();
-        let outcome = suite.run(ready, &|text| status.show(text))?;
+        let mut outcome = suite.run(ready, &|text| status.show(text))?;
         status.clear();
+        outcome.record.samples_file.clone_from(&self.output.raw);
         self.output.write(&outcome)?;
         if !outcome.failed.is_empty() {
             return Ok(Exit::Failed);

@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
-use server::option_name;
+use innodb::server_file::{ARIA_CONTROL, DICTIONARY, FIRST_SYSTEM};
+use server::{auto_cnf, option_name};
 
 use super::OltpSuite;
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
     tls::{is_mariadb, version_of},
 };
 
-/// Files that every InnoDB data directory has exactly once.
-const SERVER_FILES: [&str; 2] = [FIRST_SYSTEM, DICTIONARY];
+/// Files that data directories have: all, those of MySQL, those of MariaDB. The first two may be elsewhere.
+const SERVER_FILES: [&str; 4] = [FIRST_SYSTEM, DICTIONARY, auto_cnf::NAME, ARIA_CONTROL];
 /// Memory of a server besides its buffer pool.
 const SERVER_MEMORY_BYTES: u64 = 500 << 20;
 
@@ -104,7 +104,9 @@ pub(super) fn check_option(option: &str) -> Result<(), Error> {
     let Some(assignment) = option.strip_prefix("--") else { return refused("an option begins with --") };
     let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
     let name = option_name::with_hyphens(name);
-    if OWN.contains(&option_name::without_loose(&name)) {
+    let name = option_name::without_loose(&name);
+    // Servers also accept the beginning of a name.
+    if OWN.iter().any(|own| own.starts_with(name)) {
         return refused("the measurement sets it itself");
     }
     if value.contains('/') {
@@ -158,10 +160,13 @@ mod tests {
         let inner = scratch.path().join("db");
         fs::create_dir(&inner).unwrap();
         assert!(suite(&inner, &stopped).find_program().is_ok());
-        fs::write(scratch.path().join("ibdata1"), "").unwrap();
-        for directory in [scratch.path(), &inner] {
-            let error = suite(directory, &stopped).find_program().unwrap_err();
-            assert!(matches!(error, Error::DataDirectory { .. }), "{error}");
+        for file in ["ibdata1", "auto.cnf", "aria_log_control"] {
+            fs::write(scratch.path().join(file), "").unwrap();
+            for directory in [scratch.path(), &inner] {
+                let error = suite(directory, &stopped).find_program().unwrap_err();
+                assert!(matches!(error, Error::DataDirectory { .. }), "{file}: {error}");
+            }
+            fs::remove_file(scratch.path().join(file)).unwrap();
         }
         let socket = scratch.path().join("mysqld.sock");
         let _listener = UnixListener::bind(&socket).unwrap();
@@ -186,7 +191,15 @@ mod tests {
 
     #[test]
     fn options_with_paths_and_ports_are_refused() {
-        for option in ["--datadir=x", "--log_bin=x", "--loose-socket=s", "--tmpdir=/tmp", "innodb=1", "--port=3306"] {
+        for option in [
+            "--datadir=x",
+            "--log_bin=x",
+            "--loose-socket=s",
+            "--tmpdir=/tmp",
+            "innodb=1",
+            "--port=3306",
+            "--bind-addr=::",
+        ] {
             assert!(matches!(check_option(option), Err(Error::ServerOption { .. })), "{option}");
         }
         assert!(check_option("--innodb-doublewrite=OFF").is_ok());
