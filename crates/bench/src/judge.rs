@@ -27,10 +27,13 @@ pub fn judge(path: &Path, to: Option<&str>, by: ComparedBy) -> Result<Record, Er
     let last = text.lines().count();
     let mut lines =
         (1..).zip(text.lines()).map(|(number, line)| Line { path, text: line, number, is_last: number == last });
-    let empty = || Error::SamplesFile { path: path.to_owned(), reason: "it is empty".to_owned() };
-    let head: SamplesHead = lines.next().ok_or_else(empty)?.parse()?;
+    let failed = |reason: &str| Error::SamplesFile { path: path.to_owned(), reason: reason.to_owned() };
+    let head: SamplesHead = lines.next().ok_or_else(|| failed("it is empty"))?.parse()?;
     let samples = lines.map(|line| line.parse()).collect::<Result<Vec<Sample>, Error>>()?;
     let experiments: Vec<Samples> = experiments(samples);
+    if experiments.is_empty() {
+        return Err(failed("it has no samples"));
+    }
     if let Some(arm) = to {
         check_arm(path, arm, &experiments)?;
     }
@@ -209,19 +212,20 @@ mod tests {
 
     #[test]
     fn other_files_and_arms_are_refused() {
-        let refused = |text: &str, to: Option<&str>| {
+        let refused = |text: &str| {
             let file = tempfile::NamedTempFile::new().unwrap();
             fs::write(file.path(), text).unwrap();
-            judge(file.path(), to, ComparedBy::Rate).unwrap_err().to_string()
+            judge(file.path(), None, ComparedBy::Rate).unwrap_err().to_string()
         };
-        assert!(refused("", None).contains("it is empty"));
-        assert!(refused("{}\n", None).contains("line 1: "));
+        assert!(refused("").contains("it is empty"));
+        assert!(refused("{}\n").contains("line 1: "));
         let file = written(&[("p", &measured([1, 2, 3]))]);
         let text = fs::read_to_string(file.path()).unwrap();
-        assert!(refused(&format!("{text}x\n{text}"), None).contains("line 20: "));
+        assert!(refused(&format!("{text}x\n{text}")).contains("line 20: "));
         let (cut, _) = text.trim_end().rsplit_once(':').unwrap();
-        assert!(refused(cut, None).ends_with(": cut off in line 19"));
-        assert!(refused("{\"environment\": {", None).ends_with(": cut off in line 1"));
+        assert!(refused(cut).ends_with(": cut off in line 19"));
+        assert!(refused("{\"environment\": {").ends_with(": cut off in line 1"));
+        assert!(refused(text.lines().next().unwrap()).ends_with(": it has no samples"));
         let twice = written(&[("p", &measured([1, 2, 3])), ("q", &measured([1, 2, 3]))]);
         let error = judge(twice.path(), Some("luks"), ComparedBy::Rate).unwrap_err();
         assert!(error.to_string().ends_with(": no experiment has the arm luks"), "{error}");

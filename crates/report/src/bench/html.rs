@@ -160,6 +160,7 @@ mod tests {
             "class=\"peer\"",
             "with socat 1.7.4.4",
             "5 rounds, intervals narrow",
+            "<h2>How to read this</h2>",
         ] {
             assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");
         }

@@ -194,6 +194,7 @@ mod tests {
             "<li>Encrypted disk: not among --parts. Measure it by <code>sealant cost --parts disk</code></li>",
             "<td>sealant, 1 thread</td>",
             "<p>with socat 1.7.4.4</p>",
+            "<h2>How to read this</h2>",
             "<p>every sample is in raw.jsonl, for `sealant bench judge`</p>",
             "95th percentile of the latency of a transaction with each layer; less is better",
             "tables | logs adds most: 10.0 % (8.0 to 12.0)",
