@@ -1903,7 +1903,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__report)
-            opts="-h --config --host --restores --allowed-signers --max-age --html --prometheus --json --help"
+            opts="-h --config --host --all-hosts --restores --allowed-signers --max-age --html --prometheus --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

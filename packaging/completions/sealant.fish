@@ -185,7 +185,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l max-age -d 'Exit with 3 if the newest good backup is older than this, such as 26h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l html -d 'Also write an HTML report with a calendar to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l prometheus -d 'Also write metrics to this file, for node_exporter\'s textfile collector' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l json -d 'Write JSON to standard output instead of the table, or also to this file; the schema is in docs/schema' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l json -d 'Write JSON, a line for each host, to standard output instead of the table, or also to this file; the schema is in docs/schema' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l all-hosts -d 'Report on all hosts of the repository, as the keeper that the configuration names'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l host -d 'Host whose backups to use [default: the host in the configuration]' -r
