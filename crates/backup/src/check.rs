@@ -17,7 +17,9 @@ use serde::Serialize;
 use store::Error as StoreError;
 
 use crate::{
-    Error, Outcome, Repository, binlogs::StoredPart, repository::check_sum, restore::read_manifest,
+    Error, Outcome, Repository,
+    binlogs::StoredPart,
+    repository::{check_sum, read_manifest},
     windows::ArchivedLogs,
 };
 

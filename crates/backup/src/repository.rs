@@ -2,14 +2,15 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{self, Cursor, Read},
+    io::{self, BufReader, Cursor, Read},
     ops::Range,
     path::Path,
     sync::{Mutex, PoisonError},
 };
 
+use agefile::{Decryptor, Identity};
 use archive::{
-    Digest, Error as ArchiveError, HashingStream, Receipt, RepositoryDescription,
+    Digest, Error as ArchiveError, HashingStream, Manifest, Receipt, RepositoryDescription,
     chain::Link,
     names::{self, Number},
     pack::MAX_PACK_BYTES,
@@ -439,6 +440,12 @@ fn read_id(store: &dyn Store) -> Result<String, Error> {
     };
     let description = RepositoryDescription::parse(&bytes);
     Ok(description.map_err(|error| Error::Repository { location, reason: error.to_string() })?.id)
+}
+
+/// Decrypts and parses a manifest.
+pub(crate) fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, ArchiveError> {
+    let zstd = zstd::Decoder::with_buffer(Decryptor::new(input, identities)?)?;
+    Manifest::read(&mut BufReader::new(zstd))
 }
 
 /// Reads a pack into `bytes` in one pass, since the store may be slow, and compares it with its receipt.

@@ -40,7 +40,6 @@ use transfer::{
 };
 use verify::Keys;
 
-pub(crate) use self::open::read_manifest;
 use self::{
     fetch::{Fetch, Reading},
     interrupted::Verdict,

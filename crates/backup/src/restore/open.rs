@@ -7,7 +7,7 @@ use std::{
     str::FromStr,
 };
 
-use agefile::{Decryptor, Identity};
+use agefile::Identity;
 use archive::{Digest, Error as ArchiveError, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
 use jiff::Timestamp;
 use verify::Keys;
@@ -15,7 +15,7 @@ use verify::Keys;
 use crate::{
     Error, Repository,
     file_keys::{FileKeys, Head},
-    repository::{StoredReceipt, receipt_fault},
+    repository::{StoredReceipt, read_manifest, receipt_fault},
 };
 
 /// The requested backup.
@@ -131,12 +131,6 @@ impl JudgedReceipt {
         }
         Err(wrong(ArchiveError::Manifest { line: 1, reason: "it belongs to another backup than the receipt" }))
     }
-}
-
-/// Decrypts and parses a manifest.
-pub(crate) fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, ArchiveError> {
-    let zstd = zstd::Decoder::with_buffer(Decryptor::new(input, identities)?)?;
-    Manifest::read(&mut BufReader::new(zstd))
 }
 
 /// A backup, identified by its receipt, or by a manifest whose receipt is lost.
