@@ -16,7 +16,7 @@ use crate::{Error, Message, json};
 use files::quantity::size;
 
 use experiment::sysbench_rows;
-pub(crate) use experiment::{PREDICTIONS, difference, display, experiment, figure, percent, prediction_cells, scaled};
+pub(crate) use experiment::{PREDICTIONS, difference, display, experiment, figure, percent, prediction_rows, scaled};
 pub use html::write_bench_html;
 
 /// Hint that a measured disk holds random data now.

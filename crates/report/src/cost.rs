@@ -11,7 +11,7 @@ use ::bench::cost::{Change, CostOutcome, CostRecord, DataRecord, DataShape, Laye
 use files::quantity::size;
 
 use crate::bench::figures::Cell;
-use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_cells, programs};
+use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_rows, programs};
 use crate::json;
 use crate::text::{columns, pad, visible, wrap};
 use crate::{Error, Message};
@@ -134,11 +134,8 @@ const UNMEASURED: &str = "Not measured";
 pub(super) fn predictions(record: &CostRecord) -> Vec<(String, [Cell; 3])> {
     let parts = record.parts.iter();
     let experiments = parts.flat_map(|part| part.record.experiments.iter().map(|experiment| (part.part, experiment)));
-    let predictions =
-        experiments.flat_map(|(part, experiment)| experiment.predictions.iter().map(move |one| (part, one)));
-    let rows = predictions.map(|(part, one)| {
-        let (arms, cells) = prediction_cells(one);
-        (format!("{part}: {arms}"), cells)
+    let rows = experiments.flat_map(|(part, experiment)| {
+        prediction_rows(experiment).map(move |(arms, cells)| (format!("{part}: {arms}"), cells))
     });
     rows.collect()
 }

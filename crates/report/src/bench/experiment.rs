@@ -14,7 +14,7 @@ use crate::text::{columns, count, pad, visible};
 
 const NUMBER: usize = 10;
 const INTERVAL: usize = 18;
-const ERROR: usize = 20;
+const ERROR: usize = 22;
 /// Number of comparisons in a conclusion.
 const CONCLUSIONS: usize = 3;
 
@@ -94,7 +94,7 @@ pub(crate) fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> 
     }
     latencies(experiment, width, out)?;
     operations(experiment, width, out)?;
-    predictions(&experiment.predictions, width, out)?;
+    predictions(experiment, width, out)?;
     causes(&experiment.causes, out)?;
     resolution(experiment).map_or(Ok(()), |text| writeln!(out, "  {text}"))?;
     notes(&experiment.notes, "  ", out)
@@ -179,8 +179,8 @@ fn causes(causes: &[CauseRecord], out: &mut dyn Write) -> Result<(), Error> {
 pub(crate) const PREDICTIONS: [&str; 3] = ["predicted", "measured", "error"];
 
 /// What was predicted and what was measured.
-fn predictions(predictions: &[PredictionRecord], width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    if predictions.is_empty() {
+fn predictions(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    if experiment.predictions.is_empty() {
         return Ok(());
     }
     let mut line = |name: &str, [predicted, measured, interval, error]: [&str; 4]| {
@@ -189,15 +189,19 @@ fn predictions(predictions: &[PredictionRecord], width: usize, out: &mut dyn Wri
     };
     let [predicted, measured, error] = PREDICTIONS;
     line("  % less throughput", [predicted, measured, "95 %", error])?;
-    for one in predictions {
-        let (name, [predicted, measured, error]) = prediction_cells(one);
+    for (name, [predicted, measured, error]) in prediction_rows(experiment) {
         line(&name, [&predicted.text, &measured.text, &measured.interval, &error.text])?;
     }
     Ok(())
 }
 
-/// The compared arms, and the loss of throughput in percent.
-pub(crate) fn prediction_cells(prediction: &PredictionRecord) -> (String, [Cell; 3]) {
+/// The compared arms, and the loss of throughput in percent: what was predicted, what was measured, and how far it is off.
+pub(crate) fn prediction_rows(experiment: &ExperimentRecord) -> impl Iterator<Item = (String, [Cell; 3])> {
+    let resolution = experiment.resolution_percent.unwrap_or_default();
+    experiment.predictions.iter().map(move |one| prediction_cells(one, resolution))
+}
+
+fn prediction_cells(prediction: &PredictionRecord, resolution: f64) -> (String, [Cell; 3]) {
     let PredictionRecord { of, to, predicted_percent: predicted, measured_percent: measured, error_points } =
         prediction;
     let error = match error_points {
@@ -205,6 +209,7 @@ pub(crate) fn prediction_cells(prediction: &PredictionRecord) -> (String, [Cell;
         points if measured.low <= predicted.high && predicted.low <= measured.high => {
             format!("{points:+.1}, within 95 %")
         }
+        points if points.abs() <= resolution => format!("{points:+.1}, as equal arms"),
         points => format!("{points:+.1} points"),
     };
     let cells = [

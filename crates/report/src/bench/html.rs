@@ -7,7 +7,7 @@ use askama::Template;
 
 use super::experiment::{
     CAUSES, LATENCIES, OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display,
-    experiment_rounds, figure, latency_columns, operation_costs, operation_latencies, prediction_cells, ratio_name,
+    experiment_rounds, figure, latency_columns, operation_costs, operation_latencies, prediction_rows, ratio_name,
     resolution, time_heading, time_of, times,
 };
 use super::figures::{Cell, figure_table};
@@ -115,7 +115,7 @@ fn tables(experiment: &ExperimentRecord) -> Result<Vec<String>, Error> {
         figure_table("latency, ms; busy cores", LATENCIES, latencies)?,
         figure_table("latency, ms, all rounds", OPERATION_LATENCIES, operations(operation_latencies))?,
         figure_table("for each", OPERATION_COSTS, operations(operation_costs))?,
-        figure_table("% less throughput", PREDICTIONS, experiment.predictions.iter().map(prediction_cells))?,
+        figure_table("% less throughput", PREDICTIONS, prediction_rows(experiment))?,
     ];
     Ok(tables.into_iter().flatten().collect())
 }
