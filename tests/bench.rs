@@ -315,15 +315,16 @@ fn full_backups_incremental_backups_and_restores_are_measured() {
     has_its_schema(&document, "bench-1");
     assert_eq!(fs::read_dir(&scratch).expect("readable").count(), 0, "repositories are removed");
     let experiments = document["experiments"].as_array().unwrap();
-    assert_eq!(names(&document["experiments"], "name"), ["full backup", "restore", "incremental backup"]);
+    let expected = ["full backup", "restore", "incremental backup", "check of all objects"];
+    assert_eq!(names(&document["experiments"], "name"), expected);
     let arms = names(&experiments[0]["arms"], "name");
     assert_eq!(arms[..2], ["sealant", "sealant, pages as-is"]);
-    assert_eq!(names(&experiments[1]["arms"], "name"), arms);
+    assert_eq!(names(&experiments[1]["arms"], "name"), [&arms[..], &["cp"]].concat());
     // Each peer is measured, or named as missing.
     assert_eq!(arms.len() + document["missing"].as_array().unwrap().len(), 5, "{document:#}");
     assert_eq!(names(&experiments[2]["arms"], "name")[..2], arms[..2]);
     let notes = document["notes"].to_string();
-    for expected in ["sealant stored", "in full", "of what changed", "of memory"] {
+    for expected in ["sealant stored", "in full", "of what changed", "of memory", "bar m"] {
         assert!(notes.contains(expected), "{expected}: {notes}");
     }
 }
