@@ -217,6 +217,8 @@ fn compare_by_rows(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Re
         open = compare_changed_rows(active, &mut total, events)?;
     }
     total.open = total.open.saturating_add(open);
+    // A chunk with a changed row that differs was compared whole after that.
+    total.name_once();
     Ok(total)
 }
 

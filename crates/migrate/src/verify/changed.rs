@@ -165,7 +165,7 @@ impl<'m> Verifier<'m> {
         state::mark_verified(&mut self.target, table.number, &touches)
     }
 
-    /// Lets a chunk with rows that differ be compared whole the next time.
+    /// Lets a chunk with rows that differ be compared whole.
     fn differs_whole(&mut self, table: &MovedTable, number: u64) -> Result<(), Error> {
         self.shared.update(|state| state.changed_rows.forget((table.number, number)));
         self.mark_differing(table, number)

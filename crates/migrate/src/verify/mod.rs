@@ -8,7 +8,7 @@ mod changed;
 mod expression;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::ControlFlow,
     sync::{Mutex, PoisonError},
     thread,
@@ -112,6 +112,12 @@ impl Outcome {
         self.rows = self.rows.saturating_add(more.rows);
         self.open = self.open.saturating_add(more.open);
         self.divergences.extend(more.divergences);
+    }
+
+    /// Names each row that differs only once, although several comparisons have found it.
+    pub(crate) fn name_once(&mut self) {
+        let mut named = HashSet::new();
+        self.divergences.retain(|row| named.insert((row.table.clone(), row.key.clone())));
     }
 }
 
