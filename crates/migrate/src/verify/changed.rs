@@ -44,7 +44,13 @@ pub(crate) fn compare_changed_rows<'m>(
         return Ok(Outcome::default());
     }
     let open = || Verifier::open(settings, shared, tables, OnChange::Defer);
-    let each = |verifier: &mut Verifier<'m>, batch: Batch<'m>| verifier.batch(&batch);
+    let each = |verifier: &mut Verifier<'m>, batch: Batch<'m>| match verifier.batch(&batch) {
+        Err(Error::TableInUse { .. }) => {
+            verifier.leave_open(as_u64(batch.chunks.len()));
+            Ok(())
+        }
+        ended => ended,
+    };
     in_parallel((settings, shared), batches, open, each, watch)
 }
 
@@ -120,7 +126,7 @@ impl<'m> Verifier<'m> {
         self.outcome.chunks = self.outcome.chunks.saturating_add(as_u64(chunks.len()));
         let different: HashSet<u64> = differing.iter().map(|(number, ..)| *number).collect();
         let unsettled = chunks.len().saturating_sub(settled.len()).saturating_sub(different.len());
-        self.outcome.open = self.outcome.open.saturating_add(as_u64(unsettled));
+        self.leave_open(as_u64(unsettled));
         self.count_equal(as_u64(settled.iter().map(|chunk| chunk.rows).sum()));
         self.store_settled(table, &settled, &source_end)?;
         for number in different {
@@ -174,14 +180,20 @@ impl<'m> Verifier<'m> {
     /// Compares a chunk that changes all the time row by row. The rows that change meanwhile are left to
     /// [`compare_changed_rows`].
     pub(super) fn leave_rows(&mut self, range: &Range<'m>, number: u64) -> Result<(), Error> {
-        let (table, chunk) = (range.table, (range.table.number, number));
+        let chunk = (range.table.number, number);
         self.shared.update(|state| state.changed_rows.begin(chunk));
+        // If the rest of the chunk was not compared, its changed rows alone would settle it.
+        self.compare_rows(range, chunk).inspect_err(|_| self.shared.update(|state| state.changed_rows.forget(chunk)))
+    }
+
+    fn compare_rows(&mut self, range: &Range<'m>, chunk: ChunkId) -> Result<(), Error> {
+        let (table, (_, number)) = (range.table, chunk);
         self.shared.wait_begun_applied()?;
         let touches = self.touches(table, &[number])?.into_values().next().unwrap_or_default();
         let mut equal = EqualRows::default();
         if !self.parts(range.clone(), chunk, &mut equal)? {
             self.shared.update(|state| state.changed_rows.forget(chunk));
-            self.outcome.open = self.outcome.open.saturating_add(1);
+            self.leave_open(1);
             return Ok(());
         }
         self.count_equal(equal.rows);

@@ -206,7 +206,7 @@ impl<'m> Verifier<'m> {
         match self.compare_chunk(table, chunk) {
             // A later comparison may find the table free.
             Err(Error::TableInUse { .. }) => {
-                self.outcome.open = self.outcome.open.saturating_add(1);
+                self.leave_open(1);
                 Ok(())
             }
             ended => ended,
@@ -230,7 +230,7 @@ impl<'m> Verifier<'m> {
             OnChange::Split if table.has_key() => self.divide(range),
             OnChange::LeaveRows if table.has_key() => self.leave_rows(&range, chunk.number),
             OnChange::Split | OnChange::LeaveRows | OnChange::Defer => {
-                self.outcome.open = self.outcome.open.saturating_add(1);
+                self.leave_open(1);
                 Ok(())
             }
         }
@@ -270,7 +270,7 @@ impl<'m> Verifier<'m> {
 
     fn single(&mut self, range: &Range<'m>) -> Result<(), Error> {
         if !self.rows(range, ROW_TRIES)? {
-            self.outcome.open = self.outcome.open.saturating_add(1);
+            self.leave_open(1);
         }
         Ok(())
     }
@@ -304,11 +304,11 @@ impl<'m> Verifier<'m> {
             Some((source, target, _)) => {
                 let differing = differing_counts(range.table, &source, &target);
                 // It may be equal by now.
-                self.outcome.open = self.outcome.open.saturating_add(u64::from(differing.is_empty()));
+                self.leave_open(u64::from(differing.is_empty()));
                 self.outcome.divergences.extend(differing);
             }
             // It has changed since its sums differed.
-            None => self.outcome.open = self.outcome.open.saturating_add(1),
+            None => self.leave_open(1),
         }
         Ok(())
     }
@@ -321,6 +321,11 @@ impl<'m> Verifier<'m> {
             kind,
         });
         self.outcome.divergences.extend(named);
+    }
+
+    /// Leaves so many ranges for a later comparison.
+    fn leave_open(&mut self, ranges: u64) {
+        self.outcome.open = self.outcome.open.saturating_add(ranges);
     }
 
     fn count_equal(&mut self, rows: u64) {
