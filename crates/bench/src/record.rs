@@ -227,6 +227,11 @@ impl PredictionRecord {
 }
 
 impl ExperimentRecord {
+    /// The arm with this name.
+    pub(crate) fn arm(&self, name: &str) -> Option<&ArmRecord> {
+        self.arms.iter().find(|arm| arm.name == name)
+    }
+
     /// Judges the differences again, given how much two equal arms differ, in percent.
     pub(crate) fn resolve(&mut self, resolution_percent: f64) {
         self.resolve_from(0, resolution_percent);

@@ -129,7 +129,7 @@ fn increment_sizes(stored: &dyn Stored, sizes: &Sizes) -> Vec<Bar> {
 
 fn objects(experiments: &[ExperimentRecord]) -> Option<Bar> {
     let experiment = experiments.iter().find(|experiment| experiment.name == OBJECTS)?;
-    let Interval { estimate, low, high } = experiment.arms.iter().find(|arm| arm.name == SEALANT)?.rate;
+    let Interval { estimate, low, high } = experiment.arm(SEALANT)?.rate;
     let share = |rate: f64| rate / CHECKED_PER_SECOND;
     let found = Interval { estimate: share(estimate), low: share(low), high: share(high) };
     let what = format!("{OBJECTS} on one core, as a multiple of 1.5 GB/s");

@@ -148,7 +148,7 @@ fn disk(parts: &[PartRecord]) -> Vec<Advice> {
 /// What a transaction needs of a server without encryption.
 fn clear_server(part: &PartRecord) -> Option<(&ExperimentRecord, &OperationsRecord)> {
     let experiment = part.record.experiments.iter().find(|experiment| experiment.name.ends_with(AT_REST))?;
-    let clear = experiment.arms.iter().find(|arm| arm.name == ServerArm::CLEAR.as_str())?;
+    let clear = experiment.arm(ServerArm::CLEAR.as_str())?;
     Some((experiment, clear.operations.as_ref()?))
 }
 

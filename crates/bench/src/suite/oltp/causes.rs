@@ -87,8 +87,8 @@ fn causes_of(
     explained: &Explained,
     prediction: Option<&Prediction>,
 ) -> Vec<CauseRecord> {
-    let named = |name: &str| experiment.arms.iter().find(|arm| arm.name == name);
-    let Some(operations) = named(explained.name()).and_then(|arm| arm.operations.as_ref()) else { return Vec::new() };
+    let arm = experiment.arm(explained.name());
+    let Some(operations) = arm.and_then(|arm| arm.operations.as_ref()) else { return Vec::new() };
     let Some(work) = operations.work else { return Vec::new() };
     let figures = Figures { arm: explained.name(), operations, work, profile: explained.profile, prediction };
     let mut causes = Vec::new();
@@ -97,7 +97,7 @@ fn causes_of(
             causes.extend(figures.encryption(arm));
             causes.push(figures.checksums());
             if arm.tables.compressed {
-                causes.push(figures.compression(named(ServerArm::CLEAR.as_str())));
+                causes.push(figures.compression(experiment.arm(ServerArm::CLEAR.as_str())));
             }
         }
         Setting::Wire(WireArm::Tls(_)) => causes.push(figures.tls_records()),

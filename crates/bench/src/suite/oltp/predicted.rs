@@ -1,7 +1,7 @@
 //! Compares what the counters of the server in clear text predict with what was measured.
 
 use crate::{
-    ArmRecord, Error, ExperimentRecord, PredictionRecord, Security, ServerArm, WireArm, WorkRecord,
+    ArmRecord, Error, ExperimentRecord, PredictionRecord, RatioRecord, Security, ServerArm, WireArm, WorkRecord,
     oltp::{BenchServer, Load, observation_of},
     predict::{self, Activity, Calibration, Prediction},
     suite::{
@@ -15,21 +15,30 @@ pub(super) struct Predicted {
     pub(super) prediction: Prediction,
 }
 
-/// Layers of `predict` that an arm encrypts, and the arm that it is compared with.
+/// What is predicted in an experiment.
 struct Expectation {
-    arm: &'static str,
+    /// The end of its name.
+    experiment: &'static str,
+    /// The arm that others are compared with.
     to: &'static str,
-    layers: &'static [&'static str],
+    /// The others, each with the layers of `predict` that it encrypts.
+    arms: &'static [(&'static str, &'static [&'static str])],
 }
 
-const EXPECTATIONS: [Expectation; 3] = [
-    Expectation { arm: ServerArm::TABLES.as_str(), to: ServerArm::CLEAR.as_str(), layers: &[predict::TABLES] },
+const EXPECTATIONS: [Expectation; 2] = [
     Expectation {
-        arm: ServerArm::EVERYTHING.as_str(),
+        experiment: AT_REST,
         to: ServerArm::CLEAR.as_str(),
-        layers: &[predict::TABLES, predict::UNDO, predict::REDO, predict::BINARY_LOGS],
+        arms: &[
+            (ServerArm::TABLES.as_str(), &[predict::TABLES]),
+            (ServerArm::EVERYTHING.as_str(), &[predict::TABLES, predict::UNDO, predict::REDO, predict::BINARY_LOGS]),
+        ],
     },
-    Expectation { arm: WireArm::TLS.as_str(), to: WireArm::Tcp.as_str(), layers: &[predict::CONNECTIONS] },
+    Expectation {
+        experiment: ON_THE_WIRE,
+        to: WireArm::Tcp.as_str(),
+        arms: &[(WireArm::TLS.as_str(), &[predict::CONNECTIONS])],
+    },
 ];
 
 /// The work as the activity of a server, for each transaction instead of each second.
@@ -55,21 +64,24 @@ impl Predicted {
 
     /// Adds what was predicted for the arms of all experiments.
     pub(super) fn compare(&self, collected: &mut Collected) {
-        // The load that was observed is that of the first number of clients.
-        let is_predicted = |experiment: &&mut ExperimentRecord| {
-            experiment.compared_by.is_rate()
-                && [AT_REST, ON_THE_WIRE].iter().any(|what| experiment.name.ends_with(what))
-        };
-        for experiment in collected.experiments.iter_mut().filter(is_predicted) {
-            for ratio in &experiment.ratios {
-                let expectation = EXPECTATIONS.iter().find(|one| one.arm == ratio.of && one.to == ratio.to);
-                let Some(Expectation { layers, to, .. }) = expectation else { continue };
-                let clear = experiment.arms.iter().find(|arm| arm.name == *to);
-                let Some(work) = clear.and_then(|arm| self.activity_of(arm)) else { continue };
-                let Some(loss) = self.prediction.effect_on(&work, layers).throughput_loss_percent else { continue };
-                experiment.predictions.push(PredictionRecord::new(ratio, loss));
-            }
+        for experiment in collected.experiments.iter_mut().filter(|experiment| experiment.compared_by.is_rate()) {
+            // The load that was observed is that of the first number of clients; the names of experiments with others end
+            // with their number.
+            let expected = EXPECTATIONS.iter().find(|expected| experiment.name.ends_with(expected.experiment));
+            let predictions = expected.and_then(|expected| self.predictions(experiment, expected));
+            experiment.predictions = predictions.unwrap_or_default();
         }
+    }
+
+    /// `None` if the arm that others are compared with has no counters.
+    fn predictions(&self, experiment: &ExperimentRecord, expected: &Expectation) -> Option<Vec<PredictionRecord>> {
+        let work = self.activity_of(experiment.arm(expected.to)?)?;
+        let of = |ratio: &RatioRecord| {
+            let (_, layers) = expected.arms.iter().find(|(arm, _)| *arm == ratio.of && ratio.to == expected.to)?;
+            let loss = self.prediction.effect_on(&work, layers).throughput_loss_percent?;
+            Some(PredictionRecord::new(ratio, loss))
+        };
+        Some(experiment.ratios.iter().filter_map(of).collect())
     }
 
     /// What the counters of an arm's server say of a transaction in the rounds that were measured. Other programs and
