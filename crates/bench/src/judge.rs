@@ -212,11 +212,12 @@ mod tests {
 
     #[test]
     fn other_files_and_arms_are_refused() {
-        let refused = |text: &str| {
+        let error = |text: &str| {
             let file = tempfile::NamedTempFile::new().unwrap();
             fs::write(file.path(), text).unwrap();
-            judge(file.path(), None, ComparedBy::Rate).unwrap_err().to_string()
+            judge(file.path(), None, ComparedBy::Rate).unwrap_err()
         };
+        let refused = |text: &str| error(text).to_string();
         assert!(refused("").contains("it is empty"));
         assert!(refused("{}\n").contains("line 1: "));
         let file = written(&[("p", &measured([1, 2, 3]))]);
@@ -224,7 +225,10 @@ mod tests {
         assert!(refused(&format!("{text}x\n{text}")).contains("line 20: "));
         let (cut, _) = text.trim_end().rsplit_once(':').unwrap();
         assert!(refused(cut).ends_with(": cut off in line 19"));
-        assert!(refused("{\"environment\": {").ends_with(": cut off in line 1"));
+        assert!(error(cut).hint().unwrap().starts_with("the lines before it are whole"));
+        let first = error("{\"environment\": {");
+        assert!(first.to_string().ends_with(": cut off in line 1"), "{first}");
+        assert!(first.hint().unwrap().starts_with("no sample before it is whole"));
         assert!(refused(text.lines().next().unwrap()).ends_with(": it has no samples"));
         let twice = written(&[("p", &measured([1, 2, 3])), ("q", &measured([1, 2, 3]))]);
         let error = judge(twice.path(), Some("luks"), ComparedBy::Rate).unwrap_err();

@@ -23,6 +23,8 @@ impl Error {
             Self::SamplesFile { .. } => {
                 "give a file that --raw of `sealant cost` or of one of the measurements of `sealant bench` wrote"
             }
+            // The first line has no sample.
+            Self::SamplesCut { line: ..=2, .. } => "no sample before it is whole: measure again, with --raw",
             Self::SamplesCut { .. } => "the lines before it are whole: they can be judged without it",
             Self::NoArm { arms, .. } => {
                 return Some(Cow::Owned(format!("give one of its arms to --to: {}", arms.join(", "))));
