@@ -207,9 +207,11 @@ fn joins_need_a_provider_and_time_and_end_with_a_signal() {
 #[ignore = "four minutes of load: make soak"]
 fn transactions_are_measured_in_all_situations_and_judged_again() {
     let (scratch, results) = (short_directory(), tempfile::tempdir().unwrap());
-    let raw = results.path().join("raw.jsonl");
+    let [raw, html, markdown] = ["raw.jsonl", "cost.html", "cost.md"].map(|name| results.path().join(name));
+    let files = [("--raw", &raw), ("--html", &html), ("--markdown", &markdown)];
+    let files: Vec<&str> = files.iter().flat_map(|(option, path)| [*option, path.to_str().unwrap()]).collect();
     let parts = "in-memory,larger-than-memory,commits";
-    let options = ["--minutes", "4", "--parts", parts, "--raw", raw.to_str().unwrap()];
+    let options = [&["--minutes", "4", "--parts", parts], files.as_slice()].concat();
     let Some(mut command) = cost(scratch.path(), &options) else { return };
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -225,6 +227,12 @@ fn transactions_are_measured_in_all_situations_and_judged_again() {
             "{layers:?}"
         );
     }
+    let text = fs::read_to_string(&markdown).unwrap();
+    let in_rows = ["clear | clear again | tde | tde+logs", "tcp | tls"];
+    for arms in in_rows.map(|arms| format!("\n| in the rows of sysbench | {arms} |\n")) {
+        assert_eq!(text.matches(&arms).count(), 3, "{arms:?} in {text}");
+    }
+    crate::browser::fits(&html);
     let judged = sealant().args(["bench", "judge", "--format", "json"]).arg(&raw).output().unwrap();
     let judged: Value = serde_json::from_slice(&judged.stdout).unwrap();
     let names: Vec<&str> =

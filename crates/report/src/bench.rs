@@ -3,6 +3,9 @@
 mod experiment;
 pub(crate) mod figures;
 pub(crate) mod html;
+pub(crate) mod markdown;
+mod sysbench;
+mod tables;
 
 use std::io::Write;
 use std::path::Path;
@@ -15,9 +18,21 @@ use crate::text::{count, visible};
 use crate::{Error, Message, json};
 use files::quantity::size;
 
-use experiment::sysbench_rows;
 pub(crate) use experiment::{PREDICTIONS, difference, display, experiment, figure, percent, prediction_rows, scaled};
 pub use html::write_bench_html;
+pub use markdown::write_bench_markdown;
+use sysbench::sysbench_tables;
+
+/// Arms that have room beside each other in a terminal, in the rows of sysbench.
+const SYSBENCH_ARMS: usize = 4;
+
+/// How to read the figures of an experiment, in paragraphs.
+pub(crate) const READING: [&str; 2] = [
+    "Arms are what is compared. They run in turns, round by round, so that a disturbance of the machine meets all of them. \
+     A figure of an arm is the median over its rounds; a ratio is taken within each round.",
+    "In 95 of 100 cases the truth is within the interval. If the interval of a ratio includes 1, no difference was seen, \
+     and there is at most one as large as the interval or as two equal arms show. Fewer than six rounds have no interval.",
+];
 
 /// Hint that a measured disk holds random data now.
 #[must_use]
@@ -55,9 +70,7 @@ pub fn write_bench_samples(environment: &Environment, samples: &[Sample], out: &
 /// # Errors
 /// [`Error::Write`].
 pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
-    environment(&record.environment, out)?;
-    subject(&record.subject, out)?;
-    programs(record, out)?;
+    head(record, out)?;
     for one in &record.experiments {
         writeln!(out)?;
         experiment(one, out)?;
@@ -80,7 +93,20 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
 /// [`Error::Write`].
 pub fn write_bench_sysbench_table(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
     write_bench_table(record, out)?;
-    record.experiments.iter().try_for_each(|one| sysbench_rows(one, out))
+    for one in &record.experiments {
+        for table in sysbench_tables(one, SYSBENCH_ARMS) {
+            writeln!(out, "\n{}", visible(&one.name))?;
+            table.text(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// The machine, the measured files, and the programs that were used.
+fn head(record: &Record, out: &mut dyn Write) -> Result<(), Error> {
+    environment(&record.environment, out)?;
+    subject(&record.subject, out)?;
+    programs(record, out)
 }
 
 pub(crate) fn environment(here: &Environment, out: &mut dyn Write) -> Result<(), Error> {
@@ -347,9 +373,14 @@ pub(crate) mod tests {
             let rows = collect(|out| write_bench_sysbench_table(&record, out)).unwrap();
             let rows: Vec<String> =
                 rows.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-            for wanted in ["warm, in the rows of sysbench", "queries, a run 4", "latency 95th percentile, ms 4.00"] {
+            let in_rows = "in the rows of sysbench sealant, 1 thread";
+            for wanted in ["warm", in_rows, "queries, a run 4", "latency 95th percentile, ms 4.00"] {
                 assert!(rows.iter().any(|line| line == wanted), "{wanted:?} is not in {rows:?}");
             }
+            let markdown = collect(|out| write_bench_markdown("Title", &record, out)).unwrap();
+            assert!(markdown.contains("\n| latency 95th percentile, ms | 4.00 |\n"), "{markdown}");
+            let row = "<td>latency 95th percentile, ms</td><td data-heading=\"sealant, 1 thread\">4.00</td>";
+            assert!(page.contains(row), "{page}");
             for wanted in ["client µs\">50.0<", "server µs\">900<", "KiB out\">16.0<", "fsyncs\">2.50<", "p95\">4.000<"]
             {
                 assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");

@@ -6,14 +6,17 @@ mod predict;
 
 use std::io::Write;
 
-use ::bench::Interval;
 use ::bench::cost::{Change, CostOutcome, CostRecord, DataRecord, DataShape, Layer, Part, PartRecord, Unmeasured};
+use ::bench::{Interval, Record};
 use files::quantity::size;
 
-use crate::bench::figures::Cell;
+use crate::bench::figures::{Cell, Figures};
+use crate::bench::markdown::{self, heading, lines};
 use crate::bench::{PREDICTIONS, difference, environment, experiment, figure, notes, prediction_rows, programs};
 use crate::json;
-use crate::text::{columns, pad, visible, wrap};
+use crate::labels::second;
+use crate::markdown::{code, plain};
+use crate::text::{collect, columns, pad, visible, wrap};
 use crate::{Error, Message};
 
 pub use self::compare::{write_cost_comparison_json, write_cost_comparison_table};
@@ -131,7 +134,11 @@ const PREDICTED: &str = "Predicted from the counters of the unencrypted server, 
 const UNMEASURED: &str = "Not measured";
 
 /// What was predicted in all parts, and what was measured.
-pub(super) fn predictions(record: &CostRecord) -> Vec<(String, [Cell; 3])> {
+pub(super) fn prediction_table(record: &CostRecord) -> Figures {
+    Figures::new("arms", PREDICTIONS, predictions(record))
+}
+
+fn predictions(record: &CostRecord) -> Vec<(String, [Cell; 3])> {
     let parts = record.parts.iter();
     let experiments = parts.flat_map(|part| part.record.experiments.iter().map(|experiment| (part.part, experiment)));
     let rows = experiments.flat_map(|(part, experiment)| {
@@ -166,54 +173,54 @@ fn unmeasured(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the layers and the advice as Markdown.
+/// Writes everything as Markdown, without charts.
 ///
 /// # Errors
 /// [`Error::Write`].
 pub fn write_cost_markdown(record: &CostRecord, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "# What encryption costs\n")?;
-    let machine = crate::text::collect(|out| environment(&record.environment, out))?;
-    machine.lines().try_for_each(|line| writeln!(out, "{}  ", escaped(line)))?;
-    writeln!(out, "server {}  ", escaped(&record.server))?;
-    data(record).iter().try_for_each(|line| writeln!(out, "{}  ", escaped(line)))?;
+    lines(&collect(|out| environment(&record.environment, out))?, out)?;
+    lines(&format!("server {}", record.server), out)?;
+    data(record).iter().try_for_each(|line| lines(line, out))?;
     for group in groups(record) {
-        writeln!(out, "\n## {}\n", escaped(&group.title))?;
-        writeln!(out, "| layer | {} |", group.headings.join(" | "))?;
-        writeln!(out, "|---|{}", "---:|".repeat(group.headings.len()))?;
-        for row in &group.rows {
-            writeln!(out, "| {} | {} |", escaped(&row.name), joined(&row.figures))?;
-        }
+        heading(&group.title, 2, out)?;
+        group.table().markdown(out)?;
     }
-    let predicted = predictions(record);
+    let predicted = prediction_table(record);
     if !predicted.is_empty() {
-        writeln!(out, "\n## {PREDICTED}\n\n| arms | {} |", PREDICTIONS.join(" | "))?;
-        writeln!(out, "|---|{}", "---:|".repeat(PREDICTIONS.len()))?;
-    }
-    for (name, figures) in &predicted {
-        writeln!(out, "| {} | {} |", escaped(name), joined(figures))?;
+        heading(PREDICTED, 2, out)?;
+        predicted.markdown(out)?;
     }
     if !record.unmeasured.is_empty() {
-        writeln!(out, "\n## {UNMEASURED}\n")?;
+        heading(UNMEASURED, 2, out)?;
     }
     for Unmeasured { layer, reason, command } in &record.unmeasured {
-        writeln!(out, "- {}: {} (`{}`)", escaped(layer), escaped(reason), escaped(command))?;
+        writeln!(out, "- {}: {} ({})", plain(layer), plain(reason), code(command))?;
     }
     if !record.advice.is_empty() {
-        writeln!(out, "\n## What to choose\n")?;
+        heading("What to choose", 2, out)?;
     }
     for advice in &record.advice {
-        writeln!(out, "- {} ({})", escaped(&advice.text), escaped(&advice.evidence))?;
+        writeln!(out, "- {} ({})", plain(&advice.text), plain(&advice.evidence))?;
     }
-    Ok(writeln!(out, "\n{}", escaped(&samples(record)))?)
+    heading("All figures", 2, out)?;
+    lines(&samples(record), out)?;
+    record.parts.iter().try_for_each(|part| part_markdown(part, out))?;
+    markdown::reading(out)
 }
 
-/// Cells of a row of Markdown.
-fn joined(cells: &[Cell]) -> String {
-    cells.iter().map(Cell::to_string).collect::<Vec<_>>().join(" | ")
+/// All figures of a part.
+fn part_markdown(PartRecord { part, record }: &PartRecord, out: &mut dyn Write) -> Result<(), Error> {
+    heading(part.title(), 2, out)?;
+    lines(&part_head(record)?, out)?;
+    record.experiments.iter().try_for_each(|one| markdown::section(one, 3, out))?;
+    markdown::notes(&record.notes, 3, out)
 }
 
-fn escaped(text: &str) -> String {
-    visible(text).replace('|', "\\|")
+/// When a part was measured, and with which programs.
+pub(super) fn part_head(record: &Record) -> Result<String, Error> {
+    let measured = format!("measured {}\n", second(record.environment.time));
+    Ok(measured + &collect(|out| programs(record, out))?)
 }
 
 /// Layers of one part, with the columns that they have figures for.
@@ -222,6 +229,13 @@ pub(super) struct Group<'r> {
     pub(super) headings: Vec<&'static str>,
     pub(super) rows: Vec<Row>,
     pub(super) layers: Vec<&'r Layer>,
+}
+
+impl Group<'_> {
+    pub(super) fn table(&self) -> Figures {
+        let rows = self.rows.iter().map(|row| (row.name.clone(), row.figures.clone()));
+        Figures::new("layer", self.headings.iter().copied(), rows)
+    }
 }
 
 /// One layer.
@@ -356,7 +370,6 @@ pub(super) mod tests {
     use ::bench::{Difference, Environment, FigureRatios, RatioRecord};
 
     use super::*;
-    use crate::text::collect;
 
     pub(in crate::cost) fn record() -> CostRecord {
         let layer = |name: &str, part, ratio: f64| Layer {
@@ -447,6 +460,8 @@ pub(super) mod tests {
             "{text}"
         );
         assert!(text.contains("- encrypt (warm)"));
+        assert!(text.contains("\n## Transactions, data in memory\n\nmeasured "), "{text}");
+        assert!(text.contains("\n### warm\n\n5 rounds, ") && text.contains("\n## How to read this\n"), "{text}");
         assert!(
             text.contains("| in-memory: sealant, 1 thread / read only | 1.0 to 4.0 | 75.0 (72.5 to 77.5) |"),
             "{text}"

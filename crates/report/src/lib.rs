@@ -78,7 +78,7 @@ pub use backup::{
     write_json_line, write_key_check_table, write_manifest_table, write_receipt_table,
 };
 pub use bench::{
-    bench_disk_hint, bench_duration, write_bench_html, write_bench_json, write_bench_samples,
+    bench_disk_hint, bench_duration, write_bench_html, write_bench_json, write_bench_markdown, write_bench_samples,
     write_bench_sysbench_table, write_bench_table,
 };
 pub use binlogs::{

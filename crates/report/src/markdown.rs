@@ -196,7 +196,7 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 /// Foreign prose: escapes punctuation that has a meaning in Markdown or HTML.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 8);
     for c in visible(text).chars() {
         match c {
@@ -211,7 +211,7 @@ fn plain(text: &str) -> String {
 }
 
 /// A name or command as a code span, which prevents links, mentions and emphasis.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text = visible(text);
     let fence = "`".repeat(longest_run(&text, '`') + 1);
     let room = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };

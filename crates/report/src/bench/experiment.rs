@@ -223,60 +223,6 @@ fn prediction_cells(prediction: &PredictionRecord, resolution: f64) -> (String, 
     (format!("{} / {}", visible(of), visible(to)), cells)
 }
 
-/// The figures of an experiment with transactions in the rows of sysbench's own report, with a column for each arm;
-/// nothing for other experiments.
-pub(crate) fn sysbench_rows(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), Error> {
-    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.operations.as_ref()?))).collect();
-    if arms.is_empty() {
-        return Ok(());
-    }
-    let width = SYSBENCH_ROWS.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
-    let column = |arm: &ArmRecord| columns(&visible(&arm.name)).max(NUMBER) + 2;
-    writeln!(out, "\n{}, in the rows of sysbench", visible(&experiment.name))?;
-    write!(out, "{}", pad("", width))?;
-    for (arm, _) in &arms {
-        write!(out, "{:>1$}", visible(&arm.name), column(arm))?;
-    }
-    writeln!(out)?;
-    for (name, figure) in SYSBENCH_ROWS {
-        write!(out, "{}", pad(name, width))?;
-        for (arm, operations) in &arms {
-            write!(out, "{:>1$}", figure(arm, operations, f64::from(experiment.rounds.max(1))), column(arm))?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
-/// A row: its name, and the figure of an arm, given the number of rounds.
-type SysbenchRow = (&'static str, fn(&ArmRecord, &OperationsRecord, f64) -> String);
-
-const SYSBENCH_ROWS: [SysbenchRow; 9] = [
-    ("transactions, a run", |arm, _, _| format!("{:.0}", arm.rate.estimate * arm.seconds.estimate)),
-    ("queries, a run", |arm, operations, rounds| {
-        format!("{:.0}", queries_each(arm, operations, rounds) * arm.rate.estimate * arm.seconds.estimate)
-    }),
-    ("transactions/s (events/s)", |arm, _, _| format!("{:.2}", arm.rate.estimate)),
-    ("queries/s", |arm, operations, rounds| {
-        format!("{:.2}", queries_each(arm, operations, rounds) * arm.rate.estimate)
-    }),
-    ("latency min, ms", |_, operations, _| format!("{:.2}", operations.latency.min_seconds * 1e3)),
-    ("latency avg, ms", |_, operations, _| format!("{:.2}", operations.latency.mean_seconds * 1e3)),
-    ("latency 95th percentile, ms", |_, operations, _| format!("{:.2}", operations.latency.p95_seconds * 1e3)),
-    ("latency max, ms", |_, operations, _| format!("{:.2}", operations.latency.max_seconds * 1e3)),
-    ("events of a thread, stddev in % of avg", |_, operations, _| format!("{:.2}", operations.unfairness_percent)),
-];
-
-/// Queries of a transaction. Reports of older versions have only the total.
-#[allow(clippy::cast_precision_loss, reason = "a number of statements")]
-fn queries_each(arm: &ArmRecord, operations: &OperationsRecord, rounds: f64) -> f64 {
-    let of_total = || {
-        let transactions = arm.rate.estimate * arm.seconds.estimate * rounds;
-        operations.statements as f64 / transactions.max(f64::MIN_POSITIVE)
-    };
-    operations.work.map_or_else(of_total, |work| work.statements.estimate)
-}
-
 /// The resolution: how much two equal arms differ.
 pub(crate) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
     let percent = experiment.resolution_percent?;

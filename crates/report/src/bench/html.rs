@@ -2,16 +2,13 @@
 
 use std::io::Write;
 
-use ::bench::{ArmRecord, ExperimentRecord, OperationsRecord, Record};
+use ::bench::{ExperimentRecord, Record};
 use askama::Template;
 
-use super::experiment::{
-    CAUSES, LATENCIES, OPERATION_COSTS, OPERATION_LATENCIES, PREDICTIONS, conclusion, difference, display,
-    experiment_rounds, figure, latency_columns, operation_costs, operation_latencies, prediction_rows, ratio_name,
-    resolution, time_heading, time_of, times,
-};
-use super::figures::{Cell, figure_table};
-use super::{environment, programs, subject};
+use super::experiment::{CAUSES, conclusion, display, experiment_rounds, figure, resolution};
+use super::figures::Figures;
+use super::tables::tables;
+use super::{READING, head};
 use crate::Error;
 use crate::html::content_security;
 use crate::svg::{Bar, BarChart, Caption};
@@ -27,6 +24,7 @@ struct Page<'a> {
     title: &'a str,
     head: Vec<String>,
     sections: Vec<Section>,
+    reading: [&'static str; 2],
     notes: Vec<String>,
 }
 
@@ -47,11 +45,7 @@ pub(crate) struct Section {
 /// # Errors
 /// [`Error::Write`], [`Error::Template`].
 pub fn write_bench_html(title: &str, record: &Record, out: &mut dyn Write) -> Result<(), Error> {
-    let head = collect(|out| {
-        environment(&record.environment, out)?;
-        subject(&record.subject, out)?;
-        programs(record, out)
-    })?;
+    let head = collect(|out| head(record, out))?;
     let sections = record.experiments.iter().enumerate().map(|(id, one)| section(id, one));
     let page = Page {
         policy: content_security(STYLE, ""),
@@ -59,6 +53,7 @@ pub fn write_bench_html(title: &str, record: &Record, out: &mut dyn Write) -> Re
         title,
         head: head.lines().map(str::to_owned).collect(),
         sections: sections.collect::<Result<_, _>>()?,
+        reading: READING,
         notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
     };
     Ok(out.write_all(page.render()?.as_bytes())?)
@@ -80,56 +75,12 @@ pub(crate) fn section(id: usize, experiment: &ExperimentRecord) -> Result<Sectio
         name: visible(&experiment.name).into_owned(),
         rounds: experiment_rounds(experiment),
         chart: BarChart::new(id, caption, bars.collect()).render()?,
-        tables: tables(experiment)?,
+        tables: tables(experiment).iter().map(Figures::html).collect::<Result<_, _>>()?,
         resolution: resolution(experiment),
         causes_heading: CAUSES,
         causes: experiment.causes.iter().map(|cause| visible(&cause.text).into_owned()).collect(),
         notes: experiment.notes.iter().map(|note| visible(note).into_owned()).collect(),
     })
-}
-
-/// The tables of an experiment: those that it has figures for.
-fn tables(experiment: &ExperimentRecord) -> Result<Vec<String>, Error> {
-    let display = display(experiment.unit);
-    let rates = experiment.arms.iter().map(|arm| {
-        let rate = display.rate_of(arm);
-        let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-        let cells = [Cell::with_interval(figure(rate.estimate), interval), figure(time_of(experiment, arm)).into()];
-        (visible(&arm.name).into_owned(), cells)
-    });
-    let ratios = experiment.ratios.iter().map(|ratio| {
-        let figures = &ratio.ratio;
-        let interval = format!("{} to {}", times(figures.low), times(figures.high));
-        let cells = [Cell::with_interval(times(figures.estimate), interval), difference(ratio).into()];
-        (ratio_name(ratio), cells)
-    });
-    let latencies = experiment.arms.iter().filter_map(|arm| {
-        let columns = latency_columns(arm)?.map(Cell::from);
-        Some((visible(&arm.name).into_owned(), columns))
-    });
-    let time = time_heading(experiment).to_lowercase();
-    let operations = |columns| operations(experiment, columns);
-    let tables = [
-        figure_table("arm", [display.rate, &time], rates)?,
-        figure_table("times as fast", ["ratio", "difference"], ratios)?,
-        figure_table("latency, ms; busy cores", LATENCIES, latencies)?,
-        figure_table("latency, ms, all rounds", OPERATION_LATENCIES, operations(operation_latencies))?,
-        figure_table("for each", OPERATION_COSTS, operations(operation_costs))?,
-        figure_table("% less throughput", PREDICTIONS, prediction_rows(experiment))?,
-    ];
-    Ok(tables.into_iter().flatten().collect())
-}
-
-/// Latencies or costs of single operations, by arm.
-fn operations(
-    experiment: &ExperimentRecord,
-    columns: fn(&OperationsRecord) -> [String; 6],
-) -> Vec<(String, [Cell; 6])> {
-    let row = |arm: &ArmRecord| {
-        let figures = columns(arm.operations.as_ref()?).map(Cell::from);
-        Some((visible(&arm.name).into_owned(), figures))
-    };
-    experiment.arms.iter().filter_map(row).collect()
 }
 
 #[cfg(test)]

@@ -6,13 +6,11 @@ use ::bench::cost::{CostRecord, Layer, PartRecord};
 use ::bench::{Difference, Interval};
 use askama::Template;
 
-use super::{Figure, Group, PREDICTED, UNMEASURED, data, figures, groups, predictions, samples};
+use super::{Figure, Group, PREDICTED, UNMEASURED, data, figures, groups, part_head, prediction_table, samples};
 use crate::Error;
-use crate::bench::figures::{figure_table, figure_table_of};
 use crate::bench::html::{STYLE, Section, section};
-use crate::bench::{PREDICTIONS, environment, percent, programs};
+use crate::bench::{READING, environment, percent};
 use crate::html::content_security;
-use crate::labels::second;
 use crate::svg::{Bar, BarChart, Caption};
 use crate::text::{collect, visible};
 
@@ -30,11 +28,12 @@ struct Page {
     advice: Vec<(String, String)>,
     parts: Vec<PartSection>,
     samples: String,
+    reading: [&'static str; 2],
 }
 
 struct GroupSection {
     title: String,
-    table: Option<String>,
+    table: String,
     charts: Vec<String>,
 }
 
@@ -61,18 +60,20 @@ pub fn write_cost_html(record: &CostRecord, out: &mut dyn Write) -> Result<(), E
         unmeasured.map(|one| [&one.layer, &one.reason, &one.command].map(|text| visible(text).into_owned()));
     // Those of the layers come first.
     let parts = record.parts.iter().enumerate().map(|(at, part)| part_section((at + 1) * 100, part));
+    let predictions = prediction_table(record);
     let page = Page {
         policy: content_security(STYLE, ""),
         style: STYLE,
         head: head.lines().map(str::to_owned).collect(),
         groups: groups.collect::<Result<_, _>>()?,
         predicted: PREDICTED,
-        predictions: figure_table("arms", PREDICTIONS, predictions(record))?,
+        predictions: (!predictions.is_empty()).then(|| predictions.html()).transpose()?,
         unmeasured_title: UNMEASURED,
         unmeasured: unmeasured.collect(),
         advice: advice.collect(),
         parts: parts.collect::<Result<_, _>>()?,
         samples: samples(record),
+        reading: READING,
     };
     Ok(out.write_all(page.render()?.as_bytes())?)
 }
@@ -84,9 +85,7 @@ fn group_section(id: usize, group: Group<'_>) -> Result<GroupSection, Error> {
     let others = figures(&group.layers).into_iter().zip(id + 1..);
     let others = others.map(|(figure, id)| figure_chart(id, &group, figure));
     let charts = std::iter::once(Ok(throughput)).chain(others).collect::<Result<_, Error>>()?;
-    let rows = group.rows.into_iter().map(|row| (row.name, row.figures));
-    let table = figure_table_of("layer", &group.headings, rows)?;
-    Ok(GroupSection { title: group.title, table, charts })
+    Ok(GroupSection { table: group.table().html()?, title: group.title, charts })
 }
 
 /// The chart of a figure other than the throughput.
@@ -155,11 +154,9 @@ fn conclusion(layers: &[&Layer]) -> String {
 fn part_section(id: usize, part: &PartRecord) -> Result<PartSection, Error> {
     let record = &part.record;
     let sections = record.experiments.iter().enumerate().map(|(at, one)| section(id + at, one));
-    let programs = collect(|out| programs(record, out))?;
-    let measured = format!("measured {}", second(record.environment.time));
     Ok(PartSection {
         name: part.part.title(),
-        head: std::iter::once(measured).chain(programs.lines().map(str::to_owned)).collect(),
+        head: part_head(record)?.lines().map(str::to_owned).collect(),
         sections: sections.collect::<Result<_, _>>()?,
         notes: record.notes.iter().map(|note| visible(note).into_owned()).collect(),
     })

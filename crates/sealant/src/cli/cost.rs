@@ -93,7 +93,7 @@ struct Output {
     /// Also write an HTML report with charts to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Also write the layers and the advice to this file, as Markdown
+    /// Also write the report to this file, as Markdown without charts
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Also write every sample to this file, as JSON Lines

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::bench::{ComparedBy, judge};
 use clap::{Args, ValueEnum};
-use report::{write_bench_html, write_bench_json, write_bench_table};
+use report::{write_bench_html, write_bench_json, write_bench_markdown, write_bench_table};
 
 use crate::exit::{self, Exit};
 use crate::output::file;
@@ -32,6 +32,9 @@ pub(super) struct BenchJudge {
     /// Also write an HTML report with charts to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
+    /// Also write the report to this file, as Markdown without charts
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    markdown: Option<PathBuf>,
 }
 
 /// What arms are compared by.
@@ -42,6 +45,9 @@ enum Figure {
     /// 95th percentile of the latency, of arms with single operations
     P95Latency,
 }
+
+/// Title of the report.
+const TITLE: &str = "Samples, judged again";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +64,10 @@ impl BenchJudge {
         };
         let record = judge(&self.samples, self.to.as_deref(), by)?;
         if let Some(path) = &self.html {
-            file::replace(path, &|out| Ok(write_bench_html("Samples, judged again", &record, out)?))?;
+            file::replace(path, &|out| Ok(write_bench_html(TITLE, &record, out)?))?;
+        }
+        if let Some(path) = &self.markdown {
+            file::replace(path, &|out| Ok(write_bench_markdown(TITLE, &record, out)?))?;
         }
         self.render.write_figures(&record, write_bench_json, write_bench_table)?;
         Ok(Exit::Clean)

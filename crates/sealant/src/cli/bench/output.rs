@@ -7,7 +7,9 @@ use std::time::Duration;
 use ::bench::suite::{Outcome, Watch};
 use ::bench::{Error, Record, Sample};
 use clap::Args;
-use report::{bench_duration, write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+use report::{
+    bench_duration, write_bench_html, write_bench_json, write_bench_markdown, write_bench_samples, write_bench_table,
+};
 
 use crate::exit::Exit;
 use crate::output::file;
@@ -30,6 +32,9 @@ pub(super) struct Output {
     /// Also write an HTML report with charts to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Also write the report to this file, as Markdown without charts
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     #[command(flatten)]
     quiet: Quiet,
 }
@@ -37,7 +42,8 @@ pub(super) struct Output {
 impl Output {
     /// Checks before a long run that the files can be written.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        self.raw.iter().chain(&self.html).try_for_each(|path| file::check_writable(path))
+        let files = [&self.raw, &self.html, &self.markdown];
+        files.into_iter().flatten().try_for_each(|path| file::check_writable(path))
     }
 
     /// Says how long the measurement takes at least and at most.
@@ -77,6 +83,9 @@ impl Output {
         }
         if let Some(path) = &self.html {
             file::replace(path, &|out| Ok(write_bench_html(title, record, out)?))?;
+        }
+        if let Some(path) = &self.markdown {
+            file::replace(path, &|out| Ok(write_bench_markdown(title, record, out)?))?;
         }
         self.render.write_figures(record, write_bench_json, table)
     }
