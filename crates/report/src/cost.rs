@@ -334,8 +334,8 @@ fn group(part: Part, layers: Vec<&Layer>) -> Group<'_> {
 fn throughput(layer: &Layer) -> Cell {
     let Interval { estimate, low, high } = layer.throughput.ratio;
     let [estimate, low, high] = [estimate, low, high].map(|ratio| (ratio - 1.0) * 100.0);
-    let not_seen = if difference(&layer.throughput).is_empty() { "" } else { ", not seen" };
-    Cell::with_interval(format!("{estimate:+.1} %"), format!("{low:+.1} to {high:+.1}{not_seen}"))
+    let cell = Cell::with_interval(format!("{estimate:+.1} %"), format!("{low:+.1} to {high:+.1}"));
+    Cell { remark: difference(&layer.throughput), ..cell }
 }
 
 /// `1.20 → 1.30`, and the interval of the change.
@@ -346,13 +346,16 @@ fn change(change: &Change, scale: f64) -> Cell {
     Cell::with_interval(figures, change.ratio.map(interval).unwrap_or_default())
 }
 
-/// Writes a line for each layer with its throughput; further figures follow on a second line.
+/// Writes a line for each layer with its throughput; what that shows and further figures follow on lines of their own.
 fn group_table(group: &Group<'_>, out: &mut dyn Write) -> Result<(), Error> {
     let names = group.rows.iter().map(|row| columns(&row.name)).max().unwrap_or(0);
     for row in &group.rows {
         let mut figures = group.headings.iter().zip(&row.figures);
-        let throughput = figures.next().map(|(_, cell)| cell.to_string()).unwrap_or_default();
+        let (throughput, remark) = figures.next().map(|(_, cell)| cell.clone().without_remark()).unwrap_or_default();
         writeln!(out, "  {}  {throughput}", pad(&row.name, names))?;
+        if !remark.is_empty() {
+            writeln!(out, "    {remark}")?;
+        }
         let others = figures.filter(|(_, cell)| !cell.text.is_empty());
         let others: Vec<String> = others.map(|(heading, cell)| format!("{heading} {cell}")).collect();
         if !others.is_empty() {
@@ -467,6 +470,24 @@ pub(super) mod tests {
             "{text}"
         );
         assert!(text.contains("- Encrypted disk: not among --parts (`sealant cost --parts disk`)"), "{text}");
+    }
+
+    #[test]
+    fn a_layer_without_a_seen_difference_says_how_large_it_is_at_most() {
+        let mut record = record();
+        record.layers[0].throughput.difference = Difference::None { at_most_percent: 6.0 };
+        record.layers[1].throughput.difference = Difference::TooFewRounds;
+        let table = collect(|out| write_cost_table(&record, out)).unwrap();
+        assert!(
+            table.contains("  -5.0 % (-6.0 to -4.0)\n    no difference seen, at most 6.0 %\n    p95 ms "),
+            "{table}"
+        );
+        let text = collect(|out| write_cost_markdown(&record, out)).unwrap();
+        assert!(text.contains("| -5.0 % (-6.0 to -4.0): no difference seen, at most 6.0 % |"), "{text}");
+        assert!(text.contains("| -10.0 % (-11.0 to -9.0): too few rounds for an interval |"), "{text}");
+        let page = collect(|out| write_cost_html(&record, out)).unwrap();
+        let remark = "<small class=\"remark\">no difference seen, at most 6.0 %</small></td>";
+        assert!(page.contains(remark), "{page}");
     }
 
     #[test]

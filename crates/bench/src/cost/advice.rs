@@ -39,7 +39,7 @@ fn transactions(layer: &Layer) -> Advice {
         Difference::None { at_most_percent: percent }
         | Difference::WithinResolution { at_most_percent: percent, .. } => {
             let choice = if percent < CHEAP_PERCENT { NO_REASON } else { "measure longer, or on a quieter machine" };
-            format!("no difference in throughput was seen; it is at most {percent:.1} %: {choice}")
+            format!("no difference seen, at most {percent:.1} % of the throughput: {choice}")
         }
         Difference::TooFewRounds => "too few rounds to say what it costs".to_owned(),
         Difference::Seen => seen(&layer.throughput.ratio),
@@ -102,10 +102,12 @@ fn keys(layers: &[Layer]) -> Option<Advice> {
 fn copies(layer: &Layer) -> Option<Advice> {
     let times = layer.seconds?;
     let cost = match layer.throughput.difference {
-        Difference::Seen if times.with > times.without => "plan that much more time",
-        Difference::Seen => "encryption costs no time here",
-        Difference::None { .. } | Difference::WithinResolution { .. } => "no difference was seen",
-        Difference::TooFewRounds => "too few rounds to say whether they differ",
+        Difference::Seen if times.with > times.without => "plan that much more time".to_owned(),
+        Difference::Seen => "encryption costs no time here".to_owned(),
+        Difference::None { at_most_percent } | Difference::WithinResolution { at_most_percent, .. } => {
+            format!("no difference seen, at most {at_most_percent:.1} %")
+        }
+        Difference::TooFewRounds => "too few rounds to say whether they differ".to_owned(),
     };
     let text = format!("{}, {} s instead of {} s: {cost}", layer.layer, time(times.with), time(times.without));
     Some(Advice { text, evidence: layer.experiment.clone() })
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(
             equal,
             [
-                "tables, with data in memory: no difference in throughput was seen; it is at most 1.0 %: no reason not to encrypt"
+                "tables, with data in memory: no difference seen, at most 1.0 % of the throughput: no reason not to encrypt"
             ]
         );
         let mut noisy = at_rest(999.0);
@@ -196,7 +198,10 @@ mod tests {
             texts(&[part])
         };
         assert_eq!(backup(50.0), ["backup: encrypted tables, 2.00 s instead of 1.00 s: plan that much more time"]);
-        assert_eq!(backup(100.0), ["backup: encrypted tables, 2.00 s instead of 1.00 s: no difference was seen"]);
+        assert_eq!(
+            backup(100.0),
+            ["backup: encrypted tables, 2.00 s instead of 1.00 s: no difference seen, at most 1.0 %"]
+        );
     }
 
     #[test]

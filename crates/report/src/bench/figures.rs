@@ -16,11 +16,19 @@ pub(crate) struct Cell {
     pub(crate) text: String,
     /// Empty if there is none.
     pub(crate) interval: String,
+    /// What it shows; empty if nothing more is to be said.
+    pub(crate) remark: String,
 }
 
 impl Cell {
     pub(crate) const fn with_interval(text: String, interval: String) -> Self {
-        Self { text, interval }
+        Self { text, interval, remark: String::new() }
+    }
+
+    /// The figure with its interval, and what it shows.
+    pub(crate) fn without_remark(mut self) -> (Self, String) {
+        let remark = std::mem::take(&mut self.remark);
+        (self, remark)
     }
 }
 
@@ -31,10 +39,14 @@ impl From<String> for Cell {
 }
 
 impl fmt::Display for Cell {
-    /// Writes the interval in brackets.
+    /// Writes the interval in brackets, then the remark.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.text)?;
-        if self.interval.is_empty() { Ok(()) } else { write!(out, " ({})", self.interval) }
+        let Self { text, interval, remark } = self;
+        out.write_str(text)?;
+        if !interval.is_empty() {
+            write!(out, " ({interval})")?;
+        }
+        if remark.is_empty() { Ok(()) } else { write!(out, ": {remark}") }
     }
 }
 

@@ -147,7 +147,11 @@ fn conclusion(layers: &[&Layer]) -> String {
         let lost = percent(1.0 - estimate, 1.0 - high, 1.0 - low);
         return format!("{} costs most: {lost} of the throughput", visible(&layer.layer));
     }
-    let lost = layers.iter().map(|layer| (1.0 - layer.throughput.ratio.low) * 100.0).fold(0.0, f64::max);
+    let at_most = |layer: &&Layer| match layer.throughput.difference {
+        Difference::None { at_most_percent } | Difference::WithinResolution { at_most_percent, .. } => at_most_percent,
+        Difference::Seen | Difference::TooFewRounds => (1.0 - layer.throughput.ratio.low) * 100.0,
+    };
+    let lost = layers.iter().map(at_most).fold(0.0, f64::max);
     format!("no layer was seen to cost throughput; each costs at most {lost:.1} %")
 }
 
@@ -176,6 +180,11 @@ mod tests {
         }
         let layers: Vec<&Layer> = record.layers.iter().collect();
         assert_eq!(conclusion(&layers), "no layer was seen to cost throughput; each costs at most 11.0 %");
+        for layer in &mut record.layers {
+            layer.throughput.difference = Difference::None { at_most_percent: 12.5 };
+        }
+        let layers: Vec<&Layer> = record.layers.iter().collect();
+        assert_eq!(conclusion(&layers), "no layer was seen to cost throughput; each costs at most 12.5 %");
     }
 
     #[test]
