@@ -37,6 +37,7 @@ impl Error {
             Self::Sysbench { .. } => "install the package sysbench; `bench oltp --driver own` goes without it",
             Self::SysbenchLoad { .. } => "leave out --driver, or give --driver own",
             Self::NoServer => "install one, or name its program",
+            Self::OtherVersion { .. } => "--mysqld takes the path of another server program",
             Self::Certificate(error) => error.hint()?,
             Self::Luks(error) => error.hint()?,
             Self::Snapshot(error) => return error.hint(),

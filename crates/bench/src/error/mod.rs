@@ -139,6 +139,16 @@ pub enum Error {
     /// No server program was found.
     #[error("no mariadbd or mysqld in PATH or /usr/sbin")]
     NoServer,
+    /// The installed server is of another version than the requested one.
+    #[error("{}: is of version {version}, not {wanted}", program.display())]
+    OtherVersion {
+        /// Path of the program.
+        program: PathBuf,
+        /// Its version.
+        version: String,
+        /// The requested one.
+        wanted: String,
+    },
     /// A required program or library is not at the given path.
     #[error("{}: no such file", path.display())]
     NoInstallation {

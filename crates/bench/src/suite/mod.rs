@@ -21,7 +21,7 @@ use std::{
 
 use crate::{
     Environment, Error, Experiment, ExperimentRecord, PeerVerdicts, Program, Progress, Record, SCHEMA, Sample, Samples,
-    Settings, Stop, Subject, TemporaryDirectory,
+    Settings, Stop, Subject, TemporaryDirectory, tls::version_of,
 };
 
 /// Receives the progress of a suite, for the status line.
@@ -146,9 +146,44 @@ pub(crate) fn server_program(named: Option<&Path>, names: &[&str]) -> Result<Pat
     found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
 }
 
+/// As [`server_program`], of this version: 97 and 9.7 are 9.7.4.
+///
+/// # Errors
+/// [`Error::NoServer`]; [`Error::OtherVersion`] if the installed program is of another version; [`Error::Program`] if it
+/// does not print it.
+pub fn server_of_version(names: &[&str], wanted: &str) -> Result<PathBuf, Error> {
+    let program = server_program(None, names)?;
+    let version = version_of(&program)?;
+    if begins_with(&version, wanted) {
+        return Ok(program);
+    }
+    Err(Error::OtherVersion { program, version, wanted: wanted.to_owned() })
+}
+
+/// Whether the first numbers of a version are these, which may be written without dots.
+fn begins_with(version: &str, wanted: &str) -> bool {
+    let (wanted, mut numbers) = (wanted.replace('.', ""), String::new());
+    version.split(|c: char| !c.is_ascii_digit()).take(3).any(|number| {
+        numbers.push_str(number);
+        numbers == wanted
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_is_named_with_dots_or_without() {
+        for wanted in ["9", "97", "9.7", "9.7.4"] {
+            assert!(begins_with("9.7.4", wanted), "{wanted}");
+        }
+        assert!(begins_with("10.11.19-MariaDB", "1011") && begins_with("8.4.3-commercial", "84"));
+        for wanted in ["10", "975", "8"] {
+            assert!(!begins_with("9.7.4", wanted), "{wanted}");
+        }
+        assert!(!begins_with("10.11.19-MariaDB", "101"));
+    }
 
     #[test]
     fn a_busy_machine_and_a_debug_build_are_noted() {

@@ -64,9 +64,10 @@ impl BenchMigrate {
         self.output.check()?;
         // Servers are stopped and their files removed when a signal ends the measurement.
         let stopped = ended_by_signals()?;
+        let named = self.server.named()?;
         let suite = MigrateSuite {
             program: current_program()?,
-            server: self.server.named(),
+            server: named.as_deref(),
             families: self.server.families(),
             directory: &self.dir,
             tables: TableSet { tables: self.tables, rows: self.rows, ..TableSet::default() },

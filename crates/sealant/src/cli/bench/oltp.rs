@@ -157,11 +157,12 @@ impl BenchOltp {
         // Servers are stopped and their files removed when a signal ends the measurement.
         let stopped = ended_by_signals()?;
         let program = current_program()?;
+        let named = self.server.named()?;
         let file = self.defaults_file.as_deref().map(FileOptions::read).transpose()?.unwrap_or_default();
         let options = [file.taken.as_slice(), &self.server_option].concat();
         let mut suite = OltpSuite {
             program: &program,
-            server: self.server.named(),
+            server: named.as_deref(),
             families: self.server.families(),
             directory: &self.dir,
             arms: Arms::named(&self.arms),
