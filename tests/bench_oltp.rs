@@ -295,6 +295,31 @@ fn a_server_that_does_not_start_is_quoted_and_others_are_left_alone() {
 }
 
 #[test]
+fn too_little_memory_or_disk_and_another_version_are_told_before_a_server_starts() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let refused = |options: &[&str], server: &[&Path], path: Option<&Path>, expected: [&str; 2]| {
+        let mut command = sealant();
+        command.args(["bench", "oltp", "--quiet", "--arms", "clear", "--dir"]).arg(scratch.path());
+        command.args(options).args(server).envs(path.map(|path| ("PATH", path)));
+        let output = command.output().expect("it starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{stderr}");
+        assert!(expected.iter().all(|text| stderr.contains(text)), "{expected:?} is not in {stderr}");
+        assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
+    };
+    let tools = tempfile::tempdir().expect("a directory");
+    let program = tools.path().join("mysqld");
+    harness::script(&program, "echo 'mysqld  Ver 9.7.4 for Linux on x86_64 (Source distribution)'").expect("written");
+    let other = ["mysqld: is of version 9.7.4, not 80\n", "hint: --mysqld takes the path of another server program"];
+    refused(&["--server", "mysql80"], &[], Some(tools.path()), other);
+    let server = [Path::new("--mysqld"), &program];
+    let memory = ["2 servers at a time take ", "hint: give `bench oltp` a smaller --buffer-pool"];
+    refused(&["--buffer-pool", "1000000GiB"], &server, None, memory);
+    let rows = ["--buffer-pool", "32MiB", "--tables", "1000", "--rows", "100000000"];
+    refused(&rows, &server, None, [": servers and their data take ", "or fewer rows or arms"]);
+}
+
+#[test]
 fn a_signal_while_servers_are_filled_leaves_nothing() {
     let Some(binaries) = require(Kind::MariaDb1011) else { return };
     let scratch = tempfile::tempdir().expect("a directory");

@@ -304,6 +304,10 @@ fn wrong_requests_end_before_a_server_is_started() {
     };
     refused(no_server("/no/such/mysqld"), 1, "/no/such/mysqld: no such program");
     refused(no_server("/bin/true"), 1, "is not a server");
+    let mut huge = sealant();
+    huge.args(["cost", "--hours", "1000", "--parts", "commits", "--rows", "100000000", "--dir"]).arg(scratch.path());
+    huge.arg("--mysqld").arg(require(Kind::MariaDb1011).expect("it is installed").daemon);
+    refused(huge, 1, "4 servers at a time take ");
     let other = tempfile::NamedTempFile::new().unwrap();
     fs::write(other.path(), "{\"schema\": \"sealant.bench/1\"}").unwrap();
     let mut compare = sealant();

@@ -48,7 +48,9 @@ impl Error {
             Self::DataDirectory { .. } => "--dir takes a directory for scratch files, such as /var/tmp",
             Self::NotServerProgram { .. } => "--mysqld takes the path of mysqld or mariadbd",
             Self::NoServerRoom { .. } => "give another directory with --dir, or fewer rows or arms",
-            Self::NoMemory { .. } => "give a smaller --buffer-pool, or fewer arms",
+            Self::NoMemory { .. } => {
+                "give `bench oltp` a smaller --buffer-pool or fewer arms; `cost` needs less with fewer --rows"
+            }
             Self::SourceInUse { .. } | Self::OtherData { .. } => {
                 "DIR has to be a still copy or a snapshot of the server's directory"
             }
