@@ -112,8 +112,8 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- tunnel_soak:: --nocapture
 	SEALANT_KEY_SOURCES=9 cargo test --package sealant --test commands -- key_sources::
 	SEALANT_MONITOR_SECONDS=3600 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- monitor_soak:: --ignored --nocapture
-	cargo test --package sealant --test commands -- --ignored bench_oltp::a_server_that_stands_still
-	SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- --ignored --skip monitor_soak:: --skip bench_oltp::a_server_that_stands_still
+	cargo test --package sealant --test commands -- --ignored --test-threads 1 bench_oltp::a_server_that_
+	SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- --ignored --skip monitor_soak:: --skip bench_oltp::a_server_that_
 	SEALANT_WRITER_PAUSE_MS=0 cargo test --package sealant-migrate --test mysql --test pairs --test servers --test resets --test kills -- --include-ignored
 	cargo test --package sealant-migrate --test fallback --test whole -- --ignored
 	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_mutation::

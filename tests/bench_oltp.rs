@@ -438,13 +438,12 @@ fn hamper(server: Pid, until: &AtomicBool) {
     }
 }
 
-#[test]
-#[ignore = "a minute of load on a quiet machine: make soak"]
-fn a_server_that_stands_still_for_a_known_share_of_the_time_is_found() {
+/// The ratio of two equal servers under a load of point selects, of which the second is hampered until the end, and the
+/// processors that the first uses, from and to.
+fn ratio_of_equal_servers(hamper: impl FnOnce(Pid, &AtomicBool) + Send) -> Option<(Value, [f64; 2])> {
     let scratch = short_directory();
     let options = ["--rows", "5000", "--span", "2s", "--rounds", "9", "--arms", "clear", "--workload"];
-    let options = [&options[..], &["oltp_point_select"]].concat();
-    let Some(child) = started(scratch.path(), &options) else { return };
+    let child = started(scratch.path(), &[&options[..], &["oltp_point_select"]].concat())?;
     let hampered = || {
         let pid = fs::read_to_string(server_file(scratch.path(), "b", "pid")?).ok()?;
         Pid::from_raw(pid.trim().parse().ok()?)
@@ -458,12 +457,76 @@ fn a_server_that_stands_still_for_a_known_share_of_the_time_is_found() {
         output
     });
     let document = json(&output);
-    let ratio = &document["experiments"][0]["ratios"][0];
+    let experiment = &document["experiments"][0];
+    let (ratio, clear) = (experiment["ratios"][0].clone(), &experiment["arms"][0]);
     assert_eq!((&ratio["of"], &ratio["to"]), (&"clear again".into(), &"clear".into()));
-    let [low, high] = ["low", "high"].map(|end| ratio["ratio"][end].as_f64().expect("a number"));
-    // Signals take effect a little late.
-    assert!(low - 0.03 <= 0.7 && 0.7 <= high + 0.03, "{ratio}");
     assert_eq!(ratio["difference"]["kind"], "seen");
+    let processors = ["low", "high"].map(|end| {
+        let figures = [&clear["rate"][end], &clear["operations"]["server_cpu_seconds"][end]];
+        figures.map(|figure| figure.as_f64().expect("a number")).iter().product::<f64>()
+    });
+    Some((ratio, processors))
+}
+
+/// Asserts that the interval of a ratio holds one of these values, or is less than 0.03 away from one.
+fn holds(ratio: &Value, [least, most]: [f64; 2]) {
+    let [low, high] = ["low", "high"].map(|end| ratio["ratio"][end].as_f64().expect("a number"));
+    assert!(low - 0.03 <= most && least <= high + 0.03, "{least} to {most}: {ratio}");
+}
+
+#[test]
+#[ignore = "a minute of load on a quiet machine: make soak"]
+fn a_server_that_stands_still_for_a_known_share_of_the_time_is_found() {
+    // Signals take effect a little late.
+    let Some((ratio, _)) = ratio_of_equal_servers(hamper) else { return };
+    holds(&ratio, [0.7, 0.7]);
+}
+
+/// A group of processes that gets so many microseconds of processor time in each tenth of a second.
+struct Quota {
+    directory: PathBuf,
+}
+
+impl Quota {
+    /// `None` if this machine lets no group be made. Source: the kernel's `cgroup-v2.rst` (`cpu.max`) and `sched-bwc.rst`
+    /// (`cpu.cfs_quota_us`).
+    fn new(microseconds: u32) -> Option<Self> {
+        let root = Path::new("/sys/fs/cgroup");
+        let (parent, file) = match root.join("cgroup.controllers").exists() {
+            true => (root.to_owned(), "cpu.max"),
+            false => (root.join("cpu"), "cpu.cfs_quota_us"),
+        };
+        let directory = parent.join(format!("sealant-test-{}", std::process::id()));
+        fs::create_dir(&directory).ok()?;
+        let group = Self { directory };
+        // Without the controller the file is missing, and may not be created.
+        fs::write(group.directory.join(file), microseconds.to_string()).ok()?;
+        Some(group)
+    }
+
+    fn limit(&self, process: Pid) {
+        let list = self.directory.join("cgroup.procs");
+        fs::write(list, process.as_raw_nonzero().to_string()).expect("the process is moved");
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.directory);
+    }
+}
+
+#[test]
+#[ignore = "a minute of load on a quiet machine: make soak"]
+fn a_server_that_gets_a_known_share_of_a_processor_is_found() {
+    let Some(quota) = Quota::new(20_000) else {
+        harness::skip("no control group with a quota of processor time can be made");
+        return;
+    };
+    let Some((ratio, [least, most])) = ratio_of_equal_servers(|server, _| quota.limit(server)) else { return };
+    // Where processor time is the limit, a server with a fifth of a processor does so much less than one that uses more.
+    assert!(least > 0.3, "the load uses too little of the processors: {least}");
+    holds(&ratio, [0.2 / most, 0.2 / least]);
 }
 
 #[test]
