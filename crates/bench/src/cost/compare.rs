@@ -1,11 +1,17 @@
 //! Compares two reports: of two machines, versions or dates.
 
+mod figures;
+
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use serde::Serialize;
 
+pub use self::figures::{FigureComparison, LayerFigure};
 use super::{COST_SCHEMA, CostRecord, Layer, Part, PartRecord};
-use crate::{Environment, Error, Interval, Unit, predict::ReportedCalibration, sysbench};
+use crate::{
+    Environment, Error, FigureRatios, Interval, Unit, predict::ReportedCalibration, suite::oltp::EQUAL_SERVERS,
+    sysbench,
+};
 
 /// Name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "sealant.cost-compare/1";
@@ -44,6 +50,9 @@ pub struct LayerComparison {
     pub after: Interval,
     /// Whether the rates differ.
     pub shift: MedianDifference,
+    /// What else the layer changes, as far as both reports have it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigureComparison>,
 }
 
 /// The rate of an arm in both reports.
@@ -135,11 +144,14 @@ impl CostRecord {
             .layers
             .iter()
             .filter_map(|layer| {
-                let other = after.layers.iter().find(|other| other.layer == layer.layer && other.part == layer.part)?;
+                let part = layer.part;
+                let other = after.layers.iter().find(|other| other.layer == layer.layer && other.part == part)?;
+                let equal = [self, after].map(|record| record.equal_servers(part));
+                let figures = figures::compare(&layer.throughput.figures, &other.throughput.figures, equal);
                 let [before, after] = [layer, other].map(|layer| layer.throughput.ratio);
-                let resolution = self.resolution(layer.part, &layer.experiment).max(resolution(layer));
+                let resolution = self.resolution(part, &layer.experiment).max(resolution(layer));
                 let shift = MedianDifference::beyond(&before, &after, resolution);
-                Some(LayerComparison { layer: layer.layer.clone(), part: layer.part, before, after, shift })
+                Some(LayerComparison { layer: layer.layer.clone(), part, before, after, shift, figures })
             })
             .collect();
         let arms: Vec<ArmComparison> = self
@@ -173,6 +185,14 @@ impl CostRecord {
         let records = self.parts.iter().filter(|one| one.part == part);
         let mut experiments = records.flat_map(|one| &one.record.experiments);
         experiments.find(|one| one.name == experiment).and_then(|one| one.resolution_percent).unwrap_or_default()
+    }
+
+    /// What two equal servers of a part have instead of equal figures; `None` where this was not measured.
+    fn equal_servers(&self, part: Part) -> Option<&FigureRatios> {
+        let records = self.parts.iter().filter(|one| one.part == part);
+        let mut ratios = records.flat_map(|one| &one.record.experiments).flat_map(|experiment| &experiment.ratios);
+        let equal = ratios.find(|ratio| [ratio.of.as_str(), ratio.to.as_str()] == EQUAL_SERVERS)?;
+        Some(&equal.figures)
     }
 
     /// Whole seconds of a run of transactions, by part.

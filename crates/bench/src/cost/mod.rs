@@ -27,7 +27,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     advice::Advice,
-    compare::{ArmComparison, COMPARISON_SCHEMA, Comparison, LayerComparison, MedianDifference},
+    compare::{
+        ArmComparison, COMPARISON_SCHEMA, Comparison, FigureComparison, LayerComparison, LayerFigure, MedianDifference,
+    },
     layer::{Change, Layer},
     part::Part,
     shape::{DataRecord, DataShape},
