@@ -201,13 +201,11 @@ impl ListReport {
 mod tests {
     use std::{
         fs,
-        io::Read,
-        ops::Range,
         sync::atomic::{AtomicU64, Ordering},
     };
 
     use archive::Receipt;
-    use store::{Body, Deletion, Directory, Error as StoreError, Name, Put, Store};
+    use store::{Directory, Error as StoreError, Name, Store};
 
     use super::*;
     use crate::repository::tests::TestRepository;
@@ -219,35 +217,15 @@ mod tests {
         asked: &'static AtomicU64,
     }
 
-    impl Store for Locking {
-        fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
-            self.inner.put_new(name, body, bytes)
-        }
-
-        fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
-            self.inner.get(name, range)
-        }
-
-        fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
-            self.inner.head(name)
-        }
-
-        fn list(&self, prefix: &str) -> Result<Vec<store::Listed>, StoreError> {
-            self.inner.list(prefix)
-        }
-
-        fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
-            self.inner.delete(name)
+    impl store::Wrapper for Locking {
+        fn inner(&self) -> &dyn Store {
+            &self.inner
         }
 
         fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, StoreError> {
             self.asked.fetch_add(1, Ordering::Relaxed);
             let second = if name.as_str().contains("receipts") { 2000 } else { 1000 };
             Ok(Timestamp::from_second(second).ok().filter(|_| !name.as_str().contains("000002")))
-        }
-
-        fn location(&self) -> String {
-            self.inner.location()
         }
     }
 

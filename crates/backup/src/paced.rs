@@ -2,12 +2,10 @@
 
 use std::{
     io::{self, Read, Seek, SeekFrom},
-    ops::Range,
     thread::sleep,
 };
 
-use jiff::{SignedDuration, Timestamp};
-use store::{Body, Deletion, Error, Listed, LockState, Name, Put, Store, Version};
+use store::{Body, Error, Name, Put, Store};
 use transfer::limit::Limiter;
 
 /// Bytes that are sent between two pauses.
@@ -26,74 +24,14 @@ impl PacedStore {
     }
 }
 
-impl Store for PacedStore {
+impl store::Wrapper for PacedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, Error> {
         let is_sent = !self.inner.reads_before_sending();
         self.inner.put_new(name, &mut PacedBody { inner: body, limiter: &self.limiter, is_sent }, bytes)
-    }
-
-    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, Error> {
-        self.inner.get(name, range)
-    }
-
-    fn get_listed(&self, listed: &Listed) -> Result<Box<dyn Read + Send>, Error> {
-        self.inner.get_listed(listed)
-    }
-
-    fn older_versions(&self, name: &Name) -> Result<Vec<Version>, Error> {
-        self.inner.older_versions(name)
-    }
-
-    fn get_version(&self, name: &Name, version: &Version) -> Result<Box<dyn Read + Send>, Error> {
-        self.inner.get_version(name, version)
-    }
-
-    fn head(&self, name: &Name) -> Result<Option<u64>, Error> {
-        self.inner.head(name)
-    }
-
-    fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
-        self.inner.list(prefix)
-    }
-
-    fn visit(&self, prefix: &str, visit: &mut dyn FnMut(Listed)) -> Result<(), Error> {
-        self.inner.visit(prefix, visit)
-    }
-
-    fn children(&self, prefix: &str) -> Result<Vec<String>, Error> {
-        self.inner.children(prefix)
-    }
-
-    fn delete(&self, name: &Name) -> Result<Deletion, Error> {
-        self.inner.delete(name)
-    }
-
-    fn lock(&self) -> Option<SignedDuration> {
-        self.inner.lock()
-    }
-
-    fn extend_lock(&self, name: &Name) -> Result<LockState, Error> {
-        self.inner.extend_lock(name)
-    }
-
-    fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, Error> {
-        self.inner.lock_end(name)
-    }
-
-    fn now(&self) -> Timestamp {
-        self.inner.now()
-    }
-
-    fn reads_before_sending(&self) -> bool {
-        self.inner.reads_before_sending()
-    }
-
-    fn location(&self) -> String {
-        self.inner.location()
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.inner.warnings()
     }
 }
 

@@ -17,8 +17,7 @@ use std::{
 };
 
 use archive::{Digest, names};
-use jiff::{SignedDuration, Timestamp};
-use store::{Body, Deletion, Error as StoreError, Listed, LockState, Name, Put, Store, Version, s3::S3Fault};
+use store::{Error as StoreError, Listed, Name, Store, s3::S3Fault};
 
 use self::file::CacheFile;
 
@@ -120,9 +119,9 @@ impl fmt::Debug for CachedStore {
     }
 }
 
-impl Store for CachedStore {
-    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
-        self.inner.put_new(name, body, bytes)
+impl store::Wrapper for CachedStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
     }
 
     fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
@@ -148,18 +147,6 @@ impl Store for CachedStore {
         Ok(Box::new(Cursor::new(bytes)))
     }
 
-    fn older_versions(&self, name: &Name) -> Result<Vec<Version>, StoreError> {
-        self.inner.older_versions(name)
-    }
-
-    fn get_version(&self, name: &Name, version: &Version) -> Result<Box<dyn Read + Send>, StoreError> {
-        self.inner.get_version(name, version)
-    }
-
-    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
-        self.inner.head(name)
-    }
-
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
         let listed = self.inner.list(prefix)?;
         if let Some(group) = group(prefix) {
@@ -179,42 +166,6 @@ impl Store for CachedStore {
         })?;
         self.remember(&group, prefix, &kept);
         Ok(())
-    }
-
-    fn children(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        self.inner.children(prefix)
-    }
-
-    fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
-        self.inner.delete(name)
-    }
-
-    fn lock(&self) -> Option<SignedDuration> {
-        self.inner.lock()
-    }
-
-    fn extend_lock(&self, name: &Name) -> Result<LockState, StoreError> {
-        self.inner.extend_lock(name)
-    }
-
-    fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, StoreError> {
-        self.inner.lock_end(name)
-    }
-
-    fn now(&self) -> Timestamp {
-        self.inner.now()
-    }
-
-    fn reads_before_sending(&self) -> bool {
-        self.inner.reads_before_sending()
-    }
-
-    fn location(&self) -> String {
-        self.inner.location()
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.inner.warnings()
     }
 }
 
@@ -247,6 +198,9 @@ mod tests {
             atomic::{AtomicU64, Ordering},
         },
     };
+
+    use jiff::Timestamp;
+    use store::{Body, Deletion, Put};
 
     use super::*;
 

@@ -698,9 +698,9 @@ pub(crate) mod tests {
         asked: AtomicU64,
     }
 
-    impl Store for Changing {
-        fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
-            self.inner.put_new(name, body, bytes)
+    impl store::Wrapper for Changing {
+        fn inner(&self) -> &dyn Store {
+            &self.inner
         }
 
         fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
@@ -708,22 +708,6 @@ pub(crate) mod tests {
                 true => Ok(Box::new(Cursor::new(b"two"))),
                 false => self.inner.get(name, range),
             }
-        }
-
-        fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
-            self.inner.head(name)
-        }
-
-        fn list(&self, prefix: &str) -> Result<Vec<store::Listed>, StoreError> {
-            self.inner.list(prefix)
-        }
-
-        fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
-            self.inner.delete(name)
-        }
-
-        fn location(&self) -> String {
-            self.inner.location()
         }
     }
 

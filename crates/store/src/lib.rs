@@ -11,6 +11,7 @@ mod name;
 pub mod s3;
 pub mod s3_action;
 mod s3_fault;
+mod wrapper;
 
 use std::{
     collections::BTreeSet,
@@ -25,6 +26,7 @@ pub use crate::directory::Directory;
 pub use crate::error::Error;
 pub use crate::name::{InvalidName, Name};
 pub use crate::s3::S3;
+pub use crate::wrapper::Wrapper;
 
 /// Result of [`Store::put_new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
