@@ -1,51 +1,25 @@
-//! A repository: its description, and the receipts of its hosts.
+//! A repository: its description, its objects, and the receipts of its hosts.
+
+mod objects;
+mod receipts;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, BufReader, Cursor, Read},
-    ops::Range,
+    collections::BTreeMap,
+    io::Cursor,
     path::Path,
     sync::{Mutex, PoisonError},
 };
 
-use agefile::{Decryptor, Identity};
-use archive::{
-    Digest, Error as ArchiveError, HashingStream, Manifest, Receipt, RepositoryDescription,
-    chain::Link,
-    names::{self, Number},
-    pack::MAX_PACK_BYTES,
-    receipt::{self, NAMESPACE, Object},
-    repository,
-    sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, PublicKey, Signature},
-};
+use archive::{RepositoryDescription, names, repository};
 use jiff::Timestamp;
-use store::{Error as StoreError, Name, Put, Store, Version, s3::S3Fault};
+use store::{Put, Store};
 
+pub use self::receipts::StoredReceipt;
+pub(crate) use self::{
+    objects::{check_sum, is_denied, name, read, read_manifest, read_pack, read_range, read_whole},
+    receipts::{Attempt, put_signed, receipt_fault},
+};
 use crate::{Error, paced::PacedStore, receipt_cache::CachedStore};
-
-/// Maximum number of older versions of an object that are read. The first version is Sealant's own.
-const MOST_VERSIONS_READ: usize = 8;
-/// Bytes that are read and hashed at a time.
-const PIECE_BYTES: usize = 256 << 10;
-
-/// A receipt in a repository.
-#[derive(Debug)]
-pub struct StoredReceipt {
-    /// SHA-256 of the stored bytes.
-    pub sha256: Digest,
-    /// The receipt, parsed from these bytes.
-    pub receipt: Receipt,
-    /// The stored bytes, for which the signature was made.
-    pub bytes: Vec<u8>,
-}
-
-impl StoredReceipt {
-    /// The receipt without its list of packs.
-    #[must_use]
-    pub fn link(&self) -> Link {
-        Link { sha256: self.sha256, receipt: self.receipt.summary() }
-    }
-}
 
 /// An opened repository.
 #[derive(Debug)]
@@ -146,18 +120,6 @@ impl Repository {
         Ok(listed.into_iter().map(|of| (of.name.to_string(), of.bytes)).collect())
     }
 
-    /// Whether an existing object is the one that this host wanted to put: the store's answer to an earlier attempt may
-    /// have been lost. A host that may not read assumes that it is.
-    pub(crate) fn is_ours(&self, object: &str, expected: Object) -> Result<bool, Error> {
-        if !self.may_read {
-            return Ok(true);
-        }
-        match check_sum(object, self.object(object)?, expected) {
-            Err(Error::Object { source: ArchiveError::Digest { .. }, .. }) => Ok(false),
-            checked => checked.map(|()| true),
-        }
-    }
-
     /// The store with the objects.
     #[must_use]
     pub fn store(&self) -> &dyn Store {
@@ -225,102 +187,6 @@ impl Repository {
         Error::NoBackup { location: self.store.location(), host: host.to_owned(), wanted: wanted.to_owned() }
     }
 
-    /// Numbers of a host's receipts, in order, and all numbers in use.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub fn numbers(&self, host: &str) -> Result<(Vec<Number>, BTreeSet<Number>), Error> {
-        let listed = self.store.list(&names::receipts(host))?;
-        let found: Vec<_> = listed.iter().filter_map(|of| names::receipt_number(host, of.name.as_str())).collect();
-        // An interrupted run may have left a manifest without a receipt.
-        let manifests = self.store.list(&names::manifests(host))?;
-        let manifests = manifests.iter().filter_map(|of| names::manifest_number(host, of.name.as_str()));
-        let used = found.iter().map(|(number, _)| *number).chain(manifests).collect();
-        let numbers: BTreeMap<_, _> = found.into_iter().filter(|(_, is_receipt)| *is_receipt).collect();
-        Ok((numbers.into_keys().collect(), used))
-    }
-
-    /// A receipt; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`Error::Object`], [`Error::Store`].
-    pub fn receipt(&self, host: &str, number: Number) -> Result<Option<StoredReceipt>, Error> {
-        self.judged_receipt(host, number, None)
-    }
-
-    /// A receipt; `None` if it does not exist. If `signers` are given, one of them must have signed it; only then is it
-    /// parsed.
-    ///
-    /// # Errors
-    /// [`Error::Untrusted`], [`Error::Object`], [`Error::Store`]; [`receipt_fault`] distinguishes them.
-    pub(crate) fn judged_receipt(
-        &self,
-        host: &str,
-        number: Number,
-        signers: Option<&AllowedSigners>,
-    ) -> Result<Option<StoredReceipt>, Error> {
-        let object = names::receipt(host, number);
-        let Some(bytes) = read(&*self.store, &object, receipt::MAX_BYTES)? else { return Ok(None) };
-        if let Some(signers) = signers {
-            self.judge(host, number, &bytes, signers)?;
-        }
-        let unusable = |source| Error::Object { object: object.clone(), source };
-        let receipt = Receipt::parse(&bytes).map_err(unusable)?;
-        if (receipt.repo.as_str(), receipt.host.as_str(), receipt.number) != (self.id.as_str(), host, number) {
-            let reason = "it was written for another name, host or repository".to_owned();
-            return Err(Error::Untrusted { object, reason });
-        }
-        Ok(Some(StoredReceipt { sha256: Digest::compute(&bytes), receipt, bytes }))
-    }
-
-    /// Verifies that the receipt is signed by an allowed signer of the host. Returns the signer's key.
-    ///
-    /// # Errors
-    /// [`Error::Untrusted`].
-    pub fn judge(
-        &self,
-        host: &str,
-        number: Number,
-        receipt: &[u8],
-        signers: &AllowedSigners,
-    ) -> Result<PublicKey, Error> {
-        self.judge_object(&names::signature(host, number), host, receipt, signers)
-    }
-
-    /// Like [`Self::judge`], for any receipt of the host; `object` is the name of the signature.
-    pub(crate) fn judge_object(
-        &self,
-        object: &str,
-        host: &str,
-        receipt: &[u8],
-        signers: &AllowedSigners,
-    ) -> Result<PublicKey, Error> {
-        let signer = self.signer(object, (host, NAMESPACE), receipt, signers)?;
-        signer.map_err(|reason| Error::Untrusted { object: object.to_owned(), reason })
-    }
-
-    /// Returns the key that has signed a document, or what is wrong with the signature: the object `signature`, by
-    /// `principal` for `namespace`.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub(crate) fn signer(
-        &self,
-        signature: &str,
-        (principal, namespace): (&str, &str),
-        document: &[u8],
-        signers: &AllowedSigners,
-    ) -> Result<Result<PublicKey, String>, Error> {
-        let Some(text) = read(&*self.store, signature, MAX_SIGNATURE_BYTES as u64)? else {
-            return Ok(Err("there is no signature".to_owned()));
-        };
-        Ok(Signature::parse(&text).map_err(|fault| fault.to_string()).and_then(|signature| {
-            let key = signature.verify(namespace, document).map_err(|fault| fault.to_string())?;
-            signers.allow(key, principal, namespace).map_err(|fault| fault.to_string())?;
-            Ok(*key)
-        }))
-    }
-
     /// Refuses a document of another repository.
     pub(crate) fn check_id(&self, object: &str, id: &str) -> Result<(), Error> {
         if id == self.id {
@@ -329,101 +195,6 @@ impl Repository {
         let reason = "it was written for another repository".to_owned();
         Err(Error::Untrusted { object: object.to_owned(), reason })
     }
-
-    /// Opens an object for reading.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub fn object(&self, object: &str) -> Result<HashingStream<Box<dyn Read + Send>>, Error> {
-        Ok(HashingStream::new(self.store.get(&name(object)?, None)?))
-    }
-
-    /// Opens a version of an object for reading; the newest if none is given.
-    pub(crate) fn version(
-        &self,
-        object: &str,
-        version: Option<&Version>,
-    ) -> Result<HashingStream<Box<dyn Read + Send>>, Error> {
-        match version {
-            Some(version) => Ok(HashingStream::new(self.store.get_version(&name(object)?, version)?)),
-            None => self.object(object),
-        }
-    }
-
-    /// Compares an object with its receipt. If it is damaged, replaced or hidden, looks for an older version that is
-    /// intact, and warns; `None` if the newest is.
-    fn intact_version(&self, object: &str, expected: Object) -> Result<Option<Version>, Error> {
-        match self.object(object).and_then(|read| check_sum(object, read, expected)) {
-            Err(error) => self.older_instead(object, expected, error).map(Some),
-            Ok(()) => Ok(None),
-        }
-    }
-
-    /// Parses an object, after it was compared with its receipt as a whole. Whoever keeps the objects could answer the
-    /// second request with other bytes, so what was parsed is compared, too.
-    pub(crate) fn parse<T>(
-        &self,
-        object: &str,
-        expected: Object,
-        parse: impl FnOnce(&mut dyn Read) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let version = self.intact_version(object, expected)?;
-        let mut read = self.version(object, version.as_ref())?;
-        let parsed = parse(&mut read)?;
-        check_sum(object, read, expected)?;
-        Ok(parsed)
-    }
-
-    /// The older version to use instead of an object that could not be used. Warns of it.
-    ///
-    /// # Errors
-    /// `error` if there is none, or it cannot be found.
-    fn older_instead(&self, object: &str, expected: Object, error: Error) -> Result<Version, Error> {
-        if !matches!(error, Error::Object { .. } | Error::Store(StoreError::Missing { .. })) {
-            return Err(error);
-        }
-        let Ok(Some(version)) = self.older_version(object, expected) else { return Err(error) };
-        let mut replaced = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
-        replaced.insert(object.to_owned(), version.id.clone());
-        Ok(version)
-    }
-
-    /// An older version of an object that has the hash of its receipt. `None` if there is none, the store keeps or
-    /// lists none, or this user may not read them.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub(crate) fn older_version(&self, object: &str, expected: Object) -> Result<Option<Version>, Error> {
-        for version in self.older_of_length(object, expected.bytes)?.into_iter().take(MOST_VERSIONS_READ) {
-            match self.version(object, Some(&version)).and_then(|read| check_sum(object, read, expected)) {
-                Ok(()) => return Ok(Some(version)),
-                Err(Error::Object { .. } | Error::Store(StoreError::Missing { .. })) => {}
-                Err(error) if is_denied(&error) => return Ok(None),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Older versions of an object with this length, oldest first. Empty if the store lists none, or this user may not
-    /// list them.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub(crate) fn older_of_length(&self, object: &str, bytes: u64) -> Result<Vec<Version>, Error> {
-        let mut versions = match self.store.older_versions(&name(object)?) {
-            Err(StoreError::S3 { fault, .. }) if lists_no_versions(&fault) => return Ok(Vec::new()),
-            versions => versions?,
-        };
-        versions.retain(|version| version.bytes == bytes);
-        Ok(versions)
-    }
-}
-
-/// Whether a store answers so if it has no list of versions: some refuse the request, others answer with a list of
-/// objects.
-const fn lists_no_versions(fault: &S3Fault) -> bool {
-    matches!(fault, S3Fault::Denied { .. } | S3Fault::Refused { .. } | S3Fault::Answer(_))
 }
 
 /// Puts the description of an existing repository again. A store that accepts it would also replace backups.
@@ -442,189 +213,15 @@ fn read_id(store: &dyn Store) -> Result<String, Error> {
     Ok(description.map_err(|error| Error::Repository { location, reason: error.to_string() })?.id)
 }
 
-/// Decrypts and parses a manifest.
-pub(crate) fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, ArchiveError> {
-    let zstd = zstd::Decoder::with_buffer(Decryptor::new(input, identities)?)?;
-    Manifest::read(&mut BufReader::new(zstd))
-}
-
-/// Reads a pack into `bytes` in one pass, since the store may be slow, and compares it with its receipt.
-pub(crate) fn read_pack(
-    repository: &Repository,
-    object: &str,
-    expected: Object,
-    bytes: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
-    if expected.bytes > MAX_PACK_BYTES {
-        return Err(wrong(ArchiveError::Pack("it is longer than any pack")));
-    }
-    read_whole(repository, object, expected, bytes)
-}
-
-/// Reads a range of an object into `bytes`. Nothing is compared.
-pub(crate) fn read_range(
-    repository: &Repository,
-    object: &str,
-    range: Range<u64>,
-    bytes: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
-    let length = range.end.saturating_sub(range.start);
-    if length > MAX_PACK_BYTES {
-        return Err(wrong(ArchiveError::Pack("it is longer than any pack")));
-    }
-    bytes.clear();
-    let input = repository.store.get(&name(object)?, Some(range))?;
-    let filled = input.take(length).read_to_end(bytes);
-    filled.map_err(|source| unreadable(object, source))?;
-    if bytes.len() as u64 == length { Ok(()) } else { Err(wrong(ArchiveError::Pack("it is truncated"))) }
-}
-
-/// Reads an object into `bytes`, and compares it with its receipt. If the newest version is not the one of the receipt,
-/// an older one that is takes its place.
-pub(crate) fn read_whole(
-    repository: &Repository,
-    object: &str,
-    expected: Object,
-    bytes: &mut Vec<u8>,
-) -> Result<(), Error> {
-    read_version(repository, object, None, expected, bytes).or_else(|error| {
-        let version = repository.older_instead(object, expected, error)?;
-        read_version(repository, object, Some(&version), expected, bytes)
-    })
-}
-
-fn read_version(
-    repository: &Repository,
-    object: &str,
-    version: Option<&Version>,
-    expected: Object,
-    bytes: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let mut read = repository.version(object, version)?;
-    let filled = fill(&mut read, bytes, expected.bytes);
-    filled.map_err(|source| unreadable(object, source))?;
-    check_sum(object, read, expected)
-}
-
-/// Replaces `bytes` by at most `most_bytes` bytes of the input. Memory that `bytes` has is not set to zero again, and
-/// each piece is in the processor's cache when it is hashed.
-fn fill(input: &mut HashingStream<Box<dyn Read + Send>>, bytes: &mut Vec<u8>, most_bytes: u64) -> io::Result<()> {
-    bytes.resize(usize::try_from(most_bytes.min(MAX_PACK_BYTES)).unwrap_or(usize::MAX), 0);
-    let mut read = 0_usize;
-    for piece in bytes.chunks_mut(PIECE_BYTES) {
-        let mut filled = 0;
-        files::fill(input, piece, &mut filled)?;
-        read = read.saturating_add(filled);
-        if filled < piece.len() {
-            break;
-        }
-    }
-    bytes.truncate(read);
-    input.take(most_bytes.saturating_sub(read as u64)).read_to_end(bytes)?;
-    Ok(())
-}
-
-/// Reads the rest of an object and compares it with its receipt.
-pub(crate) fn check_sum(
-    object: &str,
-    read: HashingStream<Box<dyn Read + Send>>,
-    expected: Object,
-) -> Result<(), Error> {
-    let mut read = read;
-    let rest = io::copy(&mut read, &mut io::sink());
-    rest.map_err(|source| unreadable(object, source))?;
-    let (_, found, found_bytes) = read.finish();
-    if (found, found_bytes) == (expected.sha256, expected.bytes) {
-        return Ok(());
-    }
-    let source = ArchiveError::Digest { expected: expected.sha256, found, bytes: expected.bytes, found_bytes };
-    Err(Error::Object { object: object.to_owned(), source })
-}
-
-/// What is wrong with a receipt that could not be used. Whoever may put objects may have put it, so it is no reason to
-/// stop. `is_signed`: whether signatures were verified; a signed receipt that cannot be parsed is of a newer release.
-///
-/// # Errors
-/// `error` if it is not the fault of the receipt.
-pub(crate) fn receipt_fault(error: Error, is_signed: bool) -> Result<String, Error> {
-    match error {
-        Error::Untrusted { reason, .. } => Ok(reason),
-        Error::Object { source, .. } if !is_signed && !matches!(source, ArchiveError::Io(_)) => Ok(source.to_string()),
-        error => Err(error),
-    }
-}
-
-/// Whether the store denied access.
-pub(crate) fn is_denied(error: &Error) -> bool {
-    matches!(error, Error::Store(error) if error.is_denied())
-}
-
-/// Whether an earlier attempt may have put the same receipt.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    First,
-    Again,
-}
-
-/// Writes a signature, then its receipt. Returns `false` if other objects have these names.
-pub(crate) fn put_signed(
-    repository: &Repository,
-    [signature_name, receipt_name]: &[String; 2],
-    signature: &[u8],
-    receipt: &[u8],
-    attempt: Attempt,
-) -> Result<bool, Error> {
-    for (object, bytes) in [(signature_name, signature), (receipt_name, receipt)] {
-        let expected = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
-        let put = repository.store().put_new(&name(object)?, &mut Cursor::new(bytes), expected.bytes)?;
-        let is_ours = match put {
-            Put::New => true,
-            Put::Exists if attempt == Attempt::First && !repository.may_read() => false,
-            Put::Exists | Put::Unclear => repository.is_ours(object, expected)?,
-        };
-        if !is_ours {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Converts a name that this program built.
-pub(crate) fn name(text: &str) -> Result<Name, Error> {
-    text.parse().map_err(|error: store::InvalidName| Error::Archive(ArchiveError::Io(io::Error::other(error))))
-}
-
-/// Reads an object of at most `most_bytes` bytes; `None` if it does not exist.
-pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<Option<Vec<u8>>, Error> {
-    let input = match store.get(&name(object)?, None) {
-        Err(StoreError::Missing { .. }) => return Ok(None),
-        input => input?,
-    };
-    let mut bytes = Vec::new();
-    let read = input.take(most_bytes).read_to_end(&mut bytes);
-    read.map_err(|source| unreadable(object, source))?;
-    Ok(Some(bytes))
-}
-
-/// Why an object could not be read to its end. A store that fails meanwhile says nothing about the object; one that was
-/// replaced meanwhile is at fault itself.
-fn unreadable(object: &str, source: io::Error) -> Error {
-    let source = match source.downcast::<StoreError>() {
-        Ok(replaced @ StoreError::S3 { fault: S3Fault::Replaced, .. }) => io::Error::other(replaced),
-        Ok(failed) => return failed.into(),
-        Err(source) => source,
-    };
-    Error::Object { object: object.to_owned(), source: source.into() }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    use archive::sshsig::{self, SigningKey};
-    use store::{Body, Deletion, Directory};
+    use archive::{
+        Digest,
+        names::Number,
+        receipt::NAMESPACE,
+        sshsig::{self, SigningKey},
+    };
+    use store::Directory;
 
     use super::*;
 
@@ -670,60 +267,5 @@ pub(crate) mod tests {
             self.put(&names::receipt("db1", number), receipt);
             Digest::compute(receipt)
         }
-    }
-
-    #[test]
-    fn what_anyone_may_have_put_is_a_fault_of_the_receipt() {
-        let test = TestRepository::new();
-        let signers = AllowedSigners::only(test.key.public(), "db1");
-        test.put_signed(1, &test.receipt(1));
-        let newer = String::from_utf8(test.receipt(2)).unwrap().replace("receipt/1", "receipt/2");
-        test.put_signed(2, newer.as_bytes());
-        test.put(&names::receipt("db1", 3), newer.as_bytes());
-        let judged =
-            |number: Number, signers: Option<&AllowedSigners>| test.repository.judged_receipt("db1", number, signers);
-        assert!(judged(1, Some(&signers)).unwrap().is_some() && judged(4, Some(&signers)).unwrap().is_none());
-        let fault = |number: Number, signers: Option<&AllowedSigners>| {
-            receipt_fault(judged(number, signers).unwrap_err(), signers.is_some())
-        };
-        assert!(matches!(fault(2, Some(&signers)), Err(Error::Object { .. })), "signed, and of a newer release");
-        assert_eq!(fault(3, Some(&signers)).unwrap(), "there is no signature");
-        assert!(fault(3, None).unwrap().contains("use a newer release"));
-    }
-
-    /// A store that answers each request for a manifest but the first with other bytes.
-    #[derive(Debug)]
-    struct Changing {
-        inner: Directory,
-        asked: AtomicU64,
-    }
-
-    impl store::Wrapper for Changing {
-        fn inner(&self) -> &dyn Store {
-            &self.inner
-        }
-
-        fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
-            match name.as_str().contains("manifests") && self.asked.fetch_add(1, Ordering::Relaxed) > 0 {
-                true => Ok(Box::new(Cursor::new(b"two"))),
-                false => self.inner.get(name, range),
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_parsed_has_the_hash_of_its_receipt() {
-        let directory = tempfile::tempdir().unwrap();
-        let open = || Directory::make(&directory.path().join("repository")).unwrap();
-        Repository::create(&open()).unwrap();
-        let (object, expected) = (names::manifest("db1", 1), Object { sha256: Digest::compute(b"one"), bytes: 3 });
-        open().put_new(&name(&object).unwrap(), &mut Cursor::new(b"one"), 3).unwrap();
-        let parse = |store: Box<dyn Store>| {
-            let read = |input: &mut dyn Read| Ok(io::read_to_string(input).unwrap());
-            Repository::open(store).unwrap().parse(&object, expected, read)
-        };
-        assert_eq!(parse(Box::new(open())).unwrap(), "one");
-        let changed = parse(Box::new(Changing { inner: open(), asked: AtomicU64::new(0) }));
-        assert!(matches!(changed, Err(Error::Object { source: ArchiveError::Digest { .. }, .. })), "{changed:?}");
     }
 }
