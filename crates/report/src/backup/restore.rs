@@ -106,6 +106,14 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
         messages.push(Message::hint(rekeyed.how_to_start()));
         messages.extend(rekeyed.about_unused().map(Message::Warning));
     }
+    messages.extend(unproven_messages(restored));
+    messages.extend(trust_messages(opened));
+    messages
+}
+
+/// Warnings about what is not as it should be in the restored files.
+fn unproven_messages(restored: &Restored) -> Vec<Message> {
+    let (pages, mut messages) = (restored.pages, Vec::new());
     if pages.bad > 0 {
         messages.push(Message::warning(format!(
             "{} pages are damaged, as they were at the backup; `sealant verify` names them",
@@ -129,12 +137,17 @@ fn restored_messages(into: &Path, opened: &Opened, restored: &Restored, seconds:
             "the files were found in packs alone: owners, permissions, empty files and directories are not those of the backup",
         ));
     }
+    messages
+}
+
+/// Warnings about what is not proven of the backup's origin, and of its being the newest.
+fn trust_messages(opened: &Opened) -> Vec<Message> {
     let Some(judged) = opened.receipt() else {
-        messages.push(Message::warning(
+        return vec![Message::warning(
             "without its receipt nothing shows who wrote the backup, and whether it is the newest",
-        ));
-        return messages;
+        )];
     };
+    let mut messages = Vec::new();
     if !judged.signed {
         messages.push(Message::warning("the signature was not verified: give --allowed-signers"));
     }
