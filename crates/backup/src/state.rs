@@ -196,9 +196,7 @@ impl State {
 
     /// Records a number that a backup uses, before any object of this name exists in the repository.
     pub(crate) fn reserve(&self, number: Number) -> Result<(), Error> {
-        let path = self.directory.join(RESERVED);
-        let written = files::write_atomic(&path, number.to_string().as_bytes(), WriteOptions::SECRET.replacing(true));
-        written.map_err(Error::io(&path, "cannot be written"))
+        write(&self.directory.join(RESERVED), &number.to_string())
     }
 
     /// The highest number that was reserved; 0 if none was.
@@ -222,9 +220,7 @@ impl State {
     /// Records that the repository has a backup of this host with a number that this state does not know: the state is
     /// an older copy, or another machine writes as this host. Packs that the state refers to may be gone.
     pub(crate) fn mark_overtaken(&self, number: Number) -> Result<(), Error> {
-        let path = self.directory.join(OVERTAKEN);
-        let written = files::write_atomic(&path, number.to_string().as_bytes(), WriteOptions::SECRET.replacing(true));
-        written.map_err(Error::io(&path, "cannot be written"))
+        write(&self.directory.join(OVERTAKEN), &number.to_string())
     }
 
     /// The number that was found in use, if one was.
@@ -243,9 +239,7 @@ impl State {
 
     /// Records that the receipt of a backup is in the repository.
     pub(crate) fn mark_committed(&self, number: Number) -> Result<(), Error> {
-        let path = self.directory.join(directory_name(number)).join(COMMITTED);
-        let written = files::write_atomic(&path, b"", WriteOptions::SECRET.replacing(true));
-        written.map_err(Error::io(&path, "cannot be written"))
+        write(&self.directory.join(directory_name(number)).join(COMMITTED), "")
     }
 
     pub(crate) fn is_committed(&self, number: Number) -> bool {
@@ -407,6 +401,12 @@ fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), Error> {
 fn create(path: &Path, read: bool) -> Result<File, Error> {
     let created = OpenOptions::new().write(true).read(read).create_new(true).mode(0o600).open(path);
     created.map_err(Error::io(path, "cannot be created"))
+}
+
+/// Writes a small file, or replaces it.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    let written = files::write_atomic(path, text.as_bytes(), WriteOptions::SECRET.replacing(true));
+    written.map_err(Error::io(path, "cannot be written"))
 }
 
 fn directory_name(number: Number) -> String {

@@ -192,11 +192,7 @@ impl Config {
             compression: compression(sections.data.compress.as_deref())?,
             scan: scan(sections.data.scan.as_deref(), sections.data.full_scan_days)?,
             provider,
-            max_freeze: sections
-                .data
-                .max_freeze
-                .as_deref()
-                .map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text, MAX_TIME))?,
+            max_freeze: time_or("data.max_freeze", sections.data.max_freeze.as_deref(), [MAX_FREEZE, MAX_TIME])?,
             copy_location: sections.data.location.map(|path| absolute("data.location", path)).transpose()?,
             streams: sections.data.streams.unwrap_or(STREAMS).clamp(1, 64),
             bandwidth: sections.data.bwlimit.as_deref().map(bandwidth).transpose()?,
@@ -204,25 +200,13 @@ impl Config {
             ddl_wait_max: sections.data.ddl_wait_max.as_deref().map_or(Ok(None), ddl_wait_max)?,
             state: StateSection::directory(sections.state),
             archives_binlogs: sections.binlogs.enabled.unwrap_or(true),
-            segment_every: sections
-                .binlogs
-                .segment_every
-                .as_deref()
-                .map_or(Ok(SEGMENT_EVERY), |text| time("binlogs.segment_every", text, MAX_TIME))?,
-            binlog_source: match (sections.binlogs.url, sections.binlogs.ca) {
-                (None, None) => None,
-                (Some(url), Some(ca)) => Some(BinlogSource { url, ca }),
-                _ => {
-                    return Err(
-                        "binlogs.url and binlogs.ca go together: the connection is encrypted and verified".to_owned()
-                    );
-                }
-            },
-            takeover_wait: sections
-                .binlogs
-                .takeover_wait
-                .as_deref()
-                .map_or(Ok(TAKEOVER_WAIT[0]), |text| time("binlogs.takeover_wait", text, TAKEOVER_WAIT[1]))?,
+            segment_every: time_or(
+                "binlogs.segment_every",
+                sections.binlogs.segment_every.as_deref(),
+                [SEGMENT_EVERY, MAX_TIME],
+            )?,
+            binlog_source: binlog_source(sections.binlogs.url, sections.binlogs.ca)?,
+            takeover_wait: time_or("binlogs.takeover_wait", sections.binlogs.takeover_wait.as_deref(), TAKEOVER_WAIT)?,
             spool: sections.binlogs.spool.map(|path| absolute("binlogs.spool", path)).transpose()?,
             spool_bytes: sections.binlogs.spool_max.as_deref().map_or(Ok(SPOOL_BYTES), spool_bytes)?,
             replica_id: sections.binlogs.replica_id.filter(|id| *id > 0),
@@ -343,9 +327,23 @@ fn scan(text: Option<&str>, full_scan_days: Option<u16>) -> Result<Scan, String>
     }
 }
 
+/// A server that is reached over TCP, if one is named.
+fn binlog_source(url: Option<String>, ca: Option<PathBuf>) -> Result<Option<BinlogSource>, String> {
+    match (url, ca) {
+        (None, None) => Ok(None),
+        (Some(url), Some(ca)) => Ok(Some(BinlogSource { url, ca })),
+        _ => Err("binlogs.url and binlogs.ca go together: the connection is encrypted and verified".to_owned()),
+    }
+}
+
 /// Parses the maximum of what may wait, in bytes; 0 is allowed.
 fn spool_bytes(text: &str) -> Result<u64, String> {
     files::quantity::bytes(text).map_err(|_| "binlogs.spool_max must be a size such as 10GiB".to_owned())
+}
+
+/// Parses the time that is the value of the setting `name`, if it has one.
+fn time_or(name: &str, text: Option<&str>, [default, most]: [Duration; 2]) -> Result<Duration, String> {
+    text.map_or(Ok(default), |text| time(name, text, most))
 }
 
 /// Parses the time that is the value of the setting `name`.
