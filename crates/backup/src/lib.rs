@@ -22,6 +22,7 @@ mod gtids;
 mod heads;
 pub mod init;
 mod judge;
+mod key_check;
 pub mod keys;
 pub mod list;
 pub mod live;

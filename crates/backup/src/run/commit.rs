@@ -8,15 +8,12 @@ use std::{
 use agefile::Encryptor;
 use archive::{
     Digest, HashingStream, Manifest, Receipt,
-    manifest::{self, ExcludedFile, Head, MariaDbKey, StoredFile},
+    manifest::{self, ExcludedFile, Head, StoredFile},
     names::{self, Number},
     prune::{MAX_RUN_HOURS, is_run_too_old},
     receipt::{self, Bytes, Kind, NAMESPACE, Object, Pack, fingerprint},
     sshsig::{self, PublicKey, SigningKey},
 };
-use aws_lc_rs::hmac;
-use data_encoding::HEXLOWER;
-use innodb::{KeyVersion, keys::KeySource};
 use jiff::Timestamp;
 use store::{Body, Put};
 use transfer::plan::Plan;
@@ -32,6 +29,7 @@ use super::{
 use crate::{
     Config, Error, Repository,
     file_keys::{self, FileKeys},
+    key_check::key_check,
     repository::{Attempt, name, put_signed},
     selection,
     state::{Draft, State, TEMPORARY_MANIFEST},
@@ -273,14 +271,6 @@ fn renumber(files: &mut [StoredFile], packs: &[Object], old: usize) -> (Vec<Obje
     (kept, used)
 }
 
-/// A value with which the manifest alone proves whether a key file has this key.
-pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<MariaDbKey> {
-    let key = keys.mariadb(id, KeyVersion(version))?;
-    let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();
-    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &message);
-    Some(MariaDbKey { id, version, check: HEXLOWER.encode(tag.as_ref().get(..8)?) })
-}
-
 /// Writes signature, then receipt. The manifest has reserved the number.
 fn put(
     repository: &Repository,
@@ -334,22 +324,5 @@ pub(super) fn finish_earlier(
         // Somebody else has put a signature of this name.
         Err(Error::OtherMachine { .. }) => Ok(None),
         ended => ended.map(|()| Some(number)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    #[test]
-    fn the_check_value_of_a_key_is_the_one_of_the_format() {
-        let mut keys = Keys::default();
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/keyring/mariadb1011-keyfile");
-        keys.add_key_file(Path::new(file), None).unwrap();
-        let check = |id, version| key_check(&keys, id, version).map(|key| key.check);
-        assert_eq!(check(1, 1).as_deref(), Some("e73408f7401c58f2"));
-        assert_eq!(check(999, 1), None);
     }
 }

@@ -31,7 +31,6 @@ use jiff::Timestamp;
 use snapshot::{SnapshotCopy, SnapshotGuard};
 use verify::{Keys, PageVerifier};
 
-pub(crate) use self::commit::key_check;
 pub use self::plan::{LastBackup, RunPlan, plan};
 pub use self::predecessor::{FullReason, Repacked};
 pub use self::report::RunReport;
