@@ -1091,8 +1091,11 @@ fn damaged_pages_are_stored_and_reported() {
     let again = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged (page 5)");
     let numbers = |of: &Ran| ["/pages/damaged", "/pages/seen"].map(|pointer| of.number(pointer));
     assert_eq!((numbers(&again), again.number("/packs/new")), (numbers(&damaged), 0));
-    // Without the keys no page is verified.
+    // Without the keys no page is verified, and the run says that they would be missed.
+    assert_eq!((again.number("/base_keys/missing"), again.number("/base_keys/needed") > 0), (0, true));
     backups.configure(&format!("keyring = {keyring:?}"), "");
+    let lost = backups.backup(&["run"]).is(0).says("its restore needs the earlier keyring");
+    assert_eq!(lost.number("/base_keys/missing"), lost.number("/base_keys/needed"));
     backups.backup(&["run", "--require-complete", "--full"]);
     flip(&table, 5 * 16384 + 5000);
     let unproven = backups.backup(&["run", "--require-complete"]).is(4);

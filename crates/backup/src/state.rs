@@ -27,14 +27,18 @@ use std::{
 
 use archive::{Digest, Manifest, Receipt, Run, names::Number, prune::MAX_RUN_HOURS};
 use files::WriteOptions;
-use innodb::binlog::CopyPosition;
+use innodb::{binlog::CopyPosition, keys::KeySource};
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use transfer::plan::Stamp;
 use zeroize::Zeroizing;
 
-use crate::{Error, recipients::Recipients};
+use crate::{
+    Error,
+    key_check::{self, KeyCheck},
+    recipients::Recipients,
+};
 
 const LOCK: &str = "lock";
 const SECRET: &str = "secret";
@@ -128,6 +132,8 @@ pub(crate) struct Base {
     pub(crate) manifest: Manifest,
     pub(crate) files: Vec<Option<FileState>>,
     pub(crate) pages: File,
+    /// Whether the server's keys open it.
+    pub(crate) keys: KeyCheck,
 }
 
 impl State {
@@ -266,16 +272,17 @@ impl State {
 }
 
 impl SavedState {
-    /// The complete state; `None` if a part is damaged.
-    pub(crate) fn base(&self) -> Option<Base> {
+    /// The complete state, and whether the keys open the backup; `None` if a part is damaged.
+    pub(crate) fn base(&self, keys: &dyn KeySource) -> Option<Base> {
         let manifest = zstd::Decoder::new(File::open(self.directory.join(MANIFEST)).ok()?).ok()?;
         let mut manifest = Manifest::read(&mut BufReader::new(manifest)).ok()?;
-        // Only a restore needs them.
+        let keys = key_check::check(&manifest, keys);
+        // Else, only a restore needs them.
         manifest.files.iter_mut().for_each(|file| file.head = None);
         let files: Vec<Option<FileState>> =
             serde_json::from_reader(BufReader::new(File::open(self.directory.join(FILES)).ok()?)).ok()?;
         let pages = File::open(self.directory.join(PAGES)).ok()?;
-        (files.len() == manifest.files.len()).then_some(Base { manifest, files, pages })
+        (files.len() == manifest.files.len()).then_some(Base { manifest, files, pages, keys })
     }
 }
 

@@ -101,9 +101,9 @@ pub fn run(
     predecessor::check_state(repository, &config.host, &state)?;
     let finished = commit::finish_earlier(repository, &config.host, signing_key.public(), &state)?;
     let recipients: BTreeSet<String> = config.recipients.iter().map(fingerprint).collect();
-    let mut predecessor =
-        Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients)?;
     let keys = &config.server.keys()?.0;
+    let mut predecessor =
+        Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients, keys)?;
     let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     selection::check_links(&plan)?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
@@ -146,6 +146,7 @@ pub fn run(
         receipt,
         sha256,
         base: predecessor.base_number(),
+        base_keys: predecessor.base.map(|base| base.keys),
         full: predecessor.full,
         repacked: predecessor.repacked,
         unread_bytes: progress.unread_bytes.load(Ordering::Relaxed),

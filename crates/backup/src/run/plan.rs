@@ -64,10 +64,11 @@ pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<R
     let datadir = config.server.datadir()?;
     let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
     let full_estimate = sample::estimate(&plan, &keys, config)?;
-    let copy = snapshot::estimate(&datadir, &options(config, keys)?)?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let recipients = config.recipients.iter().map(fingerprint).collect();
-    let predecessor = Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients)?;
+    let predecessor =
+        Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients, &keys)?;
+    let copy = snapshot::estimate(&datadir, &options(config, keys)?)?;
     let last = state.newest()?.filter(|_| predecessor.base.is_some());
     Ok(RunPlan {
         number: predecessor.number,

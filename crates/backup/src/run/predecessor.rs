@@ -9,6 +9,7 @@ use archive::{
     repack,
     sshsig::PublicKey,
 };
+use innodb::keys::KeySource;
 
 use super::{Scope, own_receipts::OwnReceipts};
 use crate::{
@@ -63,7 +64,7 @@ pub struct Repacked {
 
 impl Predecessor {
     /// `key`: the one that signs this host's receipts; `recipients`: fingerprints of those to whom the next backup is
-    /// encrypted.
+    /// encrypted; `keys`: those of the server.
     pub(super) fn find(
         repository: &Repository,
         host: &str,
@@ -71,13 +72,14 @@ impl Predecessor {
         state: &State,
         scope: &Scope,
         recipients: &BTreeSet<String>,
+        keys: &dyn KeySource,
     ) -> Result<Self, Error> {
         let newest = state.newest()?;
         let earlier: Option<BTreeSet<_>> =
             newest.as_ref().map(|newest| newest.receipt.recipients.iter().cloned().collect());
         let found = match repository.may_read() {
-            true => Self::in_repository(repository, host, key, newest, scope)?,
-            false => Self::remembered(state, newest, scope)?,
+            true => Self::in_repository(repository, (host, key), newest, scope, keys)?,
+            false => Self::remembered(state, newest, scope, keys)?,
         };
         let found = if earlier.is_none_or(|earlier| earlier == *recipients) { found } else { found.not_incremental() };
         Ok(found.without_sparse_packs())
@@ -100,10 +102,10 @@ impl Predecessor {
 
     fn in_repository(
         repository: &Repository,
-        host: &str,
-        key: &PublicKey,
+        (host, key): (&str, &PublicKey),
         newest: Option<SavedState>,
         scope: &Scope,
+        keys: &dyn KeySource,
     ) -> Result<Self, Error> {
         let own = OwnReceipts::find(repository, host, key, newest.as_ref())?;
         let previous = own.newest;
@@ -113,7 +115,7 @@ impl Predecessor {
             _ if *scope == Scope::All => (None, Some(FullReason::Asked)),
             (Some(_), None) => (None, Some(FullReason::NoState)),
             (Some(previous), Some(remembered)) if remembered.sha256 != previous => (None, Some(FullReason::OtherState)),
-            (Some(_), Some(remembered)) => match remembered.base() {
+            (Some(_), Some(remembered)) => match remembered.base(keys) {
                 None => (None, Some(FullReason::NoState)),
                 Some(_) if !has_packs(repository, &remembered.receipt, scope)? => (None, Some(FullReason::LostPacks)),
                 Some(base) => (Some(base.only_with(|pack| scope.uses(pack))), None),
@@ -129,7 +131,12 @@ impl Predecessor {
 
     /// Like [`Self::find`], from the host's own state, since it may not read the repository. Only a check can find lost
     /// packs.
-    fn remembered(state: &State, remembered: Option<SavedState>, scope: &Scope) -> Result<Self, Error> {
+    fn remembered(
+        state: &State,
+        remembered: Option<SavedState>,
+        scope: &Scope,
+        keys: &dyn KeySource,
+    ) -> Result<Self, Error> {
         let highest = remembered.as_ref().map_or(0, |remembered| remembered.receipt.number).max(state.reserved()?);
         // `finish_earlier` found this run too old to complete, so its receipt was never stored.
         let unfinished = remembered.as_ref().filter(|remembered| !state.is_committed(remembered.receipt.number));
@@ -144,7 +151,7 @@ impl Predecessor {
             });
         }
         let previous = remembered.as_ref().map(|remembered| remembered.sha256);
-        let (base, full) = match remembered.map(|remembered| remembered.base()) {
+        let (base, full) = match remembered.map(|remembered| remembered.base(keys)) {
             None => (None, Some(FullReason::First)),
             Some(_) if *scope == Scope::All => (None, Some(FullReason::Asked)),
             Some(None) => (None, Some(FullReason::NoState)),

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Backup, Bottleneck, RunProgress};
+use crate::key_check::KeyCheck;
 
 /// A backup that was made, schema `sealant.backup/1`.
 #[derive(Debug, Serialize)]
@@ -19,6 +20,7 @@ pub struct RunReport<'r> {
     ended: Timestamp,
     receipt: String,
     base: Option<Number>,
+    base_keys: Option<BaseKeys>,
     full: Option<String>,
     provider: &'r str,
     files: u64,
@@ -35,6 +37,20 @@ pub struct RunReport<'r> {
     limited_by: Bottleneck,
     phases: RunPhases,
     seconds: f64,
+}
+
+/// Number of files and keys of the backup that this one builds on which need a key of the server, and of those among
+/// them that no key opens.
+#[derive(Debug, Serialize)]
+struct BaseKeys {
+    needed: u64,
+    missing: u64,
+}
+
+impl BaseKeys {
+    fn new(KeyCheck { needed, missing }: &KeyCheck) -> Self {
+        Self { needed: *needed, missing: missing.len() as u64 }
+    }
 }
 
 /// Position of the copy in the logs of the server.
@@ -86,6 +102,7 @@ impl<'r> RunReport<'r> {
             ended: receipt.ended,
             receipt: made.sha256.to_string(),
             base: made.base,
+            base_keys: made.base_keys.as_ref().map(BaseKeys::new),
             full: made.full.map(|full| full.to_string()),
             provider: &receipt.provider,
             files: made.files,

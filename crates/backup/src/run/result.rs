@@ -13,7 +13,7 @@ use serde::Serialize;
 use snapshot::SnapshotCopy;
 
 use super::{FullReason, Repacked};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, key_check::KeyCheck};
 
 /// Result of a run.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Backup {
     pub sha256: Digest,
     /// Number of the backup that this one builds on.
     pub base: Option<Number>,
+    /// Whether the keys of the server open that backup.
+    pub base_keys: Option<KeyCheck>,
     /// Why it does not build on one.
     pub full: Option<FullReason>,
     /// Packs of which little was needed, and which were stored again.

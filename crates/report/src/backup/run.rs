@@ -2,10 +2,12 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use archive::names::Number;
 use backup::{
     Config,
     config::PageStorage,
     init::{Init, Observed},
+    keys::KeyCheck,
     recipients::Challenge,
     run::{self, Backup, FullEstimate, LastBackup, Repacked, RunPlan},
 };
@@ -13,7 +15,14 @@ use files::quantity::{clock, eta, rate, short_seconds};
 use snapshot::{CopyProgress, Estimate, Provider, SnapshotCopy};
 
 use super::{left_out_messages, part};
-use crate::{Message, size, text::count, visible};
+use crate::{
+    Message, size,
+    text::{count, first_names},
+    visible,
+};
+
+/// Maximum number of encrypted files and keys that a warning names.
+const MOST_NAMED: usize = 3;
 
 /// Messages after a repository and a key were created.
 #[must_use]
@@ -229,6 +238,7 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
             receipt.recipients.len().saturating_add(receipt.key_recipients.len())
         )));
     }
+    messages.extend(made.base.zip(made.base_keys.as_ref()).and_then(|(base, check)| lost_keys_message(base, check)));
     if let Some(fault) = &made.state_fault {
         messages.push(Message::warning(format!(
             "backup {} is complete, but this host could not record that: {fault}; the next run does",
@@ -242,6 +252,18 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
     }
     messages.push(Message::info(format!("receipt {}", made.sha256)));
     messages
+}
+
+/// A warning if the server's keys do not open the backup before, such as after a change of the keyring.
+fn lost_keys_message(base: Number, check: &KeyCheck) -> Option<Message> {
+    let names = first_names(check.missing.iter().map(String::as_str), MOST_NAMED);
+    let text = format!(
+        "the keys under [server] do not open {} of {} encrypted files and keys of backup {base} ({names}): its restore \
+         needs the earlier keyring, so keep a copy of that",
+        check.missing.len(),
+        check.needed
+    );
+    (!check.missing.is_empty()).then(|| Message::warning(text))
 }
 
 /// The longest waits that the copy caused; `None` if no server ran.
@@ -269,6 +291,17 @@ mod tests {
         assert_eq!(waited_text("btrfs", &of(None)).as_deref(), Some("the longest wait of a write was 12 ms"));
         let both = "the longest wait of a write was 12 ms, that of DDL 3100 ms";
         assert_eq!(waited_text("follow", &of(ddl)).as_deref(), Some(both));
+    }
+
+    #[test]
+    fn keys_that_do_not_open_the_backup_before_are_a_warning() {
+        let check =
+            |missing: &[&str]| KeyCheck { needed: 5, missing: missing.iter().map(|&name| name.into()).collect() };
+        assert!(lost_keys_message(7, &check(&[])).is_none());
+        let warned = format!("{:?}", lost_keys_message(7, &check(&["demo/enc.ibd (INNODBKey-1)", "key 2 version 1"])));
+        let text =
+            "do not open 2 of 5 encrypted files and keys of backup 7 (demo/enc.ibd (INNODBKey-1), key 2 version 1)";
+        assert!(warned.contains(text), "{warned}");
     }
 
     #[test]
