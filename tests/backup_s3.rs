@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Instant;
 
+use harness::Server;
 use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::s3::{S3Server, s3_server};
 use serde_json::Value;
@@ -20,6 +21,25 @@ use crate::support::chance::Random;
 use crate::support::disk::text;
 use crate::support::schema::has_its_schema;
 use crate::support::{Audit, sealant};
+
+/// A stopped MySQL server, and its backups in a bucket, by the bucket's owner.
+struct Lab {
+    s3: S3Server,
+    server: Server,
+    keyring: PathBuf,
+    backups: Backups,
+}
+
+impl Lab {
+    fn new(is_locking: bool) -> Option<Self> {
+        let s3 = s3_server(false)?;
+        let (server, keyring) = stopped_mysql()?;
+        s3.create_bucket("backups", is_locking).expect("a bucket");
+        let (root, keys) = (s3.root().expect("root"), format!("keyring = {keyring:?}"));
+        let backups = Backups::in_bucket(server.datadir(), &keys, &s3, &root, "s3://backups/mysql");
+        Some(Self { s3, server, keyring, backups })
+    }
+}
 
 /// Backup, list, check and restore over TLS, by a user with all permissions.
 #[test]
@@ -43,10 +63,8 @@ fn a_bucket_stores_backups_like_a_directory() {
 
     let list = backups.backup(&["list"]).is(0);
     assert_eq!(list.json["backups"].as_array().map(Vec::len), Some(2), "{}", list.json);
-    let locked = |backup: &Value| backup["locked_until"].as_str().and_then(|end| end.parse::<jiff::Timestamp>().ok());
-    let ends: Vec<_> = list.json["backups"].as_array().into_iter().flatten().filter_map(locked).collect();
-    let hours = |end: &jiff::Timestamp| end.duration_since(jiff::Timestamp::now()).as_hours();
-    assert!(ends.len() == 2 && ends.iter().all(|end| (22..=24).contains(&hours(end))), "{}", list.json);
+    let hours = hours_locked(&list.json);
+    assert!(hours.len() == 2 && hours.iter().all(|hours| (22..=24).contains(hours)), "{hours:?}");
     let check = backups.backup(&["check", "all", "--objects"]).is(0);
     assert_eq!(check.number("/objects/named"), check.number("/objects/read"), "{}", check.json);
     let shown = backups.command(&["show", "2"]).output().expect("it starts");
@@ -59,6 +77,13 @@ fn a_bucket_stores_backups_like_a_directory() {
     }
     an_older_version_takes_the_place_of_a_damaged_one(&backups, &first, &keys, &s3);
     an_audit_judges_the_locks(&backups, server.datadir(), &s3);
+}
+
+/// For how many hours from now on each backup of a list is locked.
+fn hours_locked(list: &Value) -> Vec<i64> {
+    let end = |backup: &Value| backup["locked_until"].as_str()?.parse::<jiff::Timestamp>().ok();
+    let ends = list["backups"].as_array().into_iter().flatten().filter_map(end);
+    ends.map(|end| end.duration_since(jiff::Timestamp::now()).as_hours()).collect()
 }
 
 /// Somebody who may put objects without a condition replaces a pack and a manifest. The bucket keeps what they had.
@@ -299,12 +324,7 @@ fn a_host_with_an_old_state_makes_no_backup_until_it_may_read() {
 /// A store that replaces objects although it is told not to is refused.
 #[test]
 fn a_store_that_replaces_objects_is_refused() {
-    let Some(s3) = s3_server(false) else { return };
-    let Some((server, keyring)) = stopped_mysql() else { return };
-    s3.create_bucket("backups", true).expect("a bucket");
-    let root = s3.root().expect("root");
-    let backups =
-        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let Some(Lab { s3, server: _server, keyring: _, backups }) = Lab::new(true) else { return };
     let init = ["init", "--unproven-recipient"];
     let careful = backups.command(&init).output().expect("it starts");
     let said = String::from_utf8_lossy(&careful.stderr).into_owned();
@@ -353,12 +373,7 @@ fn network_errors_during_runs_lose_no_backup() {
         Fault::Truncated,
         Fault::Answer(503, "SlowDown"),
     ];
-    let Some(s3) = s3_server(false) else { return };
-    let Some((mut server, keyring)) = stopped_mysql() else { return };
-    s3.create_bucket("backups", false).expect("a bucket");
-    let root = s3.root().expect("root");
-    let backups =
-        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let Some(Lab { s3, mut server, keyring, backups }) = Lab::new(false) else { return };
     let (is_away, mut known) = (Arc::new(AtomicBool::new(false)), HashSet::new());
     let away = Arc::clone(&is_away);
     let proxy = FaultyStore::start(s3.port(), move |seen| match away.load(Ordering::SeqCst) {
@@ -392,12 +407,7 @@ fn network_errors_during_runs_lose_no_backup() {
 /// A store that fails while an object is read says nothing about the object.
 #[test]
 fn a_store_that_fails_during_a_check_is_no_damage() {
-    let Some(s3) = s3_server(false) else { return };
-    let Some((server, keyring)) = stopped_mysql() else { return };
-    s3.create_bucket("backups", false).expect("a bucket");
-    let root = s3.root().expect("root");
-    let backups =
-        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let Some(Lab { s3, server: _server, keyring: _, backups }) = Lab::new(false) else { return };
     backups.backup(&["run"]).is(0);
     backups.configure("timeout = \"10s\"", "timeout = \"10s\"\ngive_up = \"1s\"");
     let mut is_away = false;
@@ -420,12 +430,7 @@ fn a_store_that_fails_during_a_check_is_no_damage() {
 #[test]
 fn killed_runs_and_a_full_store_lose_no_backup() {
     const BYTES: u64 = 20 << 20;
-    let Some(s3) = s3_server(false) else { return };
-    let Some((server, keyring)) = stopped_mysql() else { return };
-    s3.create_bucket("backups", false).expect("a bucket");
-    let root = s3.root().expect("root");
-    let backups =
-        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let Some(Lab { s3, server, keyring, backups }) = Lab::new(false) else { return };
     backups.configure("[data]\n", "[data]\npack = \"4MiB\"\n");
     let extra = server.datadir().join("demo/extra.MYD");
     write_incompressible(&extra, BYTES);
@@ -499,22 +504,15 @@ impl WrongClock {
 #[test]
 fn a_wrong_clock_makes_no_lock_longer_or_shorter_and_no_object_old() {
     const MONTH: i64 = 30 * 86_400;
-    let Some(s3) = s3_server(false) else { return };
-    let Some((server, keyring)) = stopped_mysql() else { return };
-    s3.create_bucket("backups", true).expect("a bucket");
-    let root = s3.root().expect("root");
-    let backups =
-        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let Some(Lab { s3, server: _server, keyring: _, backups }) = Lab::new(true) else { return };
     backups.configure("timeout", "lock_days = 2\nlock_mode = \"governance\"\ntimeout");
     let clock = WrongClock::new(&backups);
     for ahead in [MONTH, -MONTH] {
         clock.ahead(ahead, &mut backups.command(&["run", "--json"])).is(0);
     }
     let list = backups.backup(&["list"]).is(0).json;
-    let locked = |backup: &Value| backup["locked_until"].as_str().and_then(|end| end.parse::<jiff::Timestamp>().ok());
-    let ends: Vec<_> = list["backups"].as_array().into_iter().flatten().filter_map(locked).collect();
-    let hours = |end: &jiff::Timestamp| end.duration_since(jiff::Timestamp::now()).as_hours();
-    assert!(ends.len() == 2 && ends.iter().all(|end| (46..=48).contains(&hours(end))), "{list}");
+    let hours = hours_locked(&list);
+    assert!(hours.len() == 2 && hours.iter().all(|hours| (46..=48).contains(hours)), "{hours:?}");
 
     // As a run leaves it until it has put its receipt.
     let pack = "0".repeat(64);
@@ -603,12 +601,7 @@ fn a_second_init_joins_the_repository() {
 /// Whoever looks at backups again reads no receipt again, and what was replaced in the bucket is still noticed.
 #[test]
 fn receipts_are_read_once_unless_they_were_replaced() {
-    let Some(s3) = s3_server(false) else { return };
-    let Some((server, keyring)) = stopped_mysql() else { return };
-    s3.create_bucket("backups", false).expect("a bucket");
-    let root = s3.root().expect("root");
-    let backups =
-        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    let Some(Lab { s3, server: _server, keyring: _, backups }) = Lab::new(false) else { return };
     for _ in 0..3 {
         backups.backup(&["run"]).is(0);
     }
