@@ -319,7 +319,7 @@ fn sha256_of(text: &str) -> String {
 /// The grants of docs/migrate.md for a fallback.
 const WAY_BACK: [&str; 2] = [
     r"GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\_sealant`.* TO mig@'%';
-      GRANT SESSION_VARIABLES_ADMIN, SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.* TO mig@'%'",
+      GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.* TO mig@'%'",
     "GRANT SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.* TO mig@'%'",
 ];
 

@@ -21,7 +21,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const WRITER: &str =
     "CREATE USER IF NOT EXISTS writer@localhost IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO writer@localhost;";
 const SOURCE: &str = "GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
-    GRANT SESSION_VARIABLES_ADMIN, CONNECTION_ADMIN ON *.* TO mig@'%';";
+    GRANT CONNECTION_ADMIN ON *.* TO mig@'%';";
 const TARGET: &str = "GRANT REPLICATION SLAVE, REPLICATION CLIENT, SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.* TO mig@'%';";
 const MARIADB_SOURCE: &str = "GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';";
 const MARIADB_TARGET: &str = "GRANT READ_ONLY ADMIN, EVENT ON *.* TO mig@'%'; GRANT SELECT ON mysql.* TO mig@'%';

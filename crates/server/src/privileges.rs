@@ -5,7 +5,7 @@
 
 use crate::{
     connect::Connection,
-    dialect::statement::SHOW_GRANTS,
+    dialect::{catalog::is_system_schema, statement::SHOW_GRANTS},
     error::Error,
     sql::{Syntax, Token, TokenKind, tokens},
 };
@@ -67,8 +67,18 @@ impl Grants {
             return true;
         }
         let Some((privilege, object)) = needs.split_once(" ON ") else { return false };
-        let names = |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, object));
+        let excludes = |revoked: &str| overlaps(revoked, object);
+        let names = |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, excludes));
         self.granted.iter().any(|grant| covers_object(&grant.object, object) && names(grant))
+    }
+
+    /// Whether a global grant includes a privilege for all schemas of users. Managed services revoke parts of global
+    /// privileges for the server's own schemas, whose tables are none of the users' business.
+    #[must_use]
+    pub fn cover_user_schemas(&self, privilege: &str) -> bool {
+        let excludes = |revoked: &str| !revoked.strip_suffix(".*").is_some_and(is_system_schema);
+        let names = |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, excludes));
+        self.granted.iter().any(|grant| grant.object == EVERYTHING && names(grant))
     }
 
     /// Whether what [`Self::cover`] denies is surely not granted: there are no roles, patterns of schema names, partial
@@ -84,15 +94,12 @@ impl Grants {
         self.granted.iter().any(|grant| covering(grant, privilege).next().is_some())
     }
 
-    /// Whether no partial revoke excludes a part of `object` from the grant of `name`. Only global grants have partial
-    /// revokes.
-    fn leaves(&self, grant: &Grant, name: &str, needed: &str, object: &str) -> bool {
+    /// Whether no partial revoke of an object that `excludes` names takes a part of the grant of `name`. Only global
+    /// grants have partial revokes.
+    fn leaves(&self, grant: &Grant, name: &str, needed: &str, excludes: impl Fn(&str) -> bool) -> bool {
         let taken = if name.starts_with("ALL") { needed } else { name };
-        grant.object != EVERYTHING
-            || !self
-                .revoked
-                .iter()
-                .any(|revoke| overlaps(&revoke.object, object) && covering(revoke, taken).next().is_some())
+        let takes = |revoke: &Grant| excludes(&revoke.object) && covering(revoke, taken).next().is_some();
+        grant.object != EVERYTHING || !self.revoked.iter().any(takes)
     }
 }
 
@@ -264,6 +271,29 @@ mod tests {
         ];
         assert!(!Grants::parse(all).cover("SELECT ON *.*"));
         assert!(Grants::parse(all).cover("SELECT ON mysql.user"));
+    }
+
+    /// As HeatWave and Aiven for MySQL show their administrators.
+    #[test]
+    fn revokes_of_the_servers_own_schemas_leave_those_of_users() {
+        let granted = [
+            "GRANT SELECT, PROCESS, LOCK TABLES, EVENT, TRIGGER, SHOW VIEW ON *.* TO `admin`@`%` WITH GRANT OPTION",
+            "GRANT REPLICATION_APPLIER,ROLE_ADMIN ON *.* TO `admin`@`%` WITH GRANT OPTION",
+            "REVOKE LOCK TABLES, EVENT, TRIGGER, SHOW VIEW ON `mysql`.* FROM `admin`@`%`",
+            "REVOKE LOCK TABLES, EVENT, TRIGGER ON `sys`.* FROM `admin`@`%`",
+        ];
+        let grants = Grants::parse(granted);
+        for privilege in ["SELECT", "PROCESS", "LOCK TABLES", "EVENT", "TRIGGER", "SHOW VIEW", "ROLE_ADMIN"] {
+            assert!(grants.cover_user_schemas(privilege), "{privilege}");
+        }
+        assert!(!grants.cover("EVENT ON *.*") && !grants.cover_user_schemas("INSERT"));
+        for revoked in ["`shop`.*", "`a``b`.*"] {
+            let line = format!("REVOKE EVENT ON {revoked} FROM `admin`@`%`");
+            let grants = Grants::parse(granted.into_iter().chain([line.as_str()]));
+            assert!(!grants.cover_user_schemas("EVENT"), "{revoked}");
+        }
+        let of_a_schema = Grants::parse(["GRANT EVENT ON `shop`.* TO `admin`@`%`"]);
+        assert!(!of_a_schema.cover_user_schemas("EVENT"));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use server::{
     Connection, ServerVersion, describe,
     dialect::{
-        catalog::{create_schema, set_utf8mb4_collation},
+        catalog::{UTF8MB4_DEFAULT, create_schema},
         encryption::{table_option, table_option_parts},
     },
-    quote,
+    error_code, quote,
     sql::{Token, TokenKind},
 };
 
@@ -43,13 +43,16 @@ impl Encrypt {
 
 /// Session settings under which the target accepts a definition unchanged or refuses it: it does not replace the
 /// engine, it keeps the source's dates and zeros, and tables may be created in any order in spite of foreign keys.
-const SESSION: [&str; 4] = [
+const SESSION: [&str; 2] = [
     "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO'",
     "SET SESSION foreign_key_checks = 0",
-    "SET SESSION innodb_strict_mode = ON",
-    // Exists in MySQL 8.0.30 and later.
-    "SET SESSION sql_generate_invisible_primary_key = OFF",
 ];
+
+/// More such settings, and their values. MySQL lets only accounts with SESSION_VARIABLES_ADMIN set these
+/// (`check_session_admin` in `sys_vars.cc`), which not every managed service gives: so they are set only where the server
+/// has other values. `sql_generate_invisible_primary_key` exists in MySQL 8.0.30 and later.
+pub(crate) const RESTRICTED: [(&str, bool); 2] =
+    [("innodb_strict_mode", true), ("sql_generate_invisible_primary_key", false)];
 
 /// Creates the schemas and tables that the target lacks, with all indexes and foreign keys, and reads them back. Leaves
 /// existing tables as they are, so that an interrupted call can be repeated; preflight refuses existing tables before
@@ -61,14 +64,7 @@ const SESSION: [&str; 4] = [
 pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Result<Catalog, Error> {
     let failed = |error| Error::Server { side: Side::Target, error };
     let version = describe(target).map_err(failed)?.version;
-    let session = SESSION.into_iter().map(str::to_owned);
-    // A target without this variable creates tables with another collation, which the comparison refuses.
-    for statement in session.chain([set_utf8mb4_collation(&source.utf8mb4_collation)]) {
-        match target.query(&statement) {
-            Ok(_) | Err(server::Error::Server { .. }) => {}
-            Err(error) => return Err(failed(error)),
-        }
-    }
+    set_up(target, &source.utf8mb4_collation).map_err(failed)?;
     let filter =
         Filter { schemas: source.schemas.iter().map(|schema| schema.name.clone()).collect(), ..Filter::default() };
     let before = if filter.schemas.is_empty() { Catalog::default() } else { read(target, &filter).map_err(failed)? };
@@ -81,6 +77,35 @@ pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Re
     let mut wrong = differences(source, &after);
     wrong.extend(less_encrypted(source, &after, encrypt));
     if wrong.is_empty() { Ok(after) } else { Err(Error::Structure { differences: wrong }) }
+}
+
+/// Gives the session the settings of [`SESSION`] and [`RESTRICTED`], and this default collation.
+fn set_up(target: &mut Connection, utf8mb4_collation: &str) -> Result<(), server::Error> {
+    for statement in SESSION {
+        target.query(statement)?;
+    }
+    for (name, on) in RESTRICTED {
+        let (value, word) = if on { ("1", "ON") } else { ("0", "OFF") };
+        set_if_other(target, name, value, word)?;
+    }
+    match set_if_other(target, UTF8MB4_DEFAULT, utf8mb4_collation, &quote::text(utf8mb4_collation)) {
+        // A target that refuses it creates tables with another collation where they need it, which the comparison refuses.
+        Err(server::Error::Server { .. }) => Ok(()),
+        ended => ended,
+    }
+}
+
+/// Sets a variable of the session, unless it has this value or the server does not have it. `literal` is the value in the
+/// syntax of `SET`.
+fn set_if_other(target: &mut Connection, name: &str, value: &str, literal: &str) -> Result<(), server::Error> {
+    let found = match target.query(&format!("SELECT @@SESSION.{name}")) {
+        Err(server::Error::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => return Ok(()),
+        found => found?,
+    };
+    if found.scalar() == Some(value) {
+        return Ok(());
+    }
+    target.query(&format!("SET SESSION {name} = {literal}")).map(drop)
 }
 
 /// An error of a statement that creates something, which is named if the server has refused it.

@@ -24,7 +24,7 @@ pub use self::{
 };
 pub(crate) use {
     cascades::{Cascade, cascades, groups, reaching},
-    create::less_encrypted,
+    create::{RESTRICTED, less_encrypted},
     order::{Order, is_ordered_by_servers},
     read::base_table_names,
     structure::EMPTY_DEFAULT,

@@ -6,6 +6,7 @@ use server::{
     Connection, Error as ServerError, Flavor, Grants, Identity, ServerVersion, describe,
     dialect::{
         self,
+        catalog::{UTF8MB4_BEFORE_8, UTF8MB4_DEFAULT},
         statement::{PREPARED_TRANSACTIONS, XA_RECOVER, replication_threads},
     },
     switch::is_switched_on,
@@ -13,14 +14,14 @@ use server::{
 
 use super::{
     Link, Support,
-    grants::required,
+    grants::{required, sets_restricted},
     json::{self, JsonColumn},
     pairs::{NATIVE_FOREIGN_KEYS, logs_cascades},
 };
 use crate::{
     Accept, Error, STATE_SCHEMA, Server, Side,
     accounts::{self, AccountFacts, Accounts, Moved},
-    catalog::{self, Catalog, Encrypt, Filter, TableName},
+    catalog::{self, Catalog, Encrypt, Filter, RESTRICTED, TableName},
     link,
     log_access::{self, log_filters},
     open_transactions,
@@ -185,7 +186,29 @@ impl Facts {
             None => self.request.filter.schemas.clone(),
         };
         let (source, target) = (&self.source.identity.version, &self.target.identity.version);
-        required(source, target, &self.request, &schemas)
+        let mut grants = required(source, target, &self.request, &schemas);
+        if self.sets_restricted() {
+            grants.push(sets_restricted());
+            grants.sort();
+        }
+        grants
+    }
+
+    /// Whether the session that creates tables needs other settings than the target has, which MySQL lets only accounts
+    /// with a privilege set.
+    fn sets_restricted(&self) -> bool {
+        let (source, target) = (&self.source, &self.target);
+        if target.identity.version.flavor == Flavor::MariaDb {
+            return false;
+        }
+        let has = |name: &str| !target.variable(name).is_empty();
+        let is_other = |(name, wanted): (&str, bool)| has(name) && target.is_on(name) != wanted;
+        // MySQL before 8.0 does not have the variable.
+        let collation = source.variable(UTF8MB4_DEFAULT);
+        let collation = if collation.is_empty() { UTF8MB4_BEFORE_8 } else { collation };
+        let same_fork = source.identity.version.flavor != Flavor::MariaDb;
+        RESTRICTED.into_iter().any(is_other)
+            || (same_fork && has(UTF8MB4_DEFAULT) && target.variable(UTF8MB4_DEFAULT) != collation)
     }
 }
 

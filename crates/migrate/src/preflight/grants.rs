@@ -48,10 +48,15 @@ const WRITE: [&str; 17] = [
     "TRIGGER",
 ];
 
-/// Global privileges on the target, to see which tables are encrypted.
-const SESSION: [&str; 1] = ["PROCESS"];
-/// The same for MySQL. `SESSION_VARIABLES_ADMIN` is for the session's character set and binary log.
-const MYSQL_SESSION: [&str; 2] = ["PROCESS", "SESSION_VARIABLES_ADMIN"];
+/// The global privilege on the target, to see which tables are encrypted.
+const SEES_TABLESPACES: [&str; 1] = ["PROCESS"];
+/// The privilege for what [`RESTRICTED`](crate::catalog::RESTRICTED) lists.
+const SETS_RESTRICTED: [&str; 1] = ["SESSION_VARIABLES_ADMIN"];
+
+/// The grant to create tables in a session whose settings are others than those of the target.
+pub(super) fn sets_restricted() -> Grant {
+    Grant { side: Side::Target, privileges: SETS_RESTRICTED.to_vec(), scope: None, shown: None }
+}
 
 /// The privilege to write in spite of `read_only` or `super_read_only`.
 fn writes_in_spite(version: &ServerVersion) -> &'static str {
@@ -154,9 +159,8 @@ pub fn required(source: &ServerVersion, target: &ServerVersion, request: &Reques
         shown,
     };
     let [send, status] = log_access::privileges(source.flavor);
-    let session: &[&str] = if target.flavor == Flavor::MariaDb { &SESSION } else { &MYSQL_SESSION };
     let follow = grant(Side::Source, &[send, status, "PROCESS"], None, None);
-    let mut grants = vec![follow, grant(Side::Target, session, None, None)];
+    let mut grants = vec![follow, grant(Side::Target, &SEES_TABLESPACES, None, None)];
     if filter.schemas.is_empty() {
         grants.push(grant(Side::Source, &READ, None, None));
     }
@@ -180,8 +184,11 @@ impl Grant {
     /// The privileges of this grant that an account lacks.
     #[must_use]
     pub fn missing(&self, held: &server::Grants) -> Vec<&'static str> {
-        let scope = self.scope.as_ref().map_or_else(|| "*.*".to_owned(), |schema| format!("{schema}.*"));
-        self.privileges.iter().copied().filter(|name| !held.cover(&format!("{name} ON {scope}"))).collect()
+        let holds = |name: &str| match &self.scope {
+            None => held.cover_user_schemas(name),
+            Some(schema) => held.cover(&format!("{name} ON {schema}.*")),
+        };
+        self.privileges.iter().copied().filter(|name| !holds(name)).collect()
     }
 
     /// The statement that grants all of these privileges, or only `names`, to an account such as `` `mig`@`%` ``.

@@ -69,13 +69,11 @@ pub fn catalog(version: &ServerVersion) -> &'static Catalog {
 pub const UTF8MB4_COLLATION: &str = "SELECT COLLATION_NAME FROM information_schema.COLLATIONS \
      WHERE CHARACTER_SET_NAME = 'utf8mb4' AND IS_DEFAULT = 'Yes'";
 
-/// Makes a session create tables with this collation where a definition names only `utf8mb4`. For MySQL 8.0 and newer,
-/// to keep the default of 5.7 (`utf8mb4_general_ci`); needs SESSION_VARIABLES_ADMIN. Replicas of a 5.7 server do the
-/// same.
-#[must_use]
-pub fn set_utf8mb4_collation(collation: &str) -> String {
-    format!("SET SESSION default_collation_for_utf8mb4 = {}", quote::text(collation))
-}
+/// The variable with the collation of tables whose definition names only `utf8mb4`; MySQL 8.0.11 and newer. A session sets
+/// it to keep the default of an older server, as replicas of it do; that needs SESSION_VARIABLES_ADMIN.
+pub const UTF8MB4_DEFAULT: &str = "default_collation_for_utf8mb4";
+/// That collation before MySQL 8.0.
+pub const UTF8MB4_BEFORE_8: &str = "utf8mb4_general_ci";
 
 /// Shows the `CREATE TABLE` statement of a table, in column 2.
 #[must_use]
