@@ -108,6 +108,9 @@ pub(crate) fn with_stream<T>(
         return Err(error);
     }
     journal::note(&mut target, "opened", &opened(settings, &source))?;
+    if let Some(evidence) = encryption.as_ref().and_then(TargetEncryption::storage) {
+        journal::note(&mut target, journal::STORAGE, evidence)?;
+    }
     let shared = read_state(settings, &run, &mut source, &mut target, &tables)?;
     note_log_file(&mut source, &shared)?;
     let doubles = whole_doubles(&mut source)?;

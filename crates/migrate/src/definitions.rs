@@ -7,7 +7,7 @@ use server::Connection;
 
 use crate::{
     Difference, Error, Side,
-    catalog::{Catalog, Encrypt, Filter, Table, TableName, base_table_names, differences, less_encrypted, read},
+    catalog::{Catalog, Filter, Table, TableName, base_table_names, differences, less_encrypted, read},
     link::{self, Server},
     settings::Settings,
 };
@@ -20,7 +20,7 @@ use crate::{
 /// [`Error::Structure`].
 pub(crate) fn check_encryption(settings: &Settings) -> Result<(), Error> {
     let target = catalog(Side::Target, &settings.target, &names(settings))?;
-    refuse(less_encrypted(&settings.catalog, &target, Encrypt::AsSource).collect())
+    refuse(less_encrypted(&settings.catalog, &target, settings.encrypt.least()).collect())
 }
 
 /// As [`check_moved`], and checks that all tables which are selected are moved.
@@ -45,7 +45,7 @@ fn check_moved_of(settings: &Settings, source: &mut Connection) -> Result<(), Er
     let names = names(settings);
     let source = only(read(source, &settings.filter).map_err(Error::at(Side::Source))?, &names);
     let target = catalog(Side::Target, &settings.target, &names)?;
-    let less = less_encrypted(&source, &target, Encrypt::AsSource);
+    let less = less_encrypted(&source, &target, settings.encrypt.least());
     refuse(less.chain(differences(&source, &target)).collect())
 }
 

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::catalog::{Catalog, Encrypt, Table};
+use crate::{
+    catalog::{Catalog, Encrypt, Table},
+    storage::NotProven,
+};
 
 /// Whether a table is encrypted at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -37,6 +40,8 @@ impl AtRest {
 pub enum Grade {
     /// By the plan: the table does not exist yet, and will be checked once it is created.
     Planned,
+    /// By what the service says about its storage.
+    Attested,
     /// By the server's list of tablespaces.
     Reported,
 }
@@ -62,14 +67,20 @@ impl TableEncryption {
     }
 }
 
-/// The states that the tables will have once they are created.
+/// The states that the tables will have once they are created. `storage` is the evidence about the target's storage.
 #[must_use]
-pub fn planned(source: &Catalog, encrypt: Encrypt) -> Vec<TableEncryption> {
-    let entry = |table: &Table| TableEncryption {
-        table: table.label(),
-        source: AtRest::from_flag(table.encrypted),
-        target: AtRest::from_flag(encrypt.requires(table)),
-        grade: Grade::Planned,
+pub fn planned(source: &Catalog, encrypt: Encrypt, storage: &Result<String, NotProven>) -> Vec<TableEncryption> {
+    let entry = |table: &Table| {
+        let (target, grade) = match encrypt {
+            Encrypt::All | Encrypt::AsSource => (encrypt.requires(table), Grade::Planned),
+            Encrypt::Storage => (storage.is_ok(), Grade::Attested),
+        };
+        TableEncryption {
+            table: table.label(),
+            source: AtRest::from_flag(table.encrypted),
+            target: AtRest::from_flag(target),
+            grade,
+        }
     };
     source.tables.iter().map(entry).collect()
 }
@@ -107,7 +118,11 @@ mod tests {
             assert_eq!(entries.iter().any(TableEncryption::is_less), less, "{source} {target}");
         }
         assert!(reported(&catalog(true), &Catalog::default()).iter().any(TableEncryption::is_less));
-        assert!(!planned(&catalog(true), Encrypt::AsSource).iter().any(TableEncryption::is_less));
-        assert_eq!(planned(&catalog(false), Encrypt::All).first().unwrap().target, AtRest::Encrypted);
+        let nothing = || NotProven { why: String::new(), is_clear: false };
+        let less = |encrypt, storage| planned(&catalog(true), encrypt, &storage).iter().any(TableEncryption::is_less);
+        assert!(!less(Encrypt::AsSource, Err(nothing())));
+        assert!(less(Encrypt::Storage, Err(nothing())) && !less(Encrypt::Storage, Ok(String::new())));
+        let all = planned(&catalog(false), Encrypt::All, &Err(nothing()));
+        assert_eq!(all.first().unwrap().target, AtRest::Encrypted);
     }
 }

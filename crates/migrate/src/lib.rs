@@ -67,6 +67,7 @@ mod side;
 mod state;
 mod statement;
 mod status;
+mod storage;
 mod stream;
 mod table_changes;
 mod target_encryption;
@@ -101,6 +102,7 @@ pub use settings::{BatchLimits, MAX_BLOCKED, Settings, Until};
 pub use side::Side;
 pub use state::Phase;
 pub use status::{FallbackStatus, Status, TableStatus, status};
+pub use storage::{Attestation, NotProven};
 
 /// The schema at the target in which a migration keeps its state.
 pub const STATE_SCHEMA: &str = "_sealant";

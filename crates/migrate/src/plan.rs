@@ -194,7 +194,7 @@ pub fn judge(facts: &Facts) -> Plan {
         done: false,
     };
     if let Some(tables) = &facts.tables {
-        plan.encryption = encryption::planned(&tables.source, facts.request.encrypt);
+        plan.encryption = encryption::planned(&tables.source, facts.request.encrypt, &facts.storage);
         plan.tables = table_plans(facts, &tables.source);
     }
     plan.done = plan.readiness() == Readiness::Ready;

@@ -49,8 +49,7 @@ pub fn prepare<E: From<Error>>(
         _ => return Ok(Preparation::Refused(Box::new(plan))),
     };
     confirm(&plan)?;
-    let Request { filter, encrypt, accounts } = facts.request;
-    let settings = Settings { encrypt, filter, accounts, ..Settings::new(source, target, catalog) };
+    let settings = Settings::requested(source, target, catalog, facts.request);
     create_listed(&settings)?;
     Ok(Preparation::Ready(Box::new(settings)))
 }

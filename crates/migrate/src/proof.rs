@@ -8,6 +8,7 @@ use server::{Connection, Rows};
 use crate::{
     Error, Phase, Server, Side, Status, TableStatus,
     catalog::{self, Filter},
+    journal::STORAGE,
     link, state,
     status::of_connection,
 };
@@ -42,6 +43,8 @@ pub struct TableProof {
     pub source_encrypted: Option<bool>,
     /// Whether it is encrypted at the target now; `None` if the target lacks it.
     pub target_encrypted: Option<bool>,
+    /// Whether it rests on storage that a service encrypts, as was attested.
+    pub storage_encrypted: bool,
     /// The last comparison of each of its chunks.
     #[serde(skip)]
     pub chunks: Vec<ChunkProof>,
@@ -51,7 +54,11 @@ impl TableProof {
     /// Whether it is less encrypted than before, or either state is unknown.
     #[must_use]
     pub const fn is_weaker(&self) -> bool {
-        !matches!((self.source_encrypted, self.target_encrypted), (Some(false), Some(_)) | (Some(true), Some(true)))
+        let target = match self.target_encrypted {
+            Some(encrypted) => Some(encrypted || self.storage_encrypted),
+            None => None,
+        };
+        !matches!((self.source_encrypted, target), (Some(false), Some(_)) | (Some(true), Some(true)))
     }
 }
 
@@ -141,8 +148,9 @@ pub(crate) fn read(target: &mut Connection, server: &Server) -> Result<Proof, Er
     );
     let rows = ask(target, &sql)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
-    let tables = tables(target, server)?;
-    let journal = journal(target)?;
+    let journal = entries(target)?;
+    let on_storage = journal.iter().any(|entry| entry.what == STORAGE);
+    let tables = tables(target, server, on_storage)?;
     let source_end = if run.phase == Phase::Switched { run.source_end } else { String::new() };
     Ok(Proof {
         at: text("at"),
@@ -160,7 +168,7 @@ fn ask(target: &mut Connection, sql: &str) -> Result<Rows, Error> {
     target.query(sql).map_err(Error::at(Side::Target))
 }
 
-fn tables(target: &mut Connection, server: &Server) -> Result<Vec<TableProof>, Error> {
+fn tables(target: &mut Connection, server: &Server, storage_encrypted: bool) -> Result<Vec<TableProof>, Error> {
     let names = state::table_names(target)?;
     let now = encrypted_now(server, &names)?;
     let rest = ask(target, "SELECT tbl, encrypted FROM `_sealant`.`rest`")?;
@@ -171,6 +179,7 @@ fn tables(target: &mut Connection, server: &Server) -> Result<Vec<TableProof>, E
     let table = |(number, name): (String, String)| TableProof {
         source_encrypted: before.get(number.as_str()).copied(),
         target_encrypted: now.get(&name).copied(),
+        storage_encrypted,
         chunks: chunks.remove(&number).unwrap_or_default(),
         table: name,
     };
@@ -217,7 +226,7 @@ fn chunks(target: &mut Connection, names: &[(String, String)]) -> Result<HashMap
     Ok(chunks)
 }
 
-fn journal(target: &mut Connection) -> Result<Vec<JournalEntry>, Error> {
+fn entries(target: &mut Connection) -> Result<Vec<JournalEntry>, Error> {
     let rows = ask(target, "SELECT at, event, detail FROM `_sealant`.`journal` ORDER BY id")?;
     let entry = |row| {
         let text = |name| rows.value(row, name).unwrap_or_default().to_owned();

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    Error, Side,
+    Attestation, Error, Side,
     accounts::Accounts,
     catalog::{Catalog, Encrypt, Filter, read},
     fencing::Fencing,
@@ -70,6 +70,8 @@ pub struct Settings {
     pub filter: Filter,
     /// Whether a cut-over creates the accounts of the source at the target.
     pub accounts: Accounts,
+    /// What a service says about the storage of the target.
+    pub attestation: Option<Attestation>,
     /// How far [`run`](crate::run()) goes.
     pub until: Until,
     /// Number of connections that read chunks.
@@ -111,6 +113,7 @@ impl Settings {
             encrypt: Encrypt::default(),
             filter: Filter::default(),
             accounts: Accounts::default(),
+            attestation: None,
             until: Until::default(),
             readers: 2,
             loaders: 2,
@@ -135,8 +138,13 @@ impl Settings {
         link::require_verified(Side::Target, &target)?;
         let mut connection = link::definitions(Side::Source, &source)?;
         let catalog = read(&mut connection, &request.filter).map_err(Error::at(Side::Source))?;
-        let (encrypt, filter, accounts) = (request.encrypt, request.filter.clone(), request.accounts);
-        Ok(Self { encrypt, filter, accounts, ..Self::new(source, target, catalog) })
+        Ok(Self::requested(source, target, catalog, request.clone()))
+    }
+
+    /// Settings for what the user asks for.
+    pub(crate) fn requested(source: Server, target: Server, catalog: Catalog, request: Request) -> Self {
+        let Request { filter, encrypt, accounts, attestation } = request;
+        Self { encrypt, filter, accounts, attestation, ..Self::new(source, target, catalog) }
     }
 
     pub(crate) fn stopped(&self) -> bool {

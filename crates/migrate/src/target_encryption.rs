@@ -12,10 +12,12 @@ use server::{
 };
 
 use crate::{
-    Error, Side, journal,
-    preflight::{ServerFacts, written_in_clear},
+    Error, Side,
+    catalog::Encrypt,
+    journal,
+    preflight::{ENCRYPTION_STORAGE, ServerFacts, written_in_clear},
     settings::Settings,
-    state,
+    state, storage,
 };
 
 /// Time between judgements while a migration works.
@@ -37,6 +39,8 @@ pub(crate) struct TargetEncryption {
     target: ServerFacts,
     /// Whether a table is encrypted, so that the binary log, which repeats its rows, has to be.
     secret: bool,
+    /// The evidence about the storage on which the tables rest, if they rest on it.
+    storage: Option<String>,
     read: Instant,
 }
 
@@ -54,6 +58,10 @@ impl TargetEncryption {
         if settings.way_back {
             return Ok(None);
         }
+        let storage = match settings.encrypt {
+            Encrypt::Storage => Some(of_storage(settings)?),
+            Encrypt::All | Encrypt::AsSource => None,
+        };
         // A verb may be given another `--encrypt` than the one that has begun the migration.
         let secret =
             settings.encrypt.requires_any(&settings.catalog.tables) && (!is_begun || state::is_encrypted(target)?);
@@ -61,6 +69,7 @@ impl TargetEncryption {
             source: ServerFacts::read(Side::Source, source, &settings.source)?,
             target: ServerFacts::read(Side::Target, target, &settings.target)?,
             secret,
+            storage,
             read: Instant::now(),
         };
         found.require(is_begun.then_some(target))?;
@@ -86,6 +95,9 @@ impl TargetEncryption {
     /// # Errors
     /// [`Error::LessEncrypted`].
     pub(crate) fn require(&self, journal: Option<&mut Connection>) -> Result<(), Error> {
+        if self.storage.is_some() {
+            return Ok(());
+        }
         let found = written_in_clear(&self.source, &self.target, self.secret);
         let Some((check, finding)) = found.into_iter().next() else { return Ok(()) };
         if let Some(target) = journal {
@@ -96,6 +108,11 @@ impl TargetEncryption {
             None => remedy.action.to_string(),
         });
         Err(Error::LessEncrypted { check, evidence: finding.evidence, remedy })
+    }
+
+    /// The evidence about the storage on which the tables rest; `None` if they are encrypted by themselves.
+    pub(crate) fn storage(&self) -> Option<&str> {
+        self.storage.as_deref()
     }
 
     /// What the target encrypts and what it does not, for the proof.
@@ -113,6 +130,15 @@ impl TargetEncryption {
     }
 }
 
+/// The evidence that the target's storage is encrypted.
+fn of_storage(settings: &Settings) -> Result<String, Error> {
+    storage::evidence(settings.attestation.as_ref(), &settings.target).map_err(|not_proven| Error::LessEncrypted {
+        check: ENCRYPTION_STORAGE,
+        evidence: not_proven.why,
+        remedy: Some(storage::OPTION.to_owned()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,7 +146,7 @@ mod tests {
 
     fn with(side: Side, name: &str, value: &str, secret: bool) -> TargetEncryption {
         let (source, target) = (server(Side::Source), server(Side::Target));
-        let mut found = TargetEncryption { source, target, secret, read: Instant::now() };
+        let mut found = TargetEncryption { source, target, secret, storage: None, read: Instant::now() };
         let changed = if side == Side::Source { &mut found.source } else { &mut found.target };
         changed.variables.insert(name.to_owned(), value.to_owned());
         found

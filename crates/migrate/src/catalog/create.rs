@@ -25,19 +25,38 @@ pub enum Encrypt {
     All,
     /// The tables that are encrypted at the source.
     AsSource,
+    /// None by itself: the storage of the target is encrypted.
+    Storage,
 }
 
 impl Encrypt {
     /// Whether a table of the source has to be encrypted at the target.
     #[must_use]
     pub fn requires(self, table: &Table) -> bool {
-        table.is_innodb() && (self == Self::All || table.encrypted)
+        let wanted = match self {
+            Self::All => true,
+            Self::AsSource => table.encrypted,
+            Self::Storage => false,
+        };
+        wanted && table.is_innodb()
     }
 
     /// Whether any table is to be encrypted at the target. Its binary log and its state must be encrypted then, too.
     #[must_use]
     pub fn requires_any<'t>(self, tables: impl IntoIterator<Item = &'t Table>) -> bool {
-        self == Self::All || tables.into_iter().any(|table| table.encrypted)
+        match self {
+            Self::All => true,
+            Self::AsSource => tables.into_iter().any(|table| table.encrypted),
+            Self::Storage => false,
+        }
+    }
+
+    /// What must not become less while the migration lasts.
+    pub(crate) const fn least(self) -> Self {
+        match self {
+            Self::All | Self::AsSource => Self::AsSource,
+            Self::Storage => Self::Storage,
+        }
     }
 }
 
@@ -126,14 +145,18 @@ fn statements(
     let mut statements = Vec::new();
     for schema in &source.schemas {
         if !target.schemas.iter().any(|existing| existing.name == schema.name) {
-            let encrypted = encrypt == Encrypt::All || schema.encrypted == Some(true);
+            let encrypted = match encrypt {
+                Encrypt::All => true,
+                Encrypt::AsSource => schema.encrypted == Some(true),
+                Encrypt::Storage => false,
+            };
             let statement = create_schema(version, &schema.name, &schema.charset, &schema.collation, encrypted);
             statements.push((schema.name.clone(), statement));
         }
     }
     for table in &source.tables {
         if !target.structure.contains_key(&table.full_name()) {
-            let definition = definition(version, table, encrypt.requires(table));
+            let definition = definition(version, table, encrypt);
             let statement = definition.ok_or_else(|| Error::Definition { table: table.label() })?;
             statements.push((table.label(), statement));
         }
@@ -142,7 +165,8 @@ fn statements(
 }
 
 /// The table's `CREATE TABLE` with the schema in its name, and with or without encryption; `None` if it cannot be read.
-fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option<String> {
+fn definition(version: &ServerVersion, table: &Table, encrypt: Encrypt) -> Option<String> {
+    let encrypted = encrypt.requires(table);
     let statement = table.create.as_str();
     let tokens = tokens(statement)?;
     let [create, word, name, ..] = tokens.as_slice() else { return None };
@@ -151,7 +175,7 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
     }
     let options = options(&tokens);
     let mut changed = statement.to_owned();
-    if version.flavor.is_mysql_like() {
+    if version.flavor.is_mysql_like() || encrypt == Encrypt::Storage {
         for (start, end) in mariadb_options(options) {
             // Blanks keep the offsets of what precedes.
             changed.replace_range(start..end, &" ".repeat(end.saturating_sub(start)));
@@ -164,6 +188,10 @@ fn definition(version: &ServerVersion, table: &Table, encrypted: bool) -> Option
         None if encrypted => {
             let at = options.first()?.start;
             changed.insert_str(at, &format!("{} ", table_option(version.flavor, true)));
+        }
+        // The target may have no keyring.
+        Some(value) if encrypt == Encrypt::Storage && version.flavor.is_mysql_like() => {
+            changed.replace_range(value.start..value.end(), "'N'");
         }
         _ => {}
     }
@@ -228,7 +256,22 @@ mod tests {
 
     fn rewritten(name: &str, create: &str, encrypted: bool) -> Option<String> {
         let version = ServerVersion::parse("9.7.4", VersionHints::default()).unwrap();
-        definition(&version, &table(name, create), encrypted)
+        definition(&version, &table(name, create), if encrypted { Encrypt::All } else { Encrypt::AsSource })
+    }
+
+    #[test]
+    fn tables_on_encrypted_storage_need_no_keyring() {
+        let of_storage = |version: &str, create: &str| {
+            let version = ServerVersion::parse(version, VersionHints::default()).unwrap();
+            definition(&version, &Table { encrypted: true, ..table("t", create) }, Encrypt::Storage).unwrap()
+        };
+        assert_eq!(
+            of_storage("9.7.4", "CREATE TABLE `t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */"),
+            "CREATE TABLE `s`.`t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='N' */"
+        );
+        let mariadb =
+            of_storage("10.11.19-MariaDB", "CREATE TABLE `t` (`a` int) ENGINE=InnoDB `ENCRYPTED`=YES `ENCRYPTION_KEY_ID`=2");
+        assert_eq!(mariadb.trim_end(), "CREATE TABLE `s`.`t` (`a` int) ENGINE=InnoDB");
     }
 
     #[test]
@@ -251,7 +294,7 @@ mod tests {
     #[test]
     fn mariadb_has_an_option_of_its_own() {
         let version = ServerVersion::parse("10.11.19-MariaDB", VersionHints::default()).unwrap();
-        let rewritten = |create: &str| definition(&version, &table("t", create), true).unwrap();
+        let rewritten = |create: &str| definition(&version, &table("t", create), Encrypt::All).unwrap();
         let clear = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
         let expected = "CREATE TABLE `s`.`t` (`a` int) ENCRYPTED=YES ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
         assert_eq!(rewritten(clear), expected);

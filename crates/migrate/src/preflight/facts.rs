@@ -19,14 +19,14 @@ use super::{
     pairs::{NATIVE_FOREIGN_KEYS, logs_cascades},
 };
 use crate::{
-    Accept, Error, STATE_SCHEMA, Server, Side,
+    Accept, Attestation, Error, NotProven, STATE_SCHEMA, Server, Side,
     accounts::{self, AccountFacts, Accounts, Moved},
     catalog::{self, Catalog, Encrypt, Filter, RESTRICTED, TableName},
     link,
     log_access::{self, log_filters},
     open_transactions,
     server_lock::is_one_server,
-    state,
+    state, storage,
 };
 
 /// What the user asks for.
@@ -38,6 +38,8 @@ pub struct Request {
     pub encrypt: Encrypt,
     /// Whether the accounts of the source are created at the target.
     pub accounts: Accounts,
+    /// What a service says about the storage of the target.
+    pub attestation: Option<Attestation>,
 }
 
 /// All facts that the checks judge.
@@ -51,6 +53,8 @@ pub struct Facts {
     pub one_server: bool,
     /// What the user asks for.
     pub request: Request,
+    /// The evidence that the target's storage is encrypted.
+    pub storage: Result<String, NotProven>,
     /// `None` if the pair is not supported, if a link is too weak to read tables over it, or if an account lacks a
     /// privilege and so would not see everything.
     pub tables: Option<Tables>,
@@ -121,6 +125,7 @@ impl Facts {
             source: ServerFacts::read(Side::Source, &mut ends.0, source)?,
             target: ServerFacts::read(Side::Target, &mut ends.1, target)?,
             one_server: false,
+            storage: storage::evidence(request.attestation.as_ref(), target),
             request,
             tables: None,
         };

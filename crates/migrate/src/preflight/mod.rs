@@ -23,7 +23,7 @@ pub use self::{
     pairs::Support,
 };
 pub(crate) use self::{
-    checks::{LOGS_REPLICATED, ROW_SETTINGS, written_in_clear},
+    checks::{ENCRYPTION_STORAGE, LOGS_REPLICATED, ROW_SETTINGS, written_in_clear},
     grants::{cut_over, fallback, fence},
     pairs::{NATIVE_FOREIGN_KEYS, logs_cascades},
 };

@@ -6,7 +6,7 @@ use server::{Grants, Identity, ServerVersion, VersionHints, tls::TlsVersion};
 
 use super::{Effect, Facts, Finding, Link, Request, ServerFacts, Tables, Transport, Verification};
 use crate::{
-    Accept, Side,
+    Accept, NotProven, Side,
     accounts::{AccountFacts, Accounts},
     catalog::{Catalog, Column, Encrypt, Filter, ForeignKey, Identity as Key, Schema, Table},
 };
@@ -120,7 +120,13 @@ pub(crate) fn facts() -> Facts {
         source: server(Side::Source),
         target: server(Side::Target),
         one_server: false,
-        request: Request { filter: Filter::default(), encrypt: Encrypt::All, accounts: Accounts::Report },
+        request: Request {
+            filter: Filter::default(),
+            encrypt: Encrypt::All,
+            accounts: Accounts::Report,
+            attestation: None,
+        },
+        storage: Err(NotProven { why: "nothing attests that its storage is encrypted".to_owned(), is_clear: false }),
         tables: Some(Tables {
             source,
             target_keyring: Some(true),

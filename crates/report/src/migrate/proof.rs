@@ -207,13 +207,17 @@ fn row(table: &TableProof, chunks: u64) -> Row {
         Some(false) => "clear",
         None => "unknown",
     };
+    let at_target = match table.target_encrypted {
+        Some(false) if table.storage_encrypted => "storage",
+        encrypted => state(encrypted),
+    };
     Row {
         name: visible(&table.table).into_owned(),
         rows: number(current().map(|chunk| chunk.rows).sum::<u64>()),
         ranges: format!("{} of {}", number(equal), number(chunks)),
         last: last.to_owned(),
         position: position.to_owned(),
-        rest: format!("{} > {}", state(table.source_encrypted), state(table.target_encrypted)),
+        rest: format!("{} > {}", state(table.source_encrypted), at_target),
         good: equal == chunks && chunks > 0 && !table.is_weaker(),
     }
 }
@@ -253,6 +257,7 @@ mod tests {
             table: table.name.clone(),
             source_encrypted: Some(true),
             target_encrypted: Some(true),
+            storage_encrypted: false,
             chunks: vec![chunk],
         };
         let status = Status {

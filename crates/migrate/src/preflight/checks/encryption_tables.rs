@@ -18,7 +18,11 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
                         yet supported";
         return vec![Finding::block(Side::Source, evidence).option("--encrypt all")];
     }
-    let less = encryption::planned(&tables.source, facts.request.encrypt)
+    if facts.request.encrypt == Encrypt::Storage {
+        // The storage has a check of its own.
+        return Vec::new();
+    }
+    let less = encryption::planned(&tables.source, facts.request.encrypt, &facts.storage)
         .into_iter()
         .filter(encryption::TableEncryption::is_less);
     less.map(|entry| {

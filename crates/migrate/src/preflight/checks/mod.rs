@@ -5,6 +5,7 @@ mod code_present;
 mod encryption_binary_log;
 mod encryption_keyring;
 mod encryption_logs;
+mod encryption_storage;
 mod encryption_tables;
 mod encryption_tmpdir;
 mod grants_both;
@@ -92,11 +93,15 @@ pub const CHECKS: &[Check] = &[
     accounts_carried::CHECK,
     server_settings::CHECK,
     encryption_tables::CHECK,
+    encryption_storage::CHECK,
     encryption_keyring::CHECK,
     encryption_logs::CHECK,
     encryption_binary_log::CHECK,
     encryption_tmpdir::CHECK,
 ];
+
+/// The check of the storage on which tables rest.
+pub(crate) const ENCRYPTION_STORAGE: &str = encryption_storage::CHECK.id;
 
 /// What the target writes in clear although it must not, with the identifiers of the checks that find it. These are judged
 /// again after the plan, because a statement can change it. `secret` says whether a table is encrypted.

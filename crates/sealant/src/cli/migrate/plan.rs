@@ -36,7 +36,7 @@ pub(super) const EXITS: exit::Codes = &[
 impl Plan {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let [source, target] = self.scope.servers()?;
-        let plan = plan(&source, &target, self.scope.request())?;
+        let plan = plan(&source, &target, self.scope.request()?)?;
         self.render.write(&plan, write_migrate_json, write_migrate_plan)?;
         Ok(exit_code(plan.readiness()))
     }

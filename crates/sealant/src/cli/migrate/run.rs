@@ -53,7 +53,7 @@ impl Run {
 
     fn work(&self, reporter: &mut Reporter<'_>) -> Result<Exit, Failure> {
         let [source, target] = self.scope.servers()?;
-        let prepared = prepare(source, target, self.scope.request(), |plan| self.confirm(plan, reporter))?;
+        let prepared = prepare(source, target, self.scope.request()?, |plan| self.confirm(plan, reporter))?;
         let mut settings = match prepared {
             Preparation::Ready(settings) => settings,
             Preparation::Refused(plan) => return refused(&plan, reporter),

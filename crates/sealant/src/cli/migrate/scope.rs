@@ -1,11 +1,15 @@
 //! What all verbs of a migration share: both servers, and which tables.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use ::migrate::accounts::Accounts;
 use ::migrate::catalog::{Encrypt, Filter};
 use ::migrate::preflight::Request;
-use ::migrate::{Server, Settings};
+use ::migrate::{Attestation, Server, Settings};
 use clap::Args;
 use glob::{Pattern, PatternError};
+use jiff::Timestamp;
 use server::tls::TlsVersion;
 
 use super::servers::Servers;
@@ -25,6 +29,10 @@ pub(crate) struct Scope {
     /// What to do with the accounts and roles of the source; a cut-over creates them
     #[arg(long, value_name = "WHAT", default_value = "report", value_parser = value::word(ACCOUNTS))]
     accounts: Accounts,
+    /// With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or
+    /// `describe-db-clusters`, JSON
+    #[arg(long, value_name = "FILE")]
+    attest: Option<PathBuf>,
     /// Oldest version of TLS to allow on both connections
     #[arg(long, value_name = "VERSION", default_value = "1.3", value_parser = value::word(TLS_VERSIONS))]
     #[arg(help_heading = "Connections")]
@@ -46,6 +54,7 @@ struct Selection {
 const ENCRYPT: &[Word<Encrypt>] = &[
     ("all", Encrypt::All, "Every table"),
     ("as-source", Encrypt::AsSource, "Only those that are encrypted at the source"),
+    ("storage", Encrypt::Storage, "None by itself: the service encrypts the target's storage, which --attest proves"),
 ];
 
 const ACCOUNTS: &[Word<Accounts>] = &[
@@ -56,14 +65,15 @@ const ACCOUNTS: &[Word<Accounts>] = &[
 const TLS_VERSIONS: &[Word<TlsVersion>] = &[("1.3", TlsVersion::Tls13, ""), ("1.2", TlsVersion::Tls12, "")];
 
 impl Scope {
-    pub(crate) fn request(&self) -> Request {
-        Request { filter: self.filter(), encrypt: self.encrypt, accounts: self.accounts }
+    pub(crate) fn request(&self) -> Result<Request, Failure> {
+        let attestation = self.attest.as_deref().map(attestation).transpose()?;
+        Ok(Request { filter: self.filter(), encrypt: self.encrypt, accounts: self.accounts, attestation })
     }
 
     /// Settings of a migration that was begun, with the tables as the source has them now.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         let [source, target] = self.servers()?;
-        Ok(Settings::read(source, target, &self.request())?)
+        Ok(Settings::read(source, target, &self.request()?)?)
     }
 
     /// Both servers, which are not contacted.
@@ -85,6 +95,18 @@ impl Scope {
         let (schemas, exclude) = (self.selection.schema.clone(), self.selection.exclude.clone());
         Filter { schemas, exclude, ..Filter::default() }
     }
+}
+
+/// Reads what a service says. Reports name the file with its date and hash.
+fn attestation(path: &Path) -> Result<Attestation, Failure> {
+    let name = path.display();
+    let failed = |why: String| Failure::usage(format!("{name}: {why}"));
+    let (document, metadata) = (fs::read(path), fs::metadata(path));
+    let document = document.map_err(|error| failed(error.to_string()))?;
+    let modified = metadata.and_then(|metadata| metadata.modified()).ok().and_then(|time| Timestamp::try_from(time).ok());
+    let date = modified.map_or_else(String::new, |time| format!(" of {time:.0}"));
+    let described = format!("{name}{date} (SHA-256 {})", files::sha256_hex(&document));
+    Attestation::parse(&document, described).map_err(failed)
 }
 
 fn pattern(text: &str) -> Result<Pattern, PatternError> {

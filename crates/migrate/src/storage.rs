@@ -1,0 +1,222 @@
+//! Encryption of the storage below a managed service's tables. SQL cannot see it, so its evidence is what the service says
+//! about the server: a document that its interface has given to the user, or the vendor's promise for all servers.
+
+use serde::Deserialize;
+use server::{Endpoint, TlsMode};
+
+use crate::link::Server;
+
+/// The domain of Azure Database for MySQL, which encrypts the storage of every server. Source: Microsoft Learn, "Security
+/// in Azure Database for MySQL", "Encryption at rest".
+const AZURE: &str = ".mysql.database.azure.com";
+/// The option that names a document.
+pub(crate) const OPTION: &str = "--attest FILE";
+
+/// What Amazon's interface says about servers: the output of `aws rds describe-db-instances` or `describe-db-clusters`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attestation {
+    servers: Vec<AttestedServer>,
+    /// What reports call the document.
+    name: String,
+}
+
+/// A server of the document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AttestedServer {
+    /// In lower case.
+    host: String,
+    port: u16,
+    encrypted: bool,
+    /// Identifier of the key; empty if there is none.
+    key: String,
+}
+
+/// Why nothing proves that the storage is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotProven {
+    /// What was seen.
+    pub why: String,
+    /// Whether the document says that the storage is not encrypted.
+    pub is_clear: bool,
+}
+
+impl NotProven {
+    fn unknown(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_clear: false }
+    }
+}
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(rename = "DBInstances", default)]
+    instances: Vec<Instance>,
+    #[serde(rename = "DBClusters", default)]
+    clusters: Vec<Cluster>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Instance {
+    /// Absent while the instance is created.
+    endpoint: Option<InstanceEndpoint>,
+    #[serde(default)]
+    storage_encrypted: bool,
+    kms_key_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct InstanceEndpoint {
+    address: String,
+    port: u16,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Cluster {
+    endpoint: Option<String>,
+    port: Option<u16>,
+    #[serde(default)]
+    storage_encrypted: bool,
+    kms_key_id: Option<String>,
+}
+
+impl Attestation {
+    /// Parses a document. `name` is what reports call it, such as its file's name, date and hash.
+    ///
+    /// # Errors
+    /// What is wrong with the document.
+    pub fn parse(document: &[u8], name: String) -> Result<Self, String> {
+        let parsed: Document = serde_json::from_slice(document).map_err(|error| error.to_string())?;
+        let of_instance = |it: Instance| {
+            let endpoint = it.endpoint?;
+            Some(AttestedServer::new(&endpoint.address, endpoint.port, it.storage_encrypted, it.kms_key_id))
+        };
+        // Its endpoint leads to the server that takes writes; that of its readers does not.
+        let of_cluster =
+            |it: Cluster| Some(AttestedServer::new(&it.endpoint?, it.port?, it.storage_encrypted, it.kms_key_id));
+        let instances = parsed.instances.into_iter().filter_map(of_instance);
+        let servers: Vec<_> = instances.chain(parsed.clusters.into_iter().filter_map(of_cluster)).collect();
+        if servers.is_empty() {
+            return Err("it names no server: give the output of aws rds describe-db-instances or \
+                        describe-db-clusters, as JSON"
+                .to_owned());
+        }
+        Ok(Self { servers, name })
+    }
+
+    /// What the document says about a server.
+    fn judge(&self, host: &str, port: u16) -> Result<String, NotProven> {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let named = |it: &&AttestedServer| it.port == port && it.host == host;
+        let of_server: Vec<_> = self.servers.iter().filter(named).collect();
+        let Some(server) = of_server.first() else {
+            return Err(NotProven::unknown(format!("{} says nothing about {host}:{port}", self.name)));
+        };
+        if !of_server.iter().all(|it| it.encrypted) {
+            let why = format!("{} says that the storage of {host}:{port} is not encrypted", self.name);
+            return Err(NotProven { why, is_clear: true });
+        }
+        let key = if server.key.is_empty() { String::new() } else { format!(" with {}", server.key) };
+        Ok(format!("{} attests that the storage of {host}:{port} is encrypted{key}", self.name))
+    }
+}
+
+impl AttestedServer {
+    fn new(host: &str, port: u16, encrypted: bool, key: Option<String>) -> Self {
+        Self { host: host.to_ascii_lowercase(), port, encrypted, key: key.unwrap_or_default() }
+    }
+}
+
+/// The evidence that the storage of a server is encrypted. What a service says is about a name, so the connection has to
+/// prove that the server has it.
+pub(crate) fn evidence(attestation: Option<&Attestation>, server: &Server) -> Result<String, NotProven> {
+    let endpoint = &server.target.endpoint;
+    let Endpoint::Tcp { host, port } = endpoint else {
+        return Err(NotProven::unknown("a server that is reached through its socket has no storage of a service"));
+    };
+    let tls = &server.options.tls;
+    if tls.mode_for(endpoint) == TlsMode::VerifyCa || !tls.verifies(endpoint) {
+        let why = "nothing proves that this is the server of that name: its certificate is not verified by CA and name";
+        return Err(NotProven::unknown(why));
+    }
+    if host.to_ascii_lowercase().ends_with(AZURE) {
+        return Ok("Microsoft declares that Azure Database for MySQL encrypts the storage of every server".to_owned());
+    }
+    match attestation {
+        Some(attestation) => attestation.judge(host, *port),
+        None => Err(NotProven::unknown("nothing attests that its storage is encrypted")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::{Options, Target, tls::TlsVersion};
+
+    use super::*;
+    use crate::{Accept, Side};
+
+    const INSTANCES: &str = r#"{"DBInstances": [
+        {"DBInstanceIdentifier": "db2", "Endpoint": {"Address": "db2.x.rds.amazonaws.com", "Port": 3306},
+         "StorageEncrypted": true, "KmsKeyId": "arn:aws:kms:eu-west-1:1:key/7", "Engine": "mysql"},
+        {"DBInstanceIdentifier": "db3", "Endpoint": {"Address": "db3.x.rds.amazonaws.com", "Port": 3306},
+         "StorageEncrypted": false},
+        {"DBInstanceIdentifier": "new"}]}"#;
+    const CLUSTERS: &str = r#"{"DBClusters": [{"Endpoint": "c.cluster-x.rds.amazonaws.com", "Port": 3306,
+        "ReaderEndpoint": "c.cluster-ro-x.rds.amazonaws.com", "StorageEncrypted": true}]}"#;
+
+    fn server(host: &str, any_name: bool) -> Server {
+        let target = Target { endpoint: Endpoint::tcp(host, 3306), user: "mig".to_owned() };
+        let mut options = Options::default();
+        options.tls.ca_file = Some("ca.pem".into());
+        let accept = Accept { any_name, unverified: false, min_tls: TlsVersion::Tls13 };
+        Server::new(Side::Target, target, options, accept).unwrap()
+    }
+
+    fn judged(document: &str, host: &str) -> Result<String, NotProven> {
+        let attestation = Attestation::parse(document.as_bytes(), "db2.json".to_owned()).unwrap();
+        evidence(Some(&attestation), &server(host, false))
+    }
+
+    #[test]
+    fn a_server_is_found_by_its_name() {
+        let found = judged(INSTANCES, "DB2.x.rds.amazonaws.com").unwrap();
+        let expected = "db2.json attests that the storage of db2.x.rds.amazonaws.com:3306 is encrypted with \
+                        arn:aws:kms:eu-west-1:1:key/7";
+        assert_eq!(found, expected);
+        assert!(judged(CLUSTERS, "c.cluster-x.rds.amazonaws.com").is_ok());
+    }
+
+    #[test]
+    fn what_is_not_about_this_server_proves_nothing() {
+        for (document, host, is_clear) in [
+            (INSTANCES, "db3.x.rds.amazonaws.com", true),
+            (INSTANCES, "db4.x.rds.amazonaws.com", false),
+            (INSTANCES, "127.0.0.1", false),
+            (CLUSTERS, "c.cluster-ro-x.rds.amazonaws.com", false),
+        ] {
+            let found = judged(document, host).unwrap_err();
+            assert_eq!(found.is_clear, is_clear, "{found:?}");
+        }
+        let attestation = Attestation::parse(INSTANCES.as_bytes(), "db2.json".to_owned()).unwrap();
+        let found = evidence(Some(&attestation), &server("db2.x.rds.amazonaws.com", true)).unwrap_err();
+        assert!(found.why.contains("by CA and name"), "{found:?}");
+        assert!(evidence(None, &server("db2.x.rds.amazonaws.com", false)).is_err());
+        let twice = INSTANCES.replace("db3.", "db2.");
+        assert!(judged(&twice, "db2.x.rds.amazonaws.com").unwrap_err().is_clear);
+    }
+
+    #[test]
+    fn azure_encrypts_every_server() {
+        assert!(evidence(None, &server("shop.mysql.database.azure.com", false)).is_ok());
+        assert!(evidence(None, &server("shop.mysql.database.azure.com", true)).is_err());
+        assert!(evidence(None, &server("mysql.database.azure.com.example", false)).is_err());
+    }
+
+    #[test]
+    fn other_documents_are_refused() {
+        for document in ["", "[]", "{}", r#"{"DBInstances": [{"Endpoint": "x"}]}"#] {
+            assert!(Attestation::parse(document.as_bytes(), String::new()).is_err(), "{document}");
+        }
+    }
+}
