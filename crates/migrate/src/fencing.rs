@@ -24,6 +24,9 @@ pub enum LastingFence {
     External(Option<PathBuf>),
 }
 
+/// Privileges of the fence `read-only` that managed services give to nobody.
+pub(crate) const WITHHELD: [&str; 3] = ["SYSTEM_VARIABLES_ADMIN", "READ_ONLY ADMIN", "SUPER"];
+
 impl Default for Fencing {
     fn default() -> Self {
         Self { lock_tables: false, lasting: Some(LastingFence::ReadOnly) }
@@ -49,14 +52,15 @@ pub(crate) struct Described {
     pub(crate) sees_accounts: bool,
 }
 
-/// The fences for a source of this version.
-pub(crate) fn described(source: &ServerVersion) -> [Described; 4] {
+/// The fences for a source of this version. `ends_sessions` is whether the source has a procedure that ends sessions, as
+/// those of managed services have.
+pub(crate) fn described(source: &ServerVersion, ends_sessions: bool) -> [Described; 4] {
     let is_mariadb = source.flavor == Flavor::MariaDb;
     let is_old = !is_mariadb && !source.at_least(8, 0, 0);
     let read_only = if is_mariadb {
-        "accounts with READ_ONLY ADMIN can write, and a restart forgets it"
+        "accounts with READ_ONLY ADMIN can write, a restart forgets it, and managed services do not permit it"
     } else {
-        "a restart forgets it"
+        "a restart forgets it, and managed services do not permit it"
     };
     [
         Described {
@@ -84,9 +88,10 @@ pub(crate) fn described(source: &ServerVersion) -> [Described; 4] {
             guarantees: "the accounts of --fence-account are locked and their sessions ended, so that they cannot write \
                          until somebody unlocks them",
             lacks: "accounts that are not named can write: before the switch that is noticed, after it it is not",
-            needs: match (is_mariadb, is_old) {
-                (true, _) => &["CREATE USER", "CONNECTION ADMIN", "EVENT"],
-                (_, true) => &["CREATE USER", "SUPER", "EVENT"],
+            needs: match (ends_sessions, is_mariadb, is_old) {
+                (true, ..) => &["CREATE USER", "EVENT"],
+                (_, true, _) => &["CREATE USER", "CONNECTION ADMIN", "EVENT"],
+                (.., true) => &["CREATE USER", "SUPER", "EVENT"],
                 _ => &["CREATE USER", "CONNECTION_ADMIN", "EVENT"],
             },
             sees_accounts: true,

@@ -301,12 +301,13 @@ fn fences(facts: &Facts) -> Vec<FencePlan> {
         let missing = grant.missing(&source.grants);
         (!missing.is_empty()).then(|| grant.statement(&missing, &account))
     };
-    let described = described(&source.identity.version);
+    let (version, kill_procedure) = (&source.identity.version, source.kill_procedure);
+    let described = described(version, kill_procedure.is_some());
     let fence = described.into_iter().map(|fence| FencePlan {
         name: fence.name,
         guarantees: fence.guarantees,
         lacks: fence.lacks,
-        missing: preflight::fence(&source.identity.version, fence.name).into_iter().filter_map(missing).collect(),
+        missing: preflight::fence(version, kill_procedure, fence.name).into_iter().filter_map(missing).collect(),
     });
     fence.collect()
 }

@@ -160,7 +160,12 @@ fn privilege_name(tokens: &[Token<'_>]) -> Option<String> {
 
 /// The object of a grant without quotes, such as `mysql.user`. `None` for names that would be ambiguous without quotes.
 fn object_name(tokens: &[Token<'_>]) -> Option<String> {
-    let [schema, point, table] = tokens else { return None };
+    let (schema, point, table) = match tokens {
+        [schema, point, table] => (schema, point, table),
+        // The privileges on routines are others than those on tables.
+        [kind, schema, point, name] if kind.is_word("PROCEDURE") || kind.is_word("FUNCTION") => (schema, point, name),
+        _ => return None,
+    };
     let is_any = |token: &Token<'_>| token.is_symbol("*");
     match (point.is_symbol("."), is_any(schema), is_any(table)) {
         (true, true, true) => Some(EVERYTHING.to_owned()),
@@ -292,6 +297,8 @@ mod tests {
             let grants = Grants::parse(granted.into_iter().chain([line.as_str()]));
             assert!(!grants.cover_user_schemas("EVENT"), "{revoked}");
         }
+        let of_a_procedure = Grants::parse(["GRANT EXECUTE ON PROCEDURE `mysql`.`rds_kill` TO `admin`@`%`"]);
+        assert!(of_a_procedure.cover("EXECUTE ON mysql.rds_kill") && !of_a_procedure.cover("EXECUTE ON mysql.az_kill"));
         let of_a_schema = Grants::parse(["GRANT EVENT ON `shop`.* TO `admin`@`%`"]);
         assert!(!of_a_schema.cover_user_schemas("EVENT"));
     }

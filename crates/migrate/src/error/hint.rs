@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use server::error_code;
 
-use crate::{Error, STATE_SCHEMA, Side};
+use crate::{Error, STATE_SCHEMA, Side, fencing::WITHHELD};
 
 /// Permits `LOAD DATA LOCAL` at the target.
 pub(crate) const ALLOW_LOCAL_INFILE: &str = "SET PERSIST local_infile = ON";
@@ -92,6 +92,15 @@ impl Error {
             Self::LogReset { .. } => "changes may be lost with the old log, so the rows have to be copied again: \
                                       sealant migrate abort --drop-tables, then begin again"
                 .into(),
+            Self::MissingGrant { side: Side::Source, statement, privileges }
+                if WITHHELD.into_iter().any(|name| privileges.contains(name)) =>
+            {
+                format!(
+                    "on the source: {statement}; managed services do not give that: take --fence lock-tables, accounts or \
+                     external there"
+                )
+                .into()
+            }
             Self::MissingGrant { side, statement, .. } => format!("on the {side}: {statement}").into(),
             Self::NotCopied => "continue with sealant migrate run".into(),
             Self::NotSwitched => {
@@ -252,6 +261,20 @@ fn of_side(side: Side, hint: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fence_that_no_managed_service_permits_has_others() {
+        let missing = |privileges: &str| {
+            let error = Error::MissingGrant {
+                side: Side::Source,
+                privileges: privileges.to_owned(),
+                statement: format!("GRANT {privileges}"),
+            };
+            error.hint().unwrap().into_owned()
+        };
+        assert!(missing("SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN").contains("--fence lock-tables, accounts or external"));
+        assert_eq!(missing("EVENT"), "on the source: GRANT EVENT");
+    }
 
     #[test]
     fn hints_name_the_options_of_the_side() {

@@ -3,7 +3,10 @@
 use data_encoding::HEXLOWER;
 use server::{
     Account, Connection,
-    dialect::statement::{end_session, sessions_of},
+    dialect::{
+        managed::{end_session_by, kill_procedure, procedures},
+        statement::sessions_of,
+    },
     error_code,
 };
 
@@ -86,10 +89,12 @@ fn account(text: &str) -> Option<Account> {
 /// # Errors
 /// [`Error::NotReady`].
 pub(super) fn end_sessions(source: &mut Connection, names: &[Account], shared: &Shared) -> Result<(), Error> {
+    let procedures = procedures(source).map_err(Error::at(Side::Source))?;
+    let kill_procedure = kill_procedure(&procedures);
     wait_until(shared, "sessions of locked accounts do not end", || {
         let sessions = sessions(source, names)?;
         for id in &sessions {
-            match source.query(&end_session(id)) {
+            match source.query(&end_session_by(kill_procedure, id)) {
                 Ok(_) | Err(server::Error::Server { code: error_code::NO_SUCH_THREAD, .. }) => {}
                 Err(error) => return Err(Error::at(Side::Source)(error)),
             }

@@ -15,7 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use server::{Connection, Grants, dialect::statement::set_lock_timeout};
+use server::{
+    Connection, Grants,
+    dialect::{managed, statement::set_lock_timeout},
+};
 
 pub(crate) use self::{
     checks::{no_other_writers, no_replication, nothing_prepared},
@@ -43,7 +46,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// [`Error::MissingGrant`].
 pub(crate) fn may_fence(source: &mut Connection, fencing: &Fencing) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
-    require_grants(source, Side::Source, &preflight::cut_over(&version, fencing))
+    let procedures = managed::procedures(source).map_err(Error::at(Side::Source))?;
+    let kill_procedure = managed::kill_procedure(&procedures);
+    require_grants(source, Side::Source, &preflight::cut_over(&version, kill_procedure, fencing))
 }
 
 /// Checks that the account of this side has these privileges.

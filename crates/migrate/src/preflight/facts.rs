@@ -7,6 +7,7 @@ use server::{
     dialect::{
         self,
         catalog::{UTF8MB4_BEFORE_8, UTF8MB4_DEFAULT},
+        managed::{self, ManagedService},
         statement::{PREPARED_TRANSACTIONS, XA_RECOVER, replication_threads},
     },
     switch::is_switched_on,
@@ -14,7 +15,7 @@ use server::{
 
 use super::{
     Link, Support,
-    grants::{required, sets_restricted},
+    grants::{Scope, required, sets_restricted},
     json::{self, JsonColumn},
     pairs::{NATIVE_FOREIGN_KEYS, logs_cascades},
 };
@@ -79,6 +80,10 @@ pub struct ServerFacts {
     pub variables: BTreeMap<String, String>,
     /// The account's privileges, with those of its active roles.
     pub grants: Grants,
+    /// The managed service that it belongs to, as far as the account can see that.
+    pub service: Option<ManagedService>,
+    /// The service's procedure to end sessions.
+    pub kill_procedure: Option<&'static str>,
 }
 
 /// Facts that only an account with privileges can read.
@@ -177,7 +182,7 @@ impl Facts {
     /// Whether the accounts see what the checks need. Grants on schemas of the target do not count: only the tables of
     /// the source tell which of them are needed.
     fn sees_everything(&self) -> bool {
-        let of_schema = |grant: &super::Grant| grant.side == Side::Target && grant.scope.is_some();
+        let of_schema = |grant: &super::Grant| grant.side == Side::Target && matches!(grant.scope, Scope::Schema(_));
         let mut needed = self.required_grants().into_iter().filter(|grant| !of_schema(grant));
         needed.all(|grant| self.server(grant.side).holds(&grant))
     }
@@ -228,6 +233,9 @@ impl ServerFacts {
         let version = &identity.version;
         let variables = pairs(connection, version, "variables").map_err(failed)?;
         let grants = Grants::of_session(connection).map_err(failed)?;
+        let procedures = managed::procedures(connection).map_err(failed)?;
+        let names = variables.keys().map(String::as_str);
+        let service = ManagedService::detect(version, names, &procedures);
         let session = dialect::query(version, "session").map(|query| query.run(connection));
         let session = session.transpose().map_err(failed)?.unwrap_or_default();
         Ok(Self {
@@ -238,6 +246,8 @@ impl ServerFacts {
             accept: server.accept,
             variables,
             grants,
+            service,
+            kill_procedure: managed::kill_procedure(&procedures),
             identity,
         })
     }

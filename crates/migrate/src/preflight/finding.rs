@@ -2,7 +2,10 @@
 
 use findings::Action;
 use serde::Serialize;
-use server::dialect::setting::{is_set_at_start, setting};
+use server::dialect::{
+    managed::ManagedService,
+    setting::{is_set_at_start, setting},
+};
 
 use super::ServerFacts;
 use crate::Side;
@@ -74,6 +77,9 @@ impl Finding {
 
     /// Adds the remedy to set a global variable of a server; permanently if its version can.
     pub(super) fn set(self, server: &ServerFacts, variable: &str, value: &str) -> Self {
+        if let Some(service) = server.service {
+            return self.set_by_service(server, service, variable, value);
+        }
         if is_set_at_start(server.identity.version.flavor, variable) {
             let side = server.side;
             return self.advice(format!("set {variable} = {value} in the option file of the {side}, and restart it"));
@@ -86,6 +92,20 @@ impl Finding {
                 self.advice(format!("{} at the {side}, and {line} in its option file", setting.statement))
             }
         }
+    }
+
+    /// As [`Self::set`], until the server is restarted.
+    pub(super) fn set_now(self, server: &ServerFacts, variable: &str, value: &str) -> Self {
+        match server.service {
+            Some(service) => self.set_by_service(server, service, variable, value),
+            None => self.run(server.side, format!("SET GLOBAL {variable} = {value}")),
+        }
+    }
+
+    /// A managed service lets no account set global variables.
+    fn set_by_service(self, server: &ServerFacts, service: ManagedService, variable: &str, value: &str) -> Self {
+        let (settings, value) = (service.settings(), value.trim_matches('\''));
+        self.advice(format!("set {variable} = {value} in {settings} of the {}", server.side))
     }
 
     pub(super) fn option(self, option: impl Into<String>) -> Self {

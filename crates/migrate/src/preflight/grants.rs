@@ -18,10 +18,28 @@ pub struct Grant {
     pub side: Side,
     /// Names in the syntax of `GRANT`; an account that lacks one of them lacks the grant.
     pub privileges: Vec<&'static str>,
-    /// The schema; `None` for `*.*`.
-    pub scope: Option<String>,
+    /// What they are for.
+    pub scope: Scope,
     /// What the `GRANT` statement names, such as `ALL`; `None` for the names themselves.
     shown: Option<&'static str>,
+}
+
+/// What a privilege is for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The whole server.
+    Global,
+    /// A schema.
+    Schema(String),
+    /// A procedure in the schema `mysql`.
+    Procedure(&'static str),
+}
+
+impl Scope {
+    /// A schema, or without one the whole server.
+    fn of(schema: Option<&str>) -> Self {
+        schema.map_or(Self::Global, |schema| Self::Schema(schema.to_owned()))
+    }
 }
 
 /// Privileges to read each schema, or all schemas.
@@ -55,7 +73,7 @@ const SETS_RESTRICTED: [&str; 1] = ["SESSION_VARIABLES_ADMIN"];
 
 /// The grant to create tables in a session whose settings are others than those of the target.
 pub(super) fn sets_restricted() -> Grant {
-    Grant { side: Side::Target, privileges: SETS_RESTRICTED.to_vec(), scope: None, shown: None }
+    Grant { side: Side::Target, privileges: SETS_RESTRICTED.to_vec(), scope: Scope::Global, shown: None }
 }
 
 /// The privilege to write in spite of `read_only` or `super_read_only`.
@@ -73,42 +91,53 @@ fn mariadb_writers() -> [Grant; 2] {
     let grant = |privilege, scope: Option<&str>| Grant {
         side: Side::Source,
         privileges: vec![privilege],
-        scope: scope.map(str::to_owned),
+        scope: Scope::of(scope),
         shown: None,
     };
     [grant("EVENT", None), grant("SELECT", Some("mysql"))]
 }
 
-/// The grants that a cut-over needs in addition to [`required`], or that may have been revoked since.
-pub(crate) fn cut_over(source: &ServerVersion, fencing: &Fencing) -> Vec<Grant> {
+/// The grants that a cut-over needs in addition to [`required`], or that may have been revoked since. `kill_procedure` is
+/// that of the source.
+pub(crate) fn cut_over(source: &ServerVersion, kill_procedure: Option<&'static str>, fencing: &Fencing) -> Vec<Grant> {
     match &fencing.lasting {
         None => Vec::new(),
         Some(LastingFence::ReadOnly) => read_only(source),
-        Some(LastingFence::Accounts(_)) => fence(source, "accounts"),
-        Some(LastingFence::External(_)) => fence(source, "external"),
+        Some(LastingFence::Accounts(_)) => fence(source, kill_procedure, "accounts"),
+        Some(LastingFence::External(_)) => fence(source, kill_procedure, "external"),
     }
 }
 
 /// The grants of a fence, by its name.
-pub(crate) fn fence(source: &ServerVersion, name: &str) -> Vec<Grant> {
+pub(crate) fn fence(source: &ServerVersion, kill_procedure: Option<&'static str>, name: &str) -> Vec<Grant> {
     let grant = |privileges: &[&'static str], scope: Option<&str>| Grant {
         side: Side::Source,
         privileges: privileges.to_vec(),
-        scope: scope.map(str::to_owned),
+        scope: Scope::of(scope),
         shown: None,
     };
     let mut grants = Vec::new();
-    for fence in described(source).iter().filter(|fence| fence.name == name && !fence.needs.is_empty()) {
+    let described = described(source, kill_procedure.is_some());
+    for fence in described.iter().filter(|fence| fence.name == name && !fence.needs.is_empty()) {
         grants.push(grant(fence.needs, None));
-        grants.extend(fence.sees_accounts.then(|| grant(&["SELECT"], Some("mysql"))));
+        if fence.sees_accounts {
+            grants.push(grant(&["SELECT"], Some("mysql")));
+            grants.extend(kill_procedure.map(executes));
+        }
     }
     grants
+}
+
+/// The grant to call a procedure of a managed service.
+fn executes(procedure: &'static str) -> Grant {
+    let scope = Scope::Procedure(procedure);
+    Grant { side: Side::Source, privileges: vec!["EXECUTE"], scope, shown: None }
 }
 
 /// The grants of the fence `read-only`.
 fn read_only(source: &ServerVersion) -> Vec<Grant> {
     let writers = (source.flavor == Flavor::MariaDb).then(mariadb_writers);
-    fence(source, "read-only").into_iter().chain(writers.into_iter().flatten()).collect()
+    fence(source, None, "read-only").into_iter().chain(writers.into_iter().flatten()).collect()
 }
 
 /// The grants for a fallback, in addition to those of the migration and its cut-over: those of a migration from the
@@ -125,7 +154,7 @@ pub(crate) fn fallback(source: &ServerVersion, target: &ServerVersion, schemas: 
         };
     }
     for (side, version) in [(Side::Source, source), (Side::Target, target)] {
-        grants.push(Grant { side, privileges: vec![writes_in_spite(version)], scope: None, shown: None });
+        grants.push(Grant { side, privileges: vec![writes_in_spite(version)], scope: Scope::Global, shown: None });
     }
     grants
 }
@@ -141,7 +170,7 @@ fn accounts(target: &ServerVersion) -> [Grant; 3] {
     let grant = |side, privileges: &[&'static str], scope: Option<&str>| Grant {
         side,
         privileges: privileges.to_vec(),
-        scope: scope.map(str::to_owned),
+        scope: Scope::of(scope),
         shown: None,
     };
     let sees = |side| grant(side, &["SELECT"], Some("mysql"));
@@ -155,7 +184,7 @@ pub fn required(source: &ServerVersion, target: &ServerVersion, request: &Reques
     let grant = |side, privileges: &[&'static str], scope: Option<&str>, shown| Grant {
         side,
         privileges: privileges.to_vec(),
-        scope: scope.map(str::to_owned),
+        scope: Scope::of(scope),
         shown,
     };
     let [send, status] = log_access::privileges(source.flavor);
@@ -185,8 +214,9 @@ impl Grant {
     #[must_use]
     pub fn missing(&self, held: &server::Grants) -> Vec<&'static str> {
         let holds = |name: &str| match &self.scope {
-            None => held.cover_user_schemas(name),
-            Some(schema) => held.cover(&format!("{name} ON {schema}.*")),
+            Scope::Global => held.cover_user_schemas(name),
+            Scope::Schema(schema) => held.cover(&format!("{name} ON {schema}.*")),
+            Scope::Procedure(procedure) => held.cover(&format!("{name} ON mysql.{procedure}")),
         };
         self.privileges.iter().copied().filter(|name| !holds(name)).collect()
     }
@@ -201,8 +231,11 @@ impl Grant {
     /// The object in the `GRANT` statement. A schema's name is a pattern there, so `_` has to be escaped.
     fn object(&self) -> String {
         let escaped = |schema: &String| schema.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
-        let name = self.scope.as_ref().map(|schema| quote::identifier(&escaped(schema)));
-        format!("{}.*", name.as_deref().unwrap_or("*"))
+        match &self.scope {
+            Scope::Global => "*.*".to_owned(),
+            Scope::Schema(schema) => format!("{}.*", quote::identifier(&escaped(schema))),
+            Scope::Procedure(procedure) => format!("PROCEDURE mysql.{procedure}"),
+        }
     }
 }
 
@@ -260,9 +293,24 @@ mod tests {
     }
 
     #[test]
+    fn a_service_that_ends_sessions_needs_no_connection_admin() {
+        let version = ServerVersion::parse("8.0.36", VersionHints::default()).unwrap();
+        let missing = |procedure, held: &str| -> Vec<String> {
+            let held = Grants::parse([held]);
+            let grants = fence(&version, procedure, "accounts");
+            let lacks = grants.iter().filter(|grant| !grant.missing(&held).is_empty());
+            lacks.map(|grant| grant.statement(&grant.missing(&held), "`m`@`%`")).collect()
+        };
+        let held = "GRANT SELECT, CREATE USER, EVENT ON *.* TO `m`@`%`";
+        assert_eq!(missing(None, held), ["GRANT CONNECTION_ADMIN ON *.* TO `m`@`%`"]);
+        assert_eq!(missing(Some("rds_kill"), held), ["GRANT EXECUTE ON PROCEDURE mysql.rds_kill TO `m`@`%`"]);
+        assert_eq!(missing(Some("rds_kill"), "GRANT SELECT, CREATE USER, EXECUTE, EVENT ON *.* TO `m`@`%`"), [""; 0]);
+    }
+
+    #[test]
     fn a_schema_is_enough_if_it_is_named() {
         let filter = Filter { schemas: vec!["my_shop".to_owned()], ..Filter::default() };
-        let read = grants(&filter).into_iter().find(|grant| grant.scope.is_some()).unwrap();
+        let read = grants(&filter).into_iter().find(|grant| grant.scope != Scope::Global).unwrap();
         let held =
             Grants::parse(["GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES ON `my\\_shop`.* TO `mig`@`%`"]);
         assert_eq!(read.missing(&held), [""; 0]);

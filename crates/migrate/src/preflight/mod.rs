@@ -17,7 +17,7 @@ pub use self::{
     checks::CHECKS,
     facts::{Facts, Request, ServerFacts, Tables},
     finding::{Effect, Finding, Remedy},
-    grants::{Grant, quoted_account, required},
+    grants::{Grant, Scope, quoted_account, required},
     json::{JsonColumn, JsonScalars},
     link::{Link, Transport, Verification},
     pairs::Support,

@@ -65,6 +65,8 @@ pub(crate) fn server(side: Side) -> ServerFacts {
         accept: Accept { any_name: false, unverified: false, min_tls: TlsVersion::Tls13 },
         variables: VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         grants: Grants::parse(["GRANT ALL PRIVILEGES ON *.* TO `mig`@`%`"]),
+        service: None,
+        kill_procedure: None,
     }
 }
 

@@ -23,6 +23,7 @@ pub mod encryption;
 pub mod gtid;
 pub mod innodb;
 pub mod key_store;
+pub mod managed;
 mod mariadb;
 mod mysql;
 mod percona;

@@ -12,6 +12,12 @@ pub(super) const CHECK: Check = Check {
 const DAY_SECONDS: u64 = 86_400;
 
 fn judge(facts: &Facts) -> Vec<Finding> {
+    let week_hours = 7 * DAY_SECONDS / 3600;
+    if let Some(statement) = facts.source.service.and_then(|service| service.keep_binary_logs(week_hours)) {
+        let evidence = "the service removes its logs by a setting of its own, which is not judged (CALL \
+                        mysql.rds_show_configuration); by default it keeps none";
+        return vec![Finding::tell(Side::Source, evidence).run(Side::Source, statement)];
+    }
     // 0 means that the source keeps all logs.
     let short = facts.source.number("binlog_expire_logs_seconds").filter(|seconds| (1..DAY_SECONDS).contains(seconds));
     let Some(seconds) = short else { return Vec::new() };
@@ -25,6 +31,8 @@ fn judge(facts: &Facts) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use server::dialect::managed::ManagedService;
+
     use super::*;
     use crate::preflight::testing::{finds, found, with};
 
@@ -32,5 +40,8 @@ mod tests {
     fn a_short_retention_is_told() {
         finds(&CHECK, &with(Side::Source, "binlog_expire_logs_seconds", "3600"), Effect::Tell, "3600 s");
         assert_eq!(found(&CHECK, &with(Side::Source, "binlog_expire_logs_seconds", "0")), []);
+        let mut managed = with(Side::Source, "binlog_expire_logs_seconds", "2592000");
+        managed.source.service = Some(ManagedService::Rds);
+        finds(&CHECK, &managed, Effect::Tell, "removes its logs");
     }
 }

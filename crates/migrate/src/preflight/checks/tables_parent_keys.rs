@@ -19,16 +19,17 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     if !facts.target.is_on(VARIABLE) {
         return Vec::new();
     }
-    tables.source.foreign_keys.iter().filter(|key| !references_unique_key(tables, key)).map(finding).collect()
+    let keys = tables.source.foreign_keys.iter().filter(|key| !references_unique_key(tables, key));
+    keys.map(|key| finding(&facts.target, key)).collect()
 }
 
-fn finding(key: &ForeignKey) -> Finding {
+fn finding(target: &ServerFacts, key: &ForeignKey) -> Finding {
     let label = |(schema, table): &TableName| format!("{schema}.{table}");
     let (name, columns, parent) = (&key.name, key.parent_columns.join(", "), label(&key.parent));
     let evidence = format!(
         "its foreign key {name} references {columns} of {parent}, which is no unique key, and the target has {VARIABLE}"
     );
-    Finding::block(label(&key.table), evidence).run(Side::Target, format!("SET GLOBAL {VARIABLE} = OFF"))
+    Finding::block(label(&key.table), evidence).set_now(target, VARIABLE, "OFF")
 }
 
 /// Whether the key references the whole of a unique key. Another check refuses a parent that is not migrated.

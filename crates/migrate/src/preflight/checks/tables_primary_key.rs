@@ -20,7 +20,7 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     without
         .map(|table| {
             Finding::block(table.label(), format!("it has no primary key, and the target has {variable}"))
-                .run(Side::Target, format!("SET GLOBAL {variable} = OFF"))
+                .set_now(&facts.target, variable, "OFF")
         })
         .collect()
 }

@@ -15,7 +15,11 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     let evidence = "local_infile is OFF: the copy loads rows with LOAD DATA LOCAL";
-    vec![Finding::block(Side::Target, evidence).run(Side::Target, ALLOW_LOCAL_INFILE)]
+    let finding = Finding::block(Side::Target, evidence);
+    vec![match facts.target.service {
+        Some(_) => finding.set(&facts.target, "local_infile", "ON"),
+        None => finding.run(Side::Target, ALLOW_LOCAL_INFILE),
+    }]
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
             let finding = Finding::block(Side::Target, format!("{name} is ON"));
             match name {
                 "innodb_read_only" => finding.advice("start it without innodb_read_only"),
-                name => finding.run(Side::Target, format!("SET GLOBAL {name} = OFF")),
+                name => finding.set_now(target, name, "OFF"),
             }
         })
         .collect()
