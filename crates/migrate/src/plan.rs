@@ -1,7 +1,7 @@
 //! The plan of a migration: method, tables, and what blocks it. Its JSON form is `sealant.migrate/1`.
 
 use serde::Serialize;
-use server::ServerVersion;
+use server::{ServerVersion, dialect::managed::ManagedService};
 
 use crate::{
     Error, Server, Side,
@@ -301,7 +301,7 @@ fn fences(facts: &Facts) -> Vec<FencePlan> {
         let missing = grant.missing(&source.grants);
         (!missing.is_empty()).then(|| grant.statement(&missing, &account))
     };
-    let (version, kill_procedure) = (&source.identity.version, source.kill_procedure);
+    let (version, kill_procedure) = (&source.identity.version, source.service.and_then(ManagedService::kill_procedure));
     let described = described(version, kill_procedure.is_some());
     let fence = described.into_iter().map(|fence| FencePlan {
         name: fence.name,

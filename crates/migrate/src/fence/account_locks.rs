@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER;
 use server::{
     Account, Connection,
     dialect::{
-        managed::{end_session_by, kill_procedure, procedures},
+        managed::{ManagedService, end_session_by},
         statement::sessions_of,
     },
     error_code,
@@ -89,8 +89,8 @@ fn account(text: &str) -> Option<Account> {
 /// # Errors
 /// [`Error::NotReady`].
 pub(super) fn end_sessions(source: &mut Connection, names: &[Account], shared: &Shared) -> Result<(), Error> {
-    let procedures = procedures(source).map_err(Error::at(Side::Source))?;
-    let kill_procedure = kill_procedure(&procedures);
+    let service = ManagedService::of_session(source).map_err(Error::at(Side::Source))?;
+    let kill_procedure = service.and_then(ManagedService::kill_procedure);
     wait_until(shared, "sessions of locked accounts do not end", || {
         let sessions = sessions(source, names)?;
         for id in &sessions {

@@ -17,7 +17,7 @@ use std::{
 
 use server::{
     Connection, Grants,
-    dialect::{managed, statement::set_lock_timeout},
+    dialect::{managed::ManagedService, statement::set_lock_timeout},
 };
 
 pub(crate) use self::{
@@ -46,8 +46,8 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// [`Error::MissingGrant`].
 pub(crate) fn may_fence(source: &mut Connection, fencing: &Fencing) -> Result<(), Error> {
     let Some(version) = source.greeting().server_version() else { return Ok(()) };
-    let procedures = managed::procedures(source).map_err(Error::at(Side::Source))?;
-    let kill_procedure = managed::kill_procedure(&procedures);
+    let service = ManagedService::of_session(source).map_err(Error::at(Side::Source))?;
+    let kill_procedure = service.and_then(ManagedService::kill_procedure);
     require_grants(source, Side::Source, &preflight::cut_over(&version, kill_procedure, fencing))
 }
 

@@ -7,7 +7,7 @@ use server::{
     dialect::{
         self,
         catalog::{UTF8MB4_BEFORE_8, UTF8MB4_DEFAULT},
-        managed::{self, ManagedService},
+        managed::ManagedService,
         statement::{PREPARED_TRANSACTIONS, XA_RECOVER, replication_threads},
     },
     switch::is_switched_on,
@@ -82,8 +82,6 @@ pub struct ServerFacts {
     pub grants: Grants,
     /// The managed service that it belongs to, as far as the account can see that.
     pub service: Option<ManagedService>,
-    /// The service's procedure to end sessions.
-    pub kill_procedure: Option<&'static str>,
 }
 
 /// Facts that only an account with privileges can read.
@@ -233,9 +231,7 @@ impl ServerFacts {
         let version = &identity.version;
         let variables = pairs(connection, version, "variables").map_err(failed)?;
         let grants = Grants::of_session(connection).map_err(failed)?;
-        let procedures = managed::procedures(connection).map_err(failed)?;
-        let names = variables.keys().map(String::as_str);
-        let service = ManagedService::detect(version, names, &procedures);
+        let service = ManagedService::of_session(connection).map_err(failed)?;
         let session = dialect::query(version, "session").map(|query| query.run(connection));
         let session = session.transpose().map_err(failed)?.unwrap_or_default();
         Ok(Self {
@@ -247,7 +243,6 @@ impl ServerFacts {
             variables,
             grants,
             service,
-            kill_procedure: managed::kill_procedure(&procedures),
             identity,
         })
     }

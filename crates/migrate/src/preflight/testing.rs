@@ -66,7 +66,6 @@ pub(crate) fn server(side: Side) -> ServerFacts {
         variables: VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         grants: Grants::parse(["GRANT ALL PRIVILEGES ON *.* TO `mig`@`%`"]),
         service: None,
-        kill_procedure: None,
     }
 }
 

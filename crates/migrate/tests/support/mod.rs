@@ -39,7 +39,7 @@ CREATE TABLE part (n BIGINT, line BIGINT, FOREIGN KEY (line) REFERENCES bill_lin
 CREATE TABLE ack (marker BIGINT PRIMARY KEY) ENCRYPTION='Y';";
 
 /// The tables of a pair of servers.
-fn schema(kinds: Kinds) -> String {
+pub(crate) fn schema(kinds: Kinds) -> String {
     let is_mysql_8 = |kind: Kind| !kind.is_mariadb() && kind != Kind::MySql57;
     if kinds.source.is_mariadb() != kinds.target.is_mariadb() {
         // Another fork may order texts otherwise.
@@ -59,7 +59,7 @@ CREATE USER writer@localhost IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO writ
 const MARIADB_TARGET_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
 GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
 GRANT REPLICATION SLAVE, BINLOG MONITOR, PROCESS ON *.* TO mig@'%';";
-const MARIADB_KEY: &str = "1;0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+pub(crate) const MARIADB_KEY: &str = "1;0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 const SOURCE_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret';
 GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES, REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO mig@'%';";
@@ -184,7 +184,12 @@ impl Pair {
         if kinds.source == Kind::MySql57 {
             target.sql(SESSION_GRANT).unwrap();
         }
-        Some(Self { source, target, ca: authority.certificate(), _directory: directory })
+        Some(Self::of_servers(source, target, &authority, directory))
+    }
+
+    /// These servers, whose certificates are of an authority with this directory.
+    pub(crate) fn of_servers(source: Server, target: Server, authority: &Authority, directory: tempfile::TempDir) -> Self {
+        Self { source, target, ca: authority.certificate(), _directory: directory }
     }
 
     pub(crate) fn addresses(&self) -> Addresses {
@@ -240,7 +245,7 @@ fn root_target(server: &Server) -> Target {
     Target { endpoint: server::Endpoint::Socket(server.socket().to_owned()), user: "root".to_owned() }
 }
 
-fn fill(rows: u32, kinds: Kinds) -> String {
+pub(crate) fn fill(rows: u32, kinds: Kinds) -> String {
     // MySQL 5.7 has no recursive queries.
     let numbers: Vec<String> = (1..=rows).map(|number| format!("({number})")).collect();
     let few = rows / 100 + 8;
@@ -304,16 +309,17 @@ impl Addresses {
 
     /// Settings with small chunks, so that there are many.
     pub(crate) fn settings(&self) -> Settings {
-        let (source, target) = (self.server(Side::Source, &self.source), self.server(Side::Target, &self.target));
+        let (source, target) = (self.server(Side::Source), self.server(Side::Target));
         let mut settings = Settings::read(source, target, &shop()).unwrap();
         settings.chunk_bytes = 96 << 10;
         settings
     }
 
-    fn server(&self, side: Side, address: &str) -> migrate::Server {
+    pub(crate) fn server(&self, side: Side) -> migrate::Server {
+        let address = if side == Side::Source { &self.source } else { &self.target };
         let mut options = server::Options { password: Some(Password::new(b"secret".to_vec())), ..Default::default() };
         let target = match address.starts_with('/') {
-            true => Target { endpoint: server::Endpoint::Socket(address.into()), user: "mig".to_owned() },
+            true => Target { endpoint: server::Endpoint::Socket(address.clone().into()), user: "mig".to_owned() },
             false => format!("mysql://mig@127.0.0.1:{address}").parse().unwrap(),
         };
         options.tls.ca_file = Some(self.ca.clone());
