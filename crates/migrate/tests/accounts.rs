@@ -238,3 +238,53 @@ fn accounts_of_mariadb_are_locked_on_mysql() {
         assert!(app.contains(part), "{part}: {app}");
     }
 }
+
+/// Accounts of an older MySQL, in the words of its release. Logs in with each password at the target.
+fn accounts_of_an_older_mysql(source: Kind, target: Kind, create: &str) {
+    let Some(pair) = Pair::of_kinds(Kinds { source, target, gtids: true }, 100) else { return };
+    pair.source.sql(create).unwrap();
+    pair.target.sql(GIVER).unwrap();
+    let settings = with_accounts(&pair);
+    let plan = planned(&settings);
+    assert!(plan.accounts.iter().all(|account| account.omitted.is_empty()), "{:#?}", plan.accounts);
+    let native = pair.target.sql("SELECT 1 FROM information_schema.plugins WHERE plugin_name = 'mysql_native_password' AND plugin_status = 'ACTIVE'");
+    let action = if native.unwrap().is_empty() { AccountAction::CreateLocked } else { AccountAction::Create };
+    assert_eq!(account(&plan, "`old`@`%`").action, action, "{:#?}", plan.accounts);
+    copy(&settings);
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    for number in 0..SALTS {
+        assert!(logs_in(&pair.target, &format!("salted{number}"), &format!("secret{number}")), "salted{number}");
+    }
+    assert_eq!(logs_in(&pair.target, "old", "old"), action == AccountAction::Create);
+    let app = pair.target.sql("SHOW CREATE USER app@'%'; SHOW GRANTS FOR app@'%'").unwrap();
+    for part in ["REQUIRE X509", "MAX_USER_CONNECTIONS 9", "ACCOUNT LOCK", "SELECT (`a`)", "INSERT ON `shop`.`pair`", "RELOAD ON *.*"] {
+        assert!(app.contains(part), "{part}: {app}");
+    }
+}
+
+/// Passwords with other salts, so that some have quotes and backslashes.
+const SALTS: usize = 12;
+
+fn older_accounts(plugin: &str) -> String {
+    let salted = (0..SALTS).map(|number| {
+        format!("CREATE USER salted{number}@localhost IDENTIFIED WITH {plugin} BY 'secret{number}';")
+    });
+    let salted: String = salted.collect();
+    format!(
+        "{salted} CREATE USER old@'%' IDENTIFIED WITH mysql_native_password BY 'old';
+         CREATE USER app@'%' IDENTIFIED WITH {plugin} BY 'x' REQUIRE X509 WITH MAX_USER_CONNECTIONS 9 ACCOUNT LOCK;
+         GRANT INSERT, SELECT (a) ON shop.pair TO app@'%'; GRANT RELOAD ON *.* TO app@'%';"
+    )
+}
+
+#[test]
+#[ignore = "other servers: make soak"]
+fn accounts_of_mysql_5_7_are_ready_with_the_switch() {
+    accounts_of_an_older_mysql(Kind::MySql57, Kind::MySql80, &older_accounts("sha256_password"));
+}
+
+#[test]
+#[ignore = "other servers: make soak"]
+fn accounts_of_mysql_8_0_are_ready_with_the_switch() {
+    accounts_of_an_older_mysql(Kind::MySql80, Kind::MySql97, &older_accounts("caching_sha2_password"));
+}

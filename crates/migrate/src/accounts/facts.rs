@@ -3,13 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use server::{
-    Account, Connection, Error as ServerError, Flavor, auth_plugin,
+    Account, Connection, Error as ServerError, Flavor, Rows, auth_plugin,
     dialect::{
-        accounts::{AUTHENTICATION_PLUGINS, HEX_CREDENTIALS, SECOND_PASSWORDS, SHOW_PRIVILEGES, is_of_server, list},
+        accounts::{
+            AUTHENTICATION_PLUGINS, HEX_CREDENTIALS, SALTED, SECOND_PASSWORDS, SHOW_PRIVILEGES, credential, is_of_server,
+            list,
+        },
         statement::SHOW_GRANTS,
     },
     error_code,
 };
+use zeroize::Zeroizing;
 
 use super::{
     definition::Definition,
@@ -190,7 +194,13 @@ fn record(connection: &mut Connection, name: &Account, is_role: bool) -> Result<
     let mut definition = Ok(Definition::default());
     if !is_role {
         let Some(rows) = ask(format!("SHOW CREATE USER {}", name.quoted()))? else { return Ok(None) };
-        definition = Definition::parse(rows.scalar().unwrap_or_default());
+        let mut shown = Zeroizing::new(rows.scalar().unwrap_or_default().to_owned());
+        if shows_salt(&shown)
+            && let Some(stored) = ask(credential(name))?
+        {
+            shown = in_hexadecimal(&shown, &stored);
+        }
+        definition = Definition::parse(&shown);
     }
     let Some(rows) = ask(format!("SHOW GRANTS FOR {}", quoted(name)))? else { return Ok(None) };
     let lines = rows.rows.iter().filter_map(|row| row.first()?.as_deref());
@@ -199,6 +209,21 @@ fn record(connection: &mut Connection, name: &Account, is_role: bool) -> Result<
         definition.default_roles.extend(grants.default_roles.iter().cloned());
     }
     Ok(Some(Record { is_role, definition, grants, has_second_password: false }))
+}
+
+/// Whether the server shows a salt as it is.
+fn shows_salt(shown: &str) -> bool {
+    SALTED.into_iter().any(|plugin| shown.contains(&format!("'{plugin}' AS '")))
+}
+
+/// The definition with its credential in hexadecimal, as newer servers show it.
+fn in_hexadecimal(shown: &str, stored: &Rows) -> Zeroizing<String> {
+    let (raw, hex) = (stored.value(0, "raw").unwrap_or_default(), stored.value(0, "hex").unwrap_or_default());
+    if raw.is_empty() {
+        return Zeroizing::new(shown.to_owned());
+    }
+    let (raw, hex) = (Zeroizing::new(format!(" AS '{raw}'")), Zeroizing::new(format!(" AS 0x{hex}")));
+    Zeroizing::new(shown.replacen(raw.as_str(), &hex, 1))
 }
 
 impl AccountFacts {
@@ -224,4 +249,27 @@ pub(super) fn read_again(
     is_role: bool,
 ) -> Result<Option<Record>, ServerError> {
     record(target, name, is_role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MySQL 5.7 and 8.0 before 8.0.17.
+    #[test]
+    fn salts_of_older_servers_are_read_whole() {
+        let raw = "$5$a'b\\c\n REQUIRE$hash";
+        let shown = |credential: &str| {
+            format!("CREATE USER 'u'@'%' IDENTIFIED WITH 'sha256_password' AS {credential} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT UNLOCK")
+        };
+        let hex: String = raw.bytes().map(|byte| format!("{byte:02X}")).collect();
+        let columns = ["raw", "hex"].map(str::to_owned).to_vec();
+        let stored = Rows { columns, rows: vec![vec![Some(raw.to_owned()), Some(hex.clone())]] };
+        let old = shown(&format!("'{raw}'"));
+        assert!(shows_salt(&old));
+        let expected = shown(&format!("0x{hex}"));
+        assert_eq!(in_hexadecimal(&old, &stored).as_str(), expected);
+        assert!(!shows_salt(&expected) && Definition::parse(&expected).is_ok());
+        assert!(!shows_salt(&shown("''").replace("sha256", "mysql_native")));
+    }
 }

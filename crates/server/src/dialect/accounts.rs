@@ -3,11 +3,14 @@
 //! Sources: MySQL manual, "Account Management Statements", "Privileges Provided by MySQL", "Reserved Accounts"; MariaDB
 //! documentation, "Account Management SQL Statements", "GRANT"; seen on MySQL 5.7, 8.0 and 9.7 and MariaDB 10.11 and 11.8.
 
-use crate::{account::Account, auth_plugin, version::Flavor};
+use crate::{account::Account, auth_plugin, quote, version::Flavor};
 
 /// Makes `SHOW CREATE USER` print credentials in hexadecimal, because salts have control characters; MySQL 8.0.17 and
 /// newer. Older servers do not have the variable.
 pub const HEX_CREDENTIALS: &str = "SET SESSION print_identified_with_as_hex = ON";
+/// Plug-ins whose credentials have salts of any characters. Servers without [`HEX_CREDENTIALS`] show them between quotes as
+/// they are, quotes and backslashes, too.
+pub const SALTED: [&str; 2] = [auth_plugin::SHA256_PASSWORD, auth_plugin::CACHING_SHA2_PASSWORD];
 /// Accounts that have a second password, which `SHOW CREATE USER` does not show: `user`, `host`. MySQL 8.0.14 and newer.
 pub const SECOND_PASSWORDS: &str = "SELECT User AS user, Host AS host FROM mysql.user \
      WHERE JSON_CONTAINS_PATH(User_attributes, 'one', '$.additional_password')";
@@ -27,6 +30,16 @@ pub const fn list(flavor: Flavor) -> &'static str {
         }
         Flavor::MariaDb => "SELECT User AS user, Host AS host, is_role AS is_role FROM mysql.user ORDER BY 1, 2",
     }
+}
+
+/// Selects the credential of an account: `raw`, and in hexadecimal `hex`. Needs SELECT on the schema `mysql`.
+#[must_use]
+pub fn credential(account: &Account) -> String {
+    let [user, host] = [&account.user, &account.host].map(|name| quote::text(name));
+    format!(
+        "SELECT authentication_string AS raw, HEX(authentication_string) AS hex FROM mysql.user \
+         WHERE User = {user} AND Host = {host}"
+    )
 }
 
 /// Accounts that servers and managed services create for themselves, on every host.
