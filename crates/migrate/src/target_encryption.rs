@@ -117,6 +117,9 @@ impl TargetEncryption {
 
     /// What the target encrypts and what it does not, for the proof.
     pub(crate) fn described(&self) -> String {
+        if let Some(storage) = &self.storage {
+            return format!("at the target, tables rest on storage: {storage}");
+        }
         let described = DESCRIBED.iter().map(|(name, encrypts)| {
             let mut names = encrypts.iter().flat_map(|what| switches(*what));
             let on = names.find(|switch| self.target.is_on(switch));

@@ -195,7 +195,7 @@ impl Facts {
         };
         let (source, target) = (&self.source.identity.version, &self.target.identity.version);
         let mut grants = required(source, target, &self.request, &schemas);
-        if self.sets_restricted() {
+        if self.creates_with_other_settings() {
             grants.push(sets_restricted());
             grants.sort();
         }
@@ -204,7 +204,7 @@ impl Facts {
 
     /// Whether the session that creates tables needs other settings than the target has, which MySQL lets only accounts
     /// with a privilege set.
-    fn sets_restricted(&self) -> bool {
+    fn creates_with_other_settings(&self) -> bool {
         let (source, target) = (&self.source, &self.target);
         if target.identity.version.flavor == Flavor::MariaDb {
             return false;
