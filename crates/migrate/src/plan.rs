@@ -288,7 +288,7 @@ fn results(judged: &Judged) -> Vec<CheckResult> {
 fn grants(facts: &Facts) -> Vec<GrantResult> {
     let result = |grant: preflight::Grant| {
         let server = facts.server(grant.side);
-        let statement = grant.statement(&grant.privileges, &quoted_account(&server.account));
+        let statement = grant.statement(&server.grants, &grant.privileges, &quoted_account(&server.account));
         GrantResult { side: grant.side, statement, held: server.holds(&grant) }
     };
     facts.required_grants().into_iter().map(result).collect()
@@ -299,7 +299,7 @@ fn fences(facts: &Facts) -> Vec<FencePlan> {
     let account = quoted_account(&source.account);
     let missing = |grant: preflight::Grant| {
         let missing = grant.missing(&source.grants);
-        (!missing.is_empty()).then(|| grant.statement(&missing, &account))
+        (!missing.is_empty()).then(|| grant.statement(&source.grants, &missing, &account))
     };
     let (version, kill_procedure) = (&source.identity.version, source.service.and_then(ManagedService::kill_procedure));
     let described = described(version, kill_procedure.is_some());

@@ -6,8 +6,8 @@ use server::{
     Account, Connection, Error as ServerError, Flavor, Rows, auth_plugin,
     dialect::{
         accounts::{
-            AUTHENTICATION_PLUGINS, HEX_CREDENTIALS, SALTED, SECOND_PASSWORDS, SHOW_PRIVILEGES, credential, is_of_server,
-            list,
+            AUTHENTICATION_PLUGINS, HEX_CREDENTIALS, SALTED, SECOND_PASSWORDS, SHOW_PRIVILEGES, credential, has_partial_revokes,
+            is_of_server, list,
         },
         statement::SHOW_GRANTS,
     },
@@ -83,7 +83,7 @@ impl AccountFacts {
         let own = [own_name(source).map_err(&of_source)?, own_name(target).map_err(&of_target)?];
         Ok(Self {
             source: records(source, &own).map_err(&of_source)?,
-            source_revokes: revokes(source).map_err(&of_source)?,
+            source_revokes: has_partial_revokes(source).map_err(&of_source)?,
             flavors: [flavor(source), flavor(target)],
             target: TargetFacts::read(target, &own).map_err(&of_target)?,
         })
@@ -111,19 +111,10 @@ impl TargetFacts {
             own: Grants::parse(lines.rows.iter().filter_map(|row| row.first()?.as_deref()), None),
             plugins,
             privileges: privileges.iter().map(|name| name.to_ascii_uppercase()).collect(),
-            revokes: revokes(target)?,
+            revokes: has_partial_revokes(target)?,
             tables: tables.collect(),
             accounts: if may_read(target)? { records(target, own)? } else { BTreeMap::new() },
         })
-    }
-}
-
-/// Whether parts of global privileges can be revoked (`partial_revokes`).
-fn revokes(connection: &mut Connection) -> Result<bool, ServerError> {
-    match connection.query("SELECT @@GLOBAL.partial_revokes") {
-        Ok(rows) => Ok(rows.scalar() == Some("1")),
-        Err(ServerError::Server { code: error_code::UNKNOWN_SYSTEM_VARIABLE, .. }) => Ok(false),
-        Err(error) => Err(error),
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn require_grants(
     };
     let account = connection.query("SELECT CURRENT_USER()").map_err(Error::at(side))?;
     let account = preflight::quoted_account(account.scalar().unwrap_or_default());
-    let statement = grant.statement(&missing, &account);
+    let statement = grant.statement(&held, &missing, &account);
     Err(Error::MissingGrant { side, privileges: missing.join(", "), statement })
 }
 

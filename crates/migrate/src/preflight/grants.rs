@@ -221,16 +221,21 @@ impl Grant {
         self.privileges.iter().copied().filter(|name| !holds(name)).collect()
     }
 
-    /// The statement that grants all of these privileges, or only `names`, to an account such as `` `mig`@`%` ``.
+    /// The statement that grants all of these privileges, or only `names`, to an account such as `` `mig`@`%` ``, which
+    /// holds `held`.
     #[must_use]
-    pub fn statement(&self, names: &[&str], account: &str) -> String {
+    pub fn statement(&self, held: &server::Grants, names: &[&str], account: &str) -> String {
         let privileges = self.shown.map_or_else(|| names.join(", "), str::to_owned);
-        format!("GRANT {privileges} ON {} TO {account}", self.object())
+        format!("GRANT {privileges} ON {} TO {account}", self.object(held.names_are_literal()))
     }
 
-    /// The object in the `GRANT` statement. A schema's name is a pattern there, so `_` has to be escaped.
-    fn object(&self) -> String {
-        let escaped = |schema: &String| schema.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
+    /// The object in the `GRANT` statement. A schema's name is a pattern there, so `_` has to be escaped, unless names are
+    /// literal.
+    fn object(&self, names_are_literal: bool) -> String {
+        let escaped = |schema: &String| match names_are_literal {
+            true => schema.clone(),
+            false => schema.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%"),
+        };
         match &self.scope {
             Scope::Global => "*.*".to_owned(),
             Scope::Schema(schema) => format!("{}.*", quote::identifier(&escaped(schema))),
@@ -266,7 +271,7 @@ mod tests {
             .iter()
             .filter(|grant| grant.side == Side::Source)
             .filter(|grant| !grant.missing(&held).is_empty())
-            .map(|grant| grant.statement(&grant.missing(&held), &quoted_account("mig@%")))
+            .map(|grant| grant.statement(&held, &grant.missing(&held), &quoted_account("mig@%")))
             .collect();
         let expected =
             ["GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO `mig`@`%`", "GRANT SHOW VIEW ON *.* TO `mig`@`%`"];
@@ -281,7 +286,7 @@ mod tests {
         let missing = |grants: &[Grant], held: &str| -> Vec<String> {
             let held = Grants::parse([held]);
             let lacks = grants.iter().filter(|grant| grant.side == Side::Source && !grant.missing(&held).is_empty());
-            lacks.map(|grant| grant.statement(&grant.missing(&held), "`m`@`%`")).collect()
+            lacks.map(|grant| grant.statement(&held, &grant.missing(&held), "`m`@`%`")).collect()
         };
         let planned = required(&version, &version, &request, &["shop".to_owned()]);
         let writers = ["GRANT EVENT ON *.* TO `m`@`%`", "GRANT SELECT ON `mysql`.* TO `m`@`%`"].map(str::to_owned);
@@ -299,7 +304,7 @@ mod tests {
             let held = Grants::parse([held]);
             let grants = fence(&version, procedure, "accounts");
             let lacks = grants.iter().filter(|grant| !grant.missing(&held).is_empty());
-            lacks.map(|grant| grant.statement(&grant.missing(&held), "`m`@`%`")).collect()
+            lacks.map(|grant| grant.statement(&held, &grant.missing(&held), "`m`@`%`")).collect()
         };
         let held = "GRANT SELECT, CREATE USER, EVENT ON *.* TO `m`@`%`";
         assert_eq!(missing(None, held), ["GRANT CONNECTION_ADMIN ON *.* TO `m`@`%`"]);
@@ -314,8 +319,8 @@ mod tests {
         let held =
             Grants::parse(["GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES ON `my\\_shop`.* TO `mig`@`%`"]);
         assert_eq!(read.missing(&held), [""; 0]);
-        assert!(read.statement(&READ, "`m`@`%`").ends_with("LOCK TABLES ON `my\\_shop`.* TO `m`@`%`"));
+        assert!(read.statement(&held, &READ, "`m`@`%`").ends_with("LOCK TABLES ON `my\\_shop`.* TO `m`@`%`"));
         let write = grants(&filter).pop().unwrap();
-        assert_eq!(write.statement(&[], "`m`@`%`"), "GRANT ALL ON `my\\_shop`.* TO `m`@`%`");
+        assert_eq!(write.statement(&held, &[], "`m`@`%`"), "GRANT ALL ON `my\\_shop`.* TO `m`@`%`");
     }
 }

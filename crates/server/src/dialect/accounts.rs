@@ -3,7 +3,8 @@
 //! Sources: MySQL manual, "Account Management Statements", "Privileges Provided by MySQL", "Reserved Accounts"; MariaDB
 //! documentation, "Account Management SQL Statements", "GRANT"; seen on MySQL 5.7, 8.0 and 9.7 and MariaDB 10.11 and 11.8.
 
-use crate::{account::Account, auth_plugin, quote, version::Flavor};
+use super::statement::show_variable;
+use crate::{account::Account, auth_plugin, connect::Connection, error::Error, quote, switch::is_switched_on, version::Flavor};
 
 /// Makes `SHOW CREATE USER` print credentials in hexadecimal, because salts have control characters; MySQL 8.0.17 and
 /// newer. Older servers do not have the variable.
@@ -30,6 +31,16 @@ pub const fn list(flavor: Flavor) -> &'static str {
         }
         Flavor::MariaDb => "SELECT User AS user, Host AS host, is_role AS is_role FROM mysql.user ORDER BY 1, 2",
     }
+}
+
+/// Whether parts of global privileges can be revoked (`partial_revokes` of MySQL 8.0.16 and newer). Then `_` and `%` in the
+/// name of a schema stand for themselves in grants.
+///
+/// # Errors
+/// Those of [`Connection::query`].
+pub fn has_partial_revokes(connection: &mut Connection) -> Result<bool, Error> {
+    const NAME: &str = "partial_revokes";
+    Ok(connection.query(&show_variable(NAME))?.of_name(NAME).is_some_and(is_switched_on))
 }
 
 /// Selects the credential of an account: `raw`, and in hexadecimal `hex`. Needs SELECT on the schema `mysql`.

@@ -18,7 +18,7 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         if !missing.is_empty() {
             let object = format!("{}: {}", server.side, server.account);
             let evidence = format!("lacks {}", missing.join(", "));
-            let statement = grant.statement(&missing, &quoted_account(&server.account));
+            let statement = grant.statement(&server.grants, &missing, &quoted_account(&server.account));
             findings.push(Finding::unknown(object, evidence).run(server.side, statement));
         }
     }
