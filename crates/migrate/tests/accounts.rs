@@ -257,7 +257,14 @@ fn accounts_of_an_older_mysql(source: Kind, target: Kind, create: &str) {
     }
     assert_eq!(logs_in(&pair.target, "old", "old"), action == AccountAction::Create);
     let app = pair.target.sql("SHOW CREATE USER app@'%'; SHOW GRANTS FOR app@'%'").unwrap();
-    for part in ["REQUIRE X509", "MAX_USER_CONNECTIONS 9", "ACCOUNT LOCK", "SELECT (`a`)", "INSERT ON `shop`.`pair`", "RELOAD ON *.*"] {
+    for part in [
+        "REQUIRE X509",
+        "MAX_USER_CONNECTIONS 9",
+        "ACCOUNT LOCK",
+        "SELECT (`a`)",
+        "INSERT ON `shop`.`pair`",
+        "RELOAD ON *.*",
+    ] {
         assert!(app.contains(part), "{part}: {app}");
     }
 }
@@ -266,9 +273,8 @@ fn accounts_of_an_older_mysql(source: Kind, target: Kind, create: &str) {
 const SALTS: usize = 12;
 
 fn older_accounts(plugin: &str) -> String {
-    let salted = (0..SALTS).map(|number| {
-        format!("CREATE USER salted{number}@localhost IDENTIFIED WITH {plugin} BY 'secret{number}';")
-    });
+    let salted = (0..SALTS)
+        .map(|number| format!("CREATE USER salted{number}@localhost IDENTIFIED WITH {plugin} BY 'secret{number}';"));
     let salted: String = salted.collect();
     format!(
         "{salted} CREATE USER old@'%' IDENTIFIED WITH mysql_native_password BY 'old';

@@ -112,11 +112,8 @@ impl End {
 
     /// What no service permits its administrator.
     fn withholds(self, administrator: &mut Connection) {
-        let mut denied = vec![
-            "FLUSH TABLES WITH READ LOCK",
-            "SET GLOBAL read_only = 1",
-            "SET GLOBAL event_scheduler = OFF",
-        ];
+        let mut denied =
+            vec!["FLUSH TABLES WITH READ LOCK", "SET GLOBAL read_only = 1", "SET GLOBAL event_scheduler = OFF"];
         if self != Self::Azure {
             denied.push("SET SESSION sql_log_bin = 0");
         }
@@ -173,8 +170,7 @@ impl Migration {
         };
         let tables = schema(kinds).replace("ENCRYPTION='Y'", encrypted);
         pair.source.sql(&format!("{tables}{WRITER}{}", fill(ROWS, kinds))).unwrap();
-        let mut administrators =
-            [source.administrator(&pair.source, &pair), target.administrator(&pair.target, &pair)];
+        let mut administrators = [source.administrator(&pair.source, &pair), target.administrator(&pair.target, &pair)];
         let attestation = (encrypt == Encrypt::Storage).then(|| attestation(&pair.target));
         // Without the name of a schema: what is revoked for the schema mysql must not matter.
         let filter = if kinds.source.is_mariadb() { shop().filter } else { Filter::default() };

@@ -75,7 +75,8 @@ impl Grants {
         }
         let Some((privilege, object)) = needs.split_once(" ON ") else { return false };
         let excludes = |revoked: &str| overlaps(revoked, object);
-        let names = |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, excludes));
+        let names =
+            |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, excludes));
         self.granted.iter().any(|grant| covers_object(&grant.object, object) && names(grant))
     }
 
@@ -84,7 +85,8 @@ impl Grants {
     #[must_use]
     pub fn cover_user_schemas(&self, privilege: &str) -> bool {
         let excludes = |revoked: &str| !revoked.strip_suffix(".*").is_some_and(is_system_schema);
-        let names = |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, excludes));
+        let names =
+            |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, excludes));
         self.granted.iter().any(|grant| grant.object == EVERYTHING && names(grant))
     }
 

@@ -6,8 +6,8 @@ use server::{
     Account, Connection, Error as ServerError, Flavor, Rows, auth_plugin,
     dialect::{
         accounts::{
-            AUTHENTICATION_PLUGINS, HEX_CREDENTIALS, SALTED, SECOND_PASSWORDS, SHOW_PRIVILEGES, credential, has_partial_revokes,
-            is_of_server, list,
+            AUTHENTICATION_PLUGINS, HEX_CREDENTIALS, SALTED, SECOND_PASSWORDS, SHOW_PRIVILEGES, credential,
+            has_partial_revokes, is_of_server, list,
         },
         statement::SHOW_GRANTS,
     },
@@ -251,7 +251,9 @@ mod tests {
     fn salts_of_older_servers_are_read_whole() {
         let raw = "$5$a'b\\c\n REQUIRE$hash";
         let shown = |credential: &str| {
-            format!("CREATE USER 'u'@'%' IDENTIFIED WITH 'sha256_password' AS {credential} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT UNLOCK")
+            format!(
+                "CREATE USER 'u'@'%' IDENTIFIED WITH 'sha256_password' AS {credential} REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT UNLOCK"
+            )
         };
         let hex: String = raw.bytes().map(|byte| format!("{byte:02X}")).collect();
         let columns = ["raw", "hex"].map(str::to_owned).to_vec();

@@ -269,8 +269,10 @@ mod tests {
             of_storage("9.7.4", "CREATE TABLE `t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */"),
             "CREATE TABLE `s`.`t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='N' */"
         );
-        let mariadb =
-            of_storage("10.11.19-MariaDB", "CREATE TABLE `t` (`a` int) ENGINE=InnoDB `ENCRYPTED`=YES `ENCRYPTION_KEY_ID`=2");
+        let mariadb = of_storage(
+            "10.11.19-MariaDB",
+            "CREATE TABLE `t` (`a` int) ENGINE=InnoDB `ENCRYPTED`=YES `ENCRYPTION_KEY_ID`=2",
+        );
         assert_eq!(mariadb.trim_end(), "CREATE TABLE `s`.`t` (`a` int) ENGINE=InnoDB");
     }
 

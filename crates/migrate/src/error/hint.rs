@@ -272,7 +272,9 @@ mod tests {
             };
             error.hint().unwrap().into_owned()
         };
-        assert!(missing("SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN").contains("--fence lock-tables, accounts or external"));
+        assert!(
+            missing("SYSTEM_VARIABLES_ADMIN, XA_RECOVER_ADMIN").contains("--fence lock-tables, accounts or external")
+        );
         assert_eq!(missing("EVENT"), "on the source: GRANT EVENT");
     }
 

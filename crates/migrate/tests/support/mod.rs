@@ -188,7 +188,12 @@ impl Pair {
     }
 
     /// These servers, whose certificates are of an authority with this directory.
-    pub(crate) fn of_servers(source: Server, target: Server, authority: &Authority, directory: tempfile::TempDir) -> Self {
+    pub(crate) fn of_servers(
+        source: Server,
+        target: Server,
+        authority: &Authority,
+        directory: tempfile::TempDir,
+    ) -> Self {
         Self { source, target, ca: authority.certificate(), _directory: directory }
     }
 

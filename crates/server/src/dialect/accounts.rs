@@ -4,7 +4,9 @@
 //! documentation, "Account Management SQL Statements", "GRANT"; seen on MySQL 5.7, 8.0 and 9.7 and MariaDB 10.11 and 11.8.
 
 use super::statement::show_variable;
-use crate::{account::Account, auth_plugin, connect::Connection, error::Error, quote, switch::is_switched_on, version::Flavor};
+use crate::{
+    account::Account, auth_plugin, connect::Connection, error::Error, quote, switch::is_switched_on, version::Flavor,
+};
 
 /// Makes `SHOW CREATE USER` print credentials in hexadecimal, because salts have control characters; MySQL 8.0.17 and
 /// newer. Older servers do not have the variable.

@@ -14,8 +14,11 @@ fn judge(facts: &Facts) -> Vec<Finding> {
     match &facts.storage {
         Err(not_proven) if facts.request.encrypt == Encrypt::Storage => {
             let why = not_proven.why.clone();
-            let finding =
-                if not_proven.is_clear { Finding::block(Side::Target, why) } else { Finding::unknown(Side::Target, why) };
+            let finding = if not_proven.is_clear {
+                Finding::block(Side::Target, why)
+            } else {
+                Finding::unknown(Side::Target, why)
+            };
             vec![finding.option(storage::OPTION)]
         }
         _ => Vec::new(),

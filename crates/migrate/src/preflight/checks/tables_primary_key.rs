@@ -19,8 +19,11 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     let without = tables.source.tables.iter().filter(|table| !primary(table));
     without
         .map(|table| {
-            Finding::block(table.label(), format!("it has no primary key, and the target has {variable}"))
-                .set_now(&facts.target, variable, "OFF")
+            Finding::block(table.label(), format!("it has no primary key, and the target has {variable}")).set_now(
+                &facts.target,
+                variable,
+                "OFF",
+            )
         })
         .collect()
 }

@@ -103,7 +103,8 @@ fn attestation(path: &Path) -> Result<Attestation, Failure> {
     let failed = |why: String| Failure::usage(format!("{name}: {why}"));
     let (document, metadata) = (fs::read(path), fs::metadata(path));
     let document = document.map_err(|error| failed(error.to_string()))?;
-    let modified = metadata.and_then(|metadata| metadata.modified()).ok().and_then(|time| Timestamp::try_from(time).ok());
+    let modified =
+        metadata.and_then(|metadata| metadata.modified()).ok().and_then(|time| Timestamp::try_from(time).ok());
     let date = modified.map_or_else(String::new, |time| format!(" of {time:.0}"));
     let described = format!("{name}{date} (SHA-256 {})", files::sha256_hex(&document));
     Attestation::parse(&document, described).map_err(failed)
