@@ -46,7 +46,8 @@ pub struct Layer {
 pub struct Change {
     /// Without the layer.
     pub without: f64,
-    /// With the layer.
+    /// With the layer: `without` times `ratio`, if there is one. A median over all rounds of its own could differ in the
+    /// other direction than the ratios within rounds.
     pub with: f64,
     /// The figure with the layer, in units of that without it; `None` if it does not vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,7 +159,7 @@ fn layer(part: Part, comparison: &Comparison, experiments: &[ExperimentRecord]) 
         }),
         written_bytes: operations(without, with, ratios.written_bytes, |record| record.written_bytes.estimate),
         data_bytes: without.data_bytes.zip(with.data_bytes).map(|(without, with)| Change::of_bytes(without, with)),
-        seconds: each(without).zip(each(with)).map(|(without, with)| Change { without, with, ratio: ratio_of_each }),
+        seconds: each(without).zip(each(with)).map(|(without, with)| Change::new(without, with, ratio_of_each)),
     })
 }
 
@@ -173,10 +174,14 @@ fn operations(
     ratio: Option<Interval>,
     figure: impl Fn(&OperationsRecord) -> f64,
 ) -> Option<Change> {
-    Some(Change { without: figure(without.operations.as_ref()?), with: figure(with.operations.as_ref()?), ratio })
+    Some(Change::new(figure(without.operations.as_ref()?), figure(with.operations.as_ref()?), ratio))
 }
 
 impl Change {
+    fn new(without: f64, measured: f64, ratio: Option<Interval>) -> Self {
+        Self { without, with: ratio.map_or(measured, |ratio| without * ratio.estimate), ratio }
+    }
+
     #[allow(clippy::cast_precision_loss, reason = "a size for people")]
     const fn of_bytes(without: u64, with: u64) -> Self {
         Self { without: without as f64, with: with as f64, ratio: None }
@@ -257,6 +262,14 @@ pub(super) mod tests {
         assert_eq!((each.without, each.with, each.percent()), (0.00025, 0.0005, Some(100.0)));
         let ratio = each.ratio.unwrap();
         assert!((ratio.estimate - 2.0).abs() < 1e-9 && ratio.low < 2.0 && ratio.high > 2.0, "{ratio:?}");
+    }
+
+    #[test]
+    fn a_figure_with_the_layer_agrees_with_its_interval() {
+        let ratio = Interval { estimate: 1.04, low: 1.01, high: 1.08 };
+        let change = Change::new(100.0, 98.0, Some(ratio));
+        assert!((change.with - 104.0).abs() < 1e-9, "{change:?}");
+        assert_eq!(Change::new(100.0, 98.0, None).with.to_bits(), 98.0_f64.to_bits());
     }
 
     #[test]
