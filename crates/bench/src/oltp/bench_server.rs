@@ -50,6 +50,8 @@ const FEW_PAGES: u64 = 64;
 const SHORT_HISTORY: u64 = 256;
 /// How long a server at rest has not shortened a longer list.
 pub(crate) const PURGE_PAUSE: Duration = Duration::from_secs(3);
+/// After how many batches of purged transactions MySQL shortens its undo history.
+const TRUNCATE_FREQUENCY: &str = "innodb_purge_rseg_truncate_frequency";
 /// Default of `innodb_max_dirty_pages_pct` in both families.
 const DIRTY_PERCENT: u32 = 90;
 
@@ -431,8 +433,8 @@ impl<'a> BenchServer<'a> {
     /// Waits until undo logs are purged and changed pages are written, and removes binary logs.
     pub(crate) fn settle(&self) -> Result<(), Error> {
         self.ask("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
+        let frequency = self.truncate_after_each_purge()?;
         let begin = Instant::now();
-        // An idle server of MySQL purges its last undo logs, but frees them only with later ones: the list stays longer.
         let (mut shortest, mut shortened) = (u64::MAX, begin);
         loop {
             let (dirty, history) = (self.status("Innodb_buffer_pool_pages_dirty")?, self.history()?);
@@ -449,12 +451,27 @@ impl<'a> BenchServer<'a> {
             self.setup.pause()?;
         }
         self.ask(&format!("SET GLOBAL innodb_max_dirty_pages_pct = {DIRTY_PERCENT}"))?;
+        if let Some(frequency) = frequency {
+            self.ask(&format!("SET GLOBAL {TRUNCATE_FREQUENCY} = {frequency}"))?;
+        }
         self.ask(statement::FLUSH_BINARY_LOGS)?;
         let logs = self.ask(statement::SHOW_BINARY_LOGS)?;
         if let Some(Some(newest)) = logs.rows.last().and_then(|row| row.first()) {
             self.ask(&format!("PURGE BINARY LOGS TO '{newest}'"))?;
         }
         Ok(())
+    }
+
+    /// Lets MySQL shorten its undo history after each batch of purged transactions instead of each 128th one: with the
+    /// default, an idle server keeps a long list until later transactions come. The value before; `None` for MariaDB, which
+    /// shortens the list anyway.
+    fn truncate_after_each_purge(&self) -> Result<Option<u64>, Error> {
+        if self.setup.mariadb {
+            return Ok(None);
+        }
+        let rows = self.ask(&format!("SELECT @@GLOBAL.{TRUNCATE_FREQUENCY}"))?;
+        self.ask(&format!("SET GLOBAL {TRUNCATE_FREQUENCY} = 1"))?;
+        Ok(rows.scalar().and_then(|text| text.parse().ok()))
     }
 
     /// Length of the undo history; 0 if the server does not report it.

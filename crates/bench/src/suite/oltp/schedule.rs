@@ -14,8 +14,8 @@ use crate::{
     stats::MIN_ROUNDS,
 };
 
-/// Pause between two runs: of a server that writes few changed pages, and of MySQL, which shortens its undo history only with
-/// later ones ([`PURGE_PAUSE`]).
+/// Pause between two runs: of a server that writes few changed pages, and of one whose undo history stays long
+/// ([`PURGE_PAUSE`]).
 pub(crate) const BETWEEN_RUNS: [Duration; 2] =
     [Duration::from_millis(300), Duration::from_millis(300).saturating_add(PURGE_PAUSE)];
 /// Time to calibrate this machine for the prediction, and to end all servers.
