@@ -361,7 +361,7 @@ pub(crate) mod tests {
     use backup::windows::ArchivedLogs;
 
     use super::*;
-    use crate::testing::assert_well_formed;
+    use crate::testing::assert_page;
     use crate::text::collect;
 
     fn link(number: u64, ended: &str, damaged: u64) -> Link {
@@ -430,7 +430,7 @@ pub(crate) mod tests {
     #[test]
     fn the_page_marks_every_day_and_loads_nothing() {
         let page = collect(|out| write_calendar_html(&calendar(3600), out)).unwrap();
-        assert_well_formed(&page.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
+        assert_page(&page, STYLE);
         for wanted in [
             "Backups of db&#60;1&#62;: not healthy",
             "The newest good backup is 2, 25 h old.",
@@ -447,9 +447,6 @@ pub(crate) mod tests {
             "<td>damaged pages: 1</td>",
         ] {
             assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");
-        }
-        for loads in [" src=", "<link", "<script", "href=", " style=", "@import", "url("] {
-            assert!(!page.contains(loads), "{loads}");
         }
         let days = page.matches("<b>").count();
         assert_eq!(days, 30 + 31 + 30);

@@ -113,7 +113,7 @@ fn row(calendar: &Calendar) -> [String; 7] {
 mod tests {
     use super::*;
     use crate::calendar::tests::{calendar, empty};
-    use crate::testing::assert_well_formed;
+    use crate::testing::assert_page;
     use crate::text::collect;
     use crate::{write_calendar_metrics, write_calendar_table};
 
@@ -140,14 +140,11 @@ mod tests {
     #[test]
     fn the_page_loads_nothing_and_escapes_names() {
         let page = collect(|out| write_calendars_html(&[calendar(3600), empty("gone")], out)).unwrap();
-        assert_well_formed(&page.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
+        assert_page(&page, STYLE);
         assert!(
             page.contains("<td>db&#60;1&#62;</td>") && page.contains("Backups of all hosts: not healthy"),
             "{page}"
         );
-        for loads in [" src=", "<link", "<script", "href=", " style=", "@import", "url("] {
-            assert!(!page.contains(loads), "{loads}");
-        }
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn steps<'r>(steps: impl IntoIterator<Item = &'r StepReport>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{testing::assert_well_formed, text::collect};
+    use crate::{testing::assert_page, text::collect};
 
     #[test]
     fn hostile_names_stay_text_and_the_page_loads_nothing() {
@@ -120,11 +120,8 @@ mod tests {
         let page =
             Page::new("Proof", "Not proven: \"<b>\"".to_owned(), false, "Nothing.").fact("server", "a<b>").table(table);
         let html = collect(|out| page.write(out)).unwrap();
-        assert_well_formed(&html.replace(STYLE, "").replace("<!DOCTYPE html>\n", ""));
+        assert_page(&html, STYLE);
         assert!(html.contains("<td data-heading=\"file\">&#60;script"), "{html}");
-        assert!(!html.contains("<script") && !html.contains("<b>") && !html.contains('\u{202e}'));
-        for loads in [" src=", "<link", "<img", "@import", "url(", "href="] {
-            assert!(!html.contains(loads), "{loads}");
-        }
+        assert!(!html.contains("<b>") && !html.contains('\u{202e}'));
     }
 }

@@ -98,6 +98,15 @@ pub(crate) fn validate(schema: &str, json: &str) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
+/// Panics unless a page with this style is well-formed, loads no other resource, and runs no script.
+#[track_caller]
+pub(crate) fn assert_page(page: &str, style: &str) {
+    assert_well_formed(&page.replace(style, "").replace("<!DOCTYPE html>\n", ""));
+    for loads in [" src=", "<link", "<script", "<img", "href=", " style=", "@import", "url("] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+}
+
 /// Panics unless `text` is well-formed XML 1.0 in the respects that our writers can violate: nested elements, quoted
 /// and unique attributes, no bare `&` or `<`, no forbidden character.
 #[track_caller]

@@ -229,7 +229,7 @@ mod tests {
     use migrate::{FallbackStatus, Status, TableStatus};
 
     use super::*;
-    use crate::{testing::assert_well_formed, text::collect};
+    use crate::{testing::assert_page, text::collect};
 
     fn proof() -> Proof {
         let at = || "2026-11-27 12:00:00".to_owned();
@@ -286,8 +286,8 @@ mod tests {
     #[test]
     fn the_page_has_a_heading_for_every_column_and_loads_nothing() {
         let page = collect(|out| write_migrate_html(&proof(), out)).unwrap();
-        let markup = page.replace(STYLE, "").replace("<!DOCTYPE html>\n", "");
-        assert_well_formed(&markup);
+        assert_page(&page, STYLE);
+        let markup = page.replace(STYLE, "");
         let tables = markup.split("<table class=\"tables\">").nth(1).unwrap().split("</table>").next().unwrap();
         let headings: Vec<&str> =
             tables.split("<th>").skip(1).map(|heading| heading.split("</th>").next().unwrap()).collect();
@@ -304,9 +304,6 @@ mod tests {
         );
         assert_eq!(tables.matches("<td>").count(), headings.len());
         assert!(markup.contains("0.9 s &#60;b&#62;") || markup.contains("0.9 s &lt;b&gt;"), "{markup}");
-        for loads in [" src=", "<link", "<script", "href=", " style=", "@import", "url("] {
-            assert!(!page.contains(loads), "{loads}");
-        }
     }
 
     #[test]
