@@ -85,7 +85,9 @@ pub(crate) fn with_stream<T>(
         Some(run) => run.logs_cascades,
         None => logs_cascades(&mut source)?,
     };
-    let tables = moved_tables(&settings.catalog, logs_cascades)?;
+    let mut tables = moved_tables(&settings.catalog, logs_cascades)?;
+    let json_is_text = target.greeting().is_mariadb();
+    tables.iter_mut().for_each(|table| table.json_is_text = json_is_text);
     let run = match earlier {
         // After the switch the target has writes of its own, which the source's changes would overwrite.
         Some(run) if run.phase == Phase::Switched => return Err(Error::Switched),

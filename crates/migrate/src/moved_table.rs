@@ -38,6 +38,8 @@ pub(crate) struct MovedTable {
     pub(crate) group: Vec<usize>,
     /// What its changes change in other tables, whether the source logs that or not.
     pub(crate) cascade: Option<RowCascade>,
+    /// Whether the target keeps JSON of MySQL as a text, as MariaDB does.
+    pub(crate) json_is_text: bool,
 }
 
 /// What changes of a table change in other tables.
@@ -145,6 +147,7 @@ impl MovedTable {
             shown: format!("{}.{}", table.schema, table.name),
             group: Vec::new(),
             cascade: None,
+            json_is_text: false,
         }
     }
 

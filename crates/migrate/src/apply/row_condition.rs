@@ -33,7 +33,7 @@ pub(crate) fn row_condition(
     }
     let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
     for (column, value) in columns {
-        let part = equals(column, value.as_ref(), doubles).map_err(|why| (column.name.clone(), why))?;
+        let part = equals(table, column, value.as_ref(), doubles).map_err(|why| (column.name.clone(), why))?;
         add(&part);
     }
     Ok(condition)
@@ -54,7 +54,12 @@ fn by_index(column: &Column, value: &Value<'_>) -> Option<String> {
     }
 }
 
-fn equals(column: &Column, value: Option<&Value<'_>>, doubles: WholeDoubles) -> Result<Vec<u8>, NotWritable> {
+fn equals(
+    table: &MovedTable,
+    column: &Column,
+    value: Option<&Value<'_>>,
+    doubles: WholeDoubles,
+) -> Result<Vec<u8>, NotWritable> {
     let name = quote::identifier(&column.name);
     if matches!(value, Some(Value::Null)) {
         return Ok(format!("{name} IS NULL").into_bytes());
@@ -65,6 +70,9 @@ fn equals(column: &Column, value: Option<&Value<'_>>, doubles: WholeDoubles) -> 
     Ok(match (column.data_type.as_str(), value) {
         // Compared as numbers, because the text of an ENUM need not name one value.
         ("bit" | "enum" | "set" | "year", _) => around(&format!("CAST({name} AS UNSIGNED) = "), ""),
+        ("json", Some(Value::Json(_))) if table.json_is_text => {
+            around(&format!("CAST({name} AS BINARY) = CAST("), " AS BINARY)")
+        }
         ("json", Some(Value::Json(_))) => around(
             &format!("CAST(CONVERT({name} USING utf8mb4) AS BINARY) = CAST(CONVERT(CAST("),
             " AS JSON) USING utf8mb4) AS BINARY)",

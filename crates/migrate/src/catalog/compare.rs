@@ -1,16 +1,19 @@
 //! What differs between the tables of two servers.
 
-use super::{Catalog, Structure, TableName};
+use std::borrow::Cow;
+
+use super::{Catalog, Structure, TableName, counterparts};
 use crate::difference::Difference;
 
 /// Compares each table of the source with the target's table of the same name. Tables that only the target has are not
-/// differences.
+/// differences, and neither is what MariaDB has in place of a collation or type of MySQL.
 #[must_use]
 pub fn differences(source: &Catalog, target: &Catalog) -> Vec<Difference> {
+    let to_mariadb = target.is_mariadb && !source.is_mariadb;
     let mut found = Vec::new();
     for (table, structure) in &source.structure {
         match target.structure.get(table) {
-            Some(other) => found.extend(of_table(table, structure, other)),
+            Some(other) => found.extend(of_table(table, structure, other, to_mariadb)),
             None => found.push(Difference {
                 table: table.clone(),
                 object: String::new(),
@@ -23,7 +26,7 @@ pub fn differences(source: &Catalog, target: &Catalog) -> Vec<Difference> {
     found
 }
 
-fn of_table(table: &TableName, source: &Structure, target: &Structure) -> Vec<Difference> {
+fn of_table(table: &TableName, source: &Structure, target: &Structure, to_mariadb: bool) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut add = |object: &str, attribute: &str, source: Option<&String>, target: Option<&String>| {
         if source != target {
@@ -42,8 +45,13 @@ fn of_table(table: &TableName, source: &Structure, target: &Structure) -> Vec<Di
             add(object, "", Some(&exists), None);
             continue;
         };
-        for (attribute, value) in attributes {
-            add(object, attribute, Some(value), others.get(attribute));
+        let attributes = if to_mariadb { counterparts::column(attributes) } else { Cow::Borrowed(attributes) };
+        for (attribute, value) in &*attributes {
+            let other = others.get(attribute);
+            let stands_for = |there: &String| counterparts::is_counterpart(there, value);
+            if !(to_mariadb && attribute == "collation" && other.is_some_and(stands_for)) {
+                add(object, attribute, Some(value), other);
+            }
         }
     }
     for object in target.objects.keys().filter(|object| !source.objects.contains_key(*object)) {
@@ -55,6 +63,30 @@ fn of_table(table: &TableName, source: &Structure, target: &Structure) -> Vec<Di
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_mariadb_has_in_place_of_something_is_no_difference() {
+        let with = |is_mariadb, attributes: &[(&str, &str)]| {
+            let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let structure = Structure { objects: [("column a".to_owned(), attributes.collect())].into() };
+            let structure = [(("s".to_owned(), "t".to_owned()), structure)].into();
+            Catalog { is_mariadb, structure, ..Catalog::default() }
+        };
+        let json = with(false, &[("data_type", "json"), ("column_type", "json"), ("charset", ""), ("collation", "")]);
+        let long = |is_mariadb, collation| {
+            let kind = [("data_type", "longtext"), ("column_type", "longtext"), ("charset", "utf8mb4")];
+            with(is_mariadb, &[&kind[..], &[("collation", collation)]].concat())
+        };
+        assert_eq!(differences(&json, &long(true, "utf8mb4_bin")), []);
+        assert_eq!(differences(&json, &long(true, "utf8mb4_general_ci")).len(), 1);
+        assert_eq!(differences(&json, &long(false, "utf8mb4_bin")).len(), 4);
+        let text = |is_mariadb, collation| with(is_mariadb, &[("collation", collation)]);
+        let (here, there) = ("utf8mb4_0900_ai_ci", "utf8mb4_uca1400_nopad_ai_ci");
+        assert_eq!(differences(&text(false, here), &text(true, there)), []);
+        assert_eq!(differences(&text(false, here), &text(true, here)), []);
+        assert_eq!(differences(&text(false, here), &text(true, "utf8mb4_general_ci")).len(), 1);
+        assert_eq!(differences(&text(true, here), &text(true, there)).len(), 1);
+    }
 
     fn catalog(columns: &[(&str, &str)]) -> Catalog {
         let mut structure = Structure::default();

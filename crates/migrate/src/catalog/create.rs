@@ -1,9 +1,11 @@
 //! Creates the source's tables at the target, encrypted, and compares them.
 
+use std::{collections::BTreeSet, ops::Range};
+
 use server::{
-    Connection, ServerVersion, describe,
+    Connection, Flavor, ServerVersion, describe,
     dialect::{
-        catalog::{UTF8MB4_DEFAULT, create_schema},
+        catalog::{CHARACTER_SET_COLLATIONS, UTF8MB4_DEFAULT, create_schema},
         encryption::{table_option, table_option_parts},
     },
     error_code, quote,
@@ -11,7 +13,7 @@ use server::{
 };
 
 use super::{
-    Catalog, Filter, Table, differences,
+    Catalog, Filter, Table, collations, counterparts, differences,
     options::{option, options, tokens},
     read,
 };
@@ -73,6 +75,21 @@ const SESSION: [&str; 2] = [
 pub(crate) const RESTRICTED: [(&str, bool); 2] =
     [("innodb_strict_mode", true), ("sql_generate_invisible_primary_key", false)];
 
+/// The server that gets the definitions.
+struct There {
+    version: ServerVersion,
+    /// Its collations, if definitions of MySQL are written for MariaDB.
+    collations: Option<BTreeSet<String>>,
+}
+
+impl There {
+    /// The name of a collation there. One that it does not have stays, and is refused.
+    fn collation<'n>(&self, name: &'n str) -> &'n str {
+        let there = self.collations.as_ref().and_then(|known| counterparts::collation_at(name, known));
+        there.unwrap_or(name)
+    }
+}
+
 /// Creates the schemas and tables that the target lacks, with all indexes and foreign keys, and reads them back. Leaves
 /// existing tables as they are, so that an interrupted call can be repeated; preflight refuses existing tables before
 /// the first call.
@@ -87,7 +104,9 @@ pub fn create(target: &mut Connection, source: &Catalog, encrypt: Encrypt) -> Re
     let filter =
         Filter { schemas: source.schemas.iter().map(|schema| schema.name.clone()).collect(), ..Filter::default() };
     let before = if filter.schemas.is_empty() { Catalog::default() } else { read(target, &filter).map_err(failed)? };
-    for (object, statement) in statements(&version, source, &before, encrypt)? {
+    let to_mariadb = version.flavor == Flavor::MariaDb && !source.is_mariadb;
+    let collations = to_mariadb.then(|| collations(target, version.flavor)).transpose().map_err(failed)?;
+    for (object, statement) in statements(&There { version, collations }, source, &before, encrypt)? {
         target.query(&statement).map_err(|error| refused(object, error))?;
     }
     let mut after = read(target, &filter).map_err(failed)?;
@@ -107,6 +126,7 @@ fn set_up(target: &mut Connection, utf8mb4_collation: &str) -> Result<(), server
         let (value, word) = if on { ("1", "ON") } else { ("0", "OFF") };
         set_if_other(target, name, value, word)?;
     }
+    set_if_other(target, CHARACTER_SET_COLLATIONS, "", "''")?;
     match set_if_other(target, UTF8MB4_DEFAULT, utf8mb4_collation, &quote::text(utf8mb4_collation)) {
         // A target that refuses it creates tables with another collation where they need it, which the comparison refuses.
         Err(server::Error::Server { .. }) => Ok(()),
@@ -137,7 +157,7 @@ fn refused(object: String, error: server::Error) -> Error {
 
 /// The statements that create what the target lacks, each with the name of its schema or table.
 fn statements(
-    version: &ServerVersion,
+    there: &There,
     source: &Catalog,
     target: &Catalog,
     encrypt: Encrypt,
@@ -150,13 +170,14 @@ fn statements(
                 Encrypt::AsSource => schema.encrypted == Some(true),
                 Encrypt::Storage => false,
             };
-            let statement = create_schema(version, &schema.name, &schema.charset, &schema.collation, encrypted);
+            let collation = there.collation(&schema.collation);
+            let statement = create_schema(&there.version, &schema.name, &schema.charset, collation, encrypted);
             statements.push((schema.name.clone(), statement));
         }
     }
     for table in &source.tables {
         if !target.structure.contains_key(&table.full_name()) {
-            let definition = definition(version, table, encrypt);
+            let definition = definition(there, table, encrypt);
             let statement = definition.ok_or_else(|| Error::Definition { table: table.label() })?;
             statements.push((table.label(), statement));
         }
@@ -164,8 +185,12 @@ fn statements(
     Ok(statements)
 }
 
-/// The table's `CREATE TABLE` with the schema in its name, and with or without encryption; `None` if it cannot be read.
-fn definition(version: &ServerVersion, table: &Table, encrypt: Encrypt) -> Option<String> {
+/// A part of a statement, and the text in its place.
+type Edit = (Range<usize>, String);
+
+/// The table's `CREATE TABLE` with the schema in its name, with or without encryption, and in the words of the target;
+/// `None` if it cannot be read.
+fn definition(there: &There, table: &Table, encrypt: Encrypt) -> Option<String> {
     let encrypted = encrypt.requires(table);
     let statement = table.create.as_str();
     let tokens = tokens(statement)?;
@@ -173,40 +198,80 @@ fn definition(version: &ServerVersion, table: &Table, encrypt: Encrypt) -> Optio
     if !create.is_word("CREATE") || !word.is_word("TABLE") || name.unquoted() != table.name {
         return None;
     }
+    let flavor = there.version.flavor;
+    let full_name = format!("{}.{}", quote::identifier(&table.schema), name.text);
     let options = options(&tokens);
-    let mut changed = statement.to_owned();
-    if version.flavor.is_mysql_like() || encrypt == Encrypt::Storage {
-        for (start, end) in mariadb_options(options) {
-            // Blanks keep the offsets of what precedes.
-            changed.replace_range(start..end, &" ".repeat(end.saturating_sub(start)));
-        }
+    let mut edits = vec![(range(name), full_name)];
+    edits.extend(options_of_other_fork(flavor, options));
+    if encrypt == Encrypt::Storage && !flavor.is_mysql_like() {
+        edits.extend(removed(options, MARIADB_OPTIONS));
     }
-    // From the end to the start, so that earlier offsets stay valid.
-    let (name_of_option, on) = table_option_parts(version.flavor);
+    let (name_of_option, on) = table_option_parts(flavor);
     match option(options, name_of_option) {
-        Some(value) if encrypted => changed.replace_range(value.start..value.end(), on),
+        Some(value) if encrypted => edits.push((range(&value), on.to_owned())),
         None if encrypted => {
             let at = options.first()?.start;
-            changed.insert_str(at, &format!("{} ", table_option(version.flavor, true)));
+            edits.push((at..at, format!("{} ", table_option(flavor, true))));
         }
         // The target may have no keyring.
-        Some(value) if encrypt == Encrypt::Storage && version.flavor.is_mysql_like() => {
-            changed.replace_range(value.start..value.end(), "'N'");
+        Some(value) if encrypt == Encrypt::Storage && flavor.is_mysql_like() => {
+            edits.push((range(&value), "'N'".to_owned()));
         }
         _ => {}
     }
-    changed.replace_range(name.start..name.end(), &format!("{}.{}", quote::identifier(&table.schema), name.text));
-    Some(changed)
+    if there.collations.is_some() {
+        edits.extend(for_mariadb(there, &tokens));
+    }
+    Some(edited(statement, edits))
 }
 
-/// Where a table's options about encryption are that only MariaDB has.
-fn mariadb_options(options: &[Token<'_>]) -> Vec<(usize, usize)> {
-    const NAMES: [&str; 2] = ["ENCRYPTED", "ENCRYPTION_KEY_ID"];
-    let of_option = |parts: &[Token<'_>]| match parts {
-        [name, equals, value] if equals.is_symbol("=") && is_name(name, &NAMES) => Some((name.start, value.end())),
+fn range(token: &Token<'_>) -> Range<usize> {
+    token.start..token.end()
+}
+
+/// Applies edits that do not overlap.
+fn edited(statement: &str, mut edits: Vec<Edit>) -> String {
+    let mut changed = statement.to_owned();
+    // From the end to the start, so that earlier offsets stay valid; a text is inserted before what replaces its place.
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    for (range, text) in edits.into_iter().rev() {
+        changed.replace_range(range, &text);
+    }
+    changed
+}
+
+/// A table's options about encryption that only MariaDB has.
+const MARIADB_OPTIONS: &[&str] = &["ENCRYPTED", "ENCRYPTION_KEY_ID"];
+
+/// Removes a table's options about encryption that only the other fork has.
+fn options_of_other_fork(flavor: Flavor, options: &[Token<'_>]) -> impl Iterator<Item = Edit> {
+    removed(options, if flavor.is_mysql_like() { MARIADB_OPTIONS } else { &["ENCRYPTION"] })
+}
+
+/// Removes the options with these names.
+fn removed(options: &[Token<'_>], names: &'static [&'static str]) -> impl Iterator<Item = Edit> {
+    let of_option = move |parts: &[Token<'_>]| match parts {
+        [name, equals, value] if equals.is_symbol("=") && is_name(name, names) => {
+            Some((name.start..value.end(), String::new()))
+        }
         _ => None,
     };
-    options.windows(3).filter_map(of_option).collect()
+    options.windows(3).filter_map(of_option)
+}
+
+/// Writes a definition of MySQL in the words of MariaDB. MySQL hides what is new from older versions in comments, which
+/// MariaDB would not execute: without them, it does what they say, or refuses the definition.
+fn for_mariadb(there: &There, tokens: &[Token<'_>]) -> Vec<Edit> {
+    let is_mark = |token: &&Token<'_>| matches!(token.kind, TokenKind::VersionStart | TokenKind::VersionEnd);
+    let marks = tokens.iter().filter(is_mark).map(|token| (range(token), String::new()));
+    let types = tokens.iter().filter(|token| token.is_word("geomcollection"));
+    let types = types.map(|token| (range(token), "geometrycollection".to_owned()));
+    let collations = (0..tokens.len()).filter_map(|at| {
+        let [collate, rest @ ..] = tokens.get(at..)? else { return None };
+        let name = collate.is_word("COLLATE").then(|| rest.iter().find(|token| !token.is_symbol("=")))??;
+        Some((range(name), there.collation(name.text).to_owned()))
+    });
+    marks.chain(types).chain(collations).collect()
 }
 
 fn is_name(token: &Token<'_>, names: &[&str]) -> bool {
@@ -254,16 +319,18 @@ mod tests {
         }
     }
 
+    fn there(version: &str) -> There {
+        There { version: ServerVersion::parse(version, VersionHints::default()).unwrap(), collations: None }
+    }
+
     fn rewritten(name: &str, create: &str, encrypted: bool) -> Option<String> {
-        let version = ServerVersion::parse("9.7.4", VersionHints::default()).unwrap();
-        definition(&version, &table(name, create), if encrypted { Encrypt::All } else { Encrypt::AsSource })
+        definition(&there("9.7.4"), &table(name, create), if encrypted { Encrypt::All } else { Encrypt::AsSource })
     }
 
     #[test]
     fn tables_on_encrypted_storage_need_no_keyring() {
         let of_storage = |version: &str, create: &str| {
-            let version = ServerVersion::parse(version, VersionHints::default()).unwrap();
-            definition(&version, &Table { encrypted: true, ..table("t", create) }, Encrypt::Storage).unwrap()
+            definition(&there(version), &Table { encrypted: true, ..table("t", create) }, Encrypt::Storage).unwrap()
         };
         assert_eq!(
             of_storage("9.7.4", "CREATE TABLE `t` (`a` int) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */"),
@@ -295,8 +362,8 @@ mod tests {
 
     #[test]
     fn mariadb_has_an_option_of_its_own() {
-        let version = ServerVersion::parse("10.11.19-MariaDB", VersionHints::default()).unwrap();
-        let rewritten = |create: &str| definition(&version, &table("t", create), Encrypt::All).unwrap();
+        let there = there("10.11.19-MariaDB");
+        let rewritten = |create: &str| definition(&there, &table("t", create), Encrypt::All).unwrap();
         let clear = "CREATE TABLE `t` (`a` int) ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
         let expected = "CREATE TABLE `s`.`t` (`a` int) ENCRYPTED=YES ENGINE=InnoDB COMMENT='`ENCRYPTED`=NO'";
         assert_eq!(rewritten(clear), expected);
@@ -316,6 +383,28 @@ mod tests {
         let rewritten = rewritten("t", create, true).unwrap();
         let words: Vec<_> = rewritten.split_whitespace().skip(5).collect();
         assert_eq!(words, ["ENCRYPTION='Y'", "ENGINE=InnoDB", "COMMENT='`ENCRYPTED`=NO'"]);
+    }
+
+    #[test]
+    fn mariadb_gets_definitions_of_mysql_in_its_own_words() {
+        let known = ["utf8mb4_bin", "utf8mb4_uca1400_nopad_ai_ci"].map(str::to_owned).into();
+        let there = There { collations: Some(known), ..there("10.11.19-MariaDB") };
+        let rewritten = |create: &str| {
+            let rewritten = definition(&there, &table("t", create), true).unwrap();
+            rewritten.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let create = "CREATE TABLE `t` (\n  `a` varchar(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci DEFAULT 'COLLATE utf8mb4_0900_ai_ci',\n  \
+                      `utf8mb4_0900_ai_ci` int DEFAULT NULL /*!80023 INVISIBLE */,\n  `g` geomcollection\n) ENGINE=InnoDB \
+                      DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci /*!80016 ENCRYPTION='Y' */";
+        assert_eq!(
+            rewritten(create),
+            "CREATE TABLE `s`.`t` ( `a` varchar(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_nopad_ai_ci DEFAULT 'COLLATE utf8mb4_0900_ai_ci', \
+             `utf8mb4_0900_ai_ci` int DEFAULT NULL INVISIBLE , `g` geometrycollection ) ENCRYPTED=YES ENGINE=InnoDB \
+             DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_uca1400_nopad_ai_ci"
+        );
+        // What it does not know is not left out, but refused.
+        let unknown = rewritten("CREATE TABLE `t` (`p` point /*!80003 SRID 0 */) ENGINE=InnoDB COLLATE=gb18030_bin");
+        assert!(unknown.contains("SRID 0") && unknown.ends_with("COLLATE=gb18030_bin"), "{unknown}");
     }
 
     #[test]

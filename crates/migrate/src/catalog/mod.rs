@@ -5,6 +5,7 @@
 
 mod cascades;
 mod compare;
+mod counterparts;
 mod create;
 mod filter;
 mod identity;
@@ -24,9 +25,10 @@ pub use self::{
 };
 pub(crate) use {
     cascades::{Cascade, cascades, groups, reaching},
+    counterparts::{collation_at, is_exact},
     create::{RESTRICTED, less_encrypted},
     order::{Order, is_ordered_by_servers},
-    read::base_table_names,
+    read::{base_table_names, collations},
     structure::EMPTY_DEFAULT,
 };
 
@@ -36,6 +38,8 @@ pub type TableName = (String, String);
 /// The structure of those user schemas that a filter selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
+    /// Whether the server is a MariaDB.
+    pub is_mariadb: bool,
     /// Collation of `utf8mb4` columns whose definitions name no collation.
     pub utf8mb4_collation: String,
     /// Schemas, by name.

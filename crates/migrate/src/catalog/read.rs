@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use server::{
-    Connection, Error, Rows, ServerVersion, describe,
+    Connection, Error, Flavor, Rows, ServerVersion, describe,
     dialect::catalog::{self, TABLE_NAMES, UTF8MB4_COLLATION, show_create_table},
     error_code, quote,
 };
@@ -47,6 +47,7 @@ pub fn read(connection: &mut Connection, filter: &Filter) -> Result<Catalog, Err
     structure.add("foreign key", Some("constraint"), &key_columns);
     structure.add("rules of foreign key", Some("constraint"), &key_rules);
     let mut found = Catalog {
+        is_mariadb: version.flavor == Flavor::MariaDb,
         utf8mb4_collation,
         schemas: schemas_of(&schemas, filter),
         foreign_keys: foreign_keys(&key_columns, &key_rules, filter),
@@ -70,6 +71,15 @@ pub(crate) fn base_table_names(connection: &mut Connection, filter: &Filter) -> 
     let rows = connection.query(&table_names(filter))?;
     let selected = Record::all(&rows).filter(|record| is_selected(record, filter));
     Ok(selected.map(|record| record.table()).collect())
+}
+
+/// The names of the collations that a server has.
+///
+/// # Errors
+/// Those of [`Connection::query`].
+pub(crate) fn collations(connection: &mut Connection, flavor: Flavor) -> Result<BTreeSet<String>, Error> {
+    let rows = connection.query(catalog::collations(flavor))?;
+    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
 /// Selects the names of at least the tables that the filter selects.

@@ -56,6 +56,12 @@ impl Collector {
 }
 
 impl Structure {
+    /// The table's default collation, for new columns.
+    pub(crate) fn collation(&self) -> Option<&str> {
+        let collation = self.objects.get("table")?.get("collation")?;
+        Some(collation.as_str()).filter(|collation| !collation.is_empty())
+    }
+
     /// The name of the object; with a number if that name is taken.
     fn free(&self, object: &str) -> String {
         let numbered = (2..).map(|number: u32| format!("{object} part {number}"));
@@ -107,7 +113,11 @@ fn unescaped(text: &str) -> String {
 fn normal(attribute: &str, value: &str) -> String {
     match attribute {
         "options" => without_encryption(value),
+        // MySQL's name since 8.0.
+        "column_type" | "data_type" if value == "geomcollection" => "geometrycollection".to_owned(),
         "column_type" => without_display_width(value),
+        // MariaDB separates the words.
+        "extra" => value.replace(", ", " "),
         // InnoDB treats both alike. MySQL before 8.0 shows RESTRICT where the definition names no action.
         "on_update" | "on_delete" if value == "RESTRICT" => "NO ACTION".to_owned(),
         "charset" if value == "utf8" => "utf8mb3".to_owned(),
@@ -208,6 +218,8 @@ mod tests {
             ("on_delete", "RESTRICT", "NO ACTION"),
             ("column_type", "int(5) unsigned zerofill", "int(5) unsigned zerofill"),
             ("column_type", "varchar(20)", "varchar(20)"),
+            ("data_type", "geomcollection", "geometrycollection"),
+            ("extra", "auto_increment, INVISIBLE", "auto_increment INVISIBLE"),
             ("charset", "utf8", "utf8mb3"),
             ("collation", "utf8_bin", "utf8mb3_bin"),
             ("collation", "utf8mb4_bin", "utf8mb4_bin"),

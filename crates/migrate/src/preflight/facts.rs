@@ -311,7 +311,7 @@ impl Tables {
             target_log_filters: target_log_filters(&facts.target, target).map_err(of_target)?,
             json_columns: json::read(source, &facts.source.identity.version, &found.tables).map_err(of_source)?,
             target_rounds_json: json::rounds(target).map_err(of_target)?,
-            target_collations: collations(target).map_err(of_target)?,
+            target_collations: catalog::collations(target, facts.target.identity.version.flavor).map_err(of_target)?,
             accounts: accounts::may_read(source)
                 .map_err(of_source)?
                 .then(|| AccountFacts::read(source, target))
@@ -382,11 +382,6 @@ fn prepared(connection: &mut Connection) -> Result<u64, ServerError> {
 fn replicates(connection: &mut Connection) -> Result<bool, ServerError> {
     let statement = replication_threads(link::flavor(connection));
     Ok(count(connection, statement)? > 0)
-}
-
-fn collations(connection: &mut Connection) -> Result<BTreeSet<String>, ServerError> {
-    let rows = connection.query("SELECT COLLATION_NAME FROM information_schema.COLLATIONS")?;
-    Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
 fn count(connection: &mut Connection, statement: &str) -> Result<u64, ServerError> {

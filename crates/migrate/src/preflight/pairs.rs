@@ -17,15 +17,17 @@ struct Pair {
 const LATEST: Since = (u16::MAX, 0, 0);
 const MARIADB: Versions = (Flavor::MariaDb, (10, 11, 0), (12, 0, 0));
 
-const PAIRS: [Pair; 3] = [
+const PAIRS: [Pair; 4] = [
     Pair { source: (Flavor::MySql, (5, 7, 22), LATEST), target: (Flavor::MySql, (8, 0, 16), LATEST) },
+    Pair { source: (Flavor::MySql, (8, 0, 16), LATEST), target: MARIADB },
     Pair { source: MARIADB, target: MARIADB },
     Pair { source: MARIADB, target: (Flavor::MySql, (9, 7, 0), LATEST) },
 ];
 
 /// The supported pairs, for people.
-pub(super) const SUPPORTED: &str = "MySQL 5.7.22 or later to MySQL 8.0.16 or later, and from MariaDB 10.11 to 11.8 to \
-                                    the same or a later series of these, or to MySQL 9.7 or later";
+pub(super) const SUPPORTED: &str = "MySQL 5.7.22 or later to MySQL 8.0.16 or later, MySQL 8.0.16 or later to MariaDB \
+                                    10.11 to 11.8, and from MariaDB 10.11 to 11.8 to the same or a later series of \
+                                    these, or to MySQL 9.7 or later";
 
 /// Whether a pair is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

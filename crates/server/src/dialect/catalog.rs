@@ -75,6 +75,19 @@ pub const UTF8MB4_DEFAULT: &str = "default_collation_for_utf8mb4";
 /// That collation before MySQL 8.0.
 pub const UTF8MB4_BEFORE_8: &str = "utf8mb4_general_ci";
 
+/// Lists the names of a server's collations. Since MariaDB 10.10, some names are whole only with a character set.
+#[must_use]
+pub const fn collations(flavor: Flavor) -> &'static str {
+    match flavor {
+        Flavor::MariaDb => "SELECT FULL_COLLATION_NAME FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY",
+        Flavor::MySql | Flavor::Percona => "SELECT COLLATION_NAME FROM information_schema.COLLATIONS",
+    }
+}
+
+/// MariaDB's variable with the default collations that replace a character set's own where a definition names only the
+/// character set. Exists since 11.2; since 11.5 it is not empty.
+pub const CHARACTER_SET_COLLATIONS: &str = "character_set_collations";
+
 /// Shows the `CREATE TABLE` statement of a table, in column 2.
 #[must_use]
 pub fn show_create_table(schema: &str, table: &str) -> String {

@@ -21,6 +21,11 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     if facts.request.accounts == Accounts::Report {
         return told(&accounts.names());
     }
+    let [source, target] = facts.servers().map(|server| server.identity.version.flavor.is_mysql_like());
+    if source && !target {
+        let evidence = "accounts of MySQL are not yet created at a MariaDB";
+        return vec![Finding::block(Side::Target, evidence).option("--accounts report")];
+    }
     let own = quoted_account(&facts.target.account);
     let missing = facts.accounts(|accounts, moved| accounts.missing(moved, &own)).unwrap_or_default();
     let lacks = |statement: String| {

@@ -38,8 +38,10 @@ fn of_artefact(source: &ServerFacts, target: &ServerFacts, what: Encrypts, name:
     let on = |server: &ServerFacts, what| switches(what).into_iter().find(|switch| server.is_on(switch));
     let at_source = on(source, what)?;
     // MariaDB's switch for tablespaces includes undo; MySQL has one for undo alone.
+    let to_mysql = target.identity.version.flavor.is_mysql_like();
     let at_target = match what {
-        Encrypts::Tablespaces if target.identity.version.flavor.is_mysql_like() => Encrypts::Undo,
+        Encrypts::Tablespaces if to_mysql => Encrypts::Undo,
+        Encrypts::Undo if !to_mysql => Encrypts::Tablespaces,
         what => what,
     };
     if on(target, at_target).is_some() {
@@ -64,5 +66,15 @@ mod tests {
         let facts = with(Side::Target, "innodb_redo_log_encrypt", "OFF");
         finds(&CHECK, &facts, Effect::Block, "the redo log is not encrypted");
         assert_eq!(found(&CHECK, &with(Side::Source, "innodb_redo_log_encrypt", "OFF")), []);
+    }
+
+    #[test]
+    fn undo_of_mariadb_is_encrypted_with_its_tablespaces() {
+        let mut facts = with(Side::Source, "innodb_redo_log_encrypt", "OFF");
+        facts.target.identity.version.flavor = server::Flavor::MariaDb;
+        facts.target.variables = [("innodb_encrypt_tables".to_owned(), "OFF".to_owned())].into();
+        finds(&CHECK, &facts, Effect::Block, "the undo log is not encrypted");
+        facts.target.variables = [("innodb_encrypt_tables".to_owned(), "ON".to_owned())].into();
+        assert_eq!(found(&CHECK, &facts), []);
     }
 }

@@ -36,6 +36,7 @@ mod tables_parent_keys;
 mod tables_parents;
 mod tables_placement;
 mod tables_primary_key;
+mod tables_replaced;
 mod tables_selected;
 mod target_empty;
 mod target_local_infile;
@@ -81,6 +82,7 @@ pub const CHECKS: &[Check] = &[
     tables_features::CHECK,
     tables_counters::CHECK,
     tables_other_fork::CHECK,
+    tables_replaced::CHECK,
     tables_others::CHECK,
     tables_placement::CHECK,
     tables_parents::CHECK,

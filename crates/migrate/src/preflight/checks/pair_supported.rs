@@ -48,8 +48,11 @@ mod tests {
     #[test]
     fn other_pairs_are_named() {
         assert_eq!(found(&CHECK, &pair("8.0.36", "9.7.4", "")), []);
-        let mariadb = pair("9.7.4", "10.11.19-MariaDB", "");
-        finds(&CHECK, &mariadb, Effect::Block, "MySQL 9.7.4 to MariaDB 10.11.19: not yet supported");
+        for (source, target) in [("8.0.33", "11.8.9"), ("9.7.4", "10.11.19")] {
+            assert_eq!(found(&CHECK, &pair(source, &format!("{target}-MariaDB"), "")), [], "{source} to {target}");
+        }
+        let mariadb = pair("5.7.44", "10.11.19-MariaDB", "");
+        finds(&CHECK, &mariadb, Effect::Block, "MySQL 5.7.44 to MariaDB 10.11.19: not yet supported");
         assert_eq!(judge(&mariadb)[0].remedy, None);
         finds(&CHECK, &pair("10.11.19-MariaDB", "8.4.3", ""), Effect::Block, "not yet supported");
         assert_eq!(found(&CHECK, &pair("10.11.19-MariaDB", "9.7.4", "")), []);

@@ -1,6 +1,7 @@
 //! Settings that change which results programs get from the same rows are equal.
 
 use super::prelude::*;
+use crate::catalog::collation_at;
 
 pub(super) const CHECK: Check = Check {
     id: "server.settings",
@@ -40,7 +41,13 @@ const REMOVED_MODES: [&str; 15] = [
 ];
 
 fn judge(facts: &Facts) -> Vec<Finding> {
+    let known = facts.tables.as_ref().map(|tables| &tables.target_collations);
     let wanted = |name: &str| match name {
+        // Only the other fork has collations of other names.
+        "collation_server" => {
+            let name = facts.source.variable(name);
+            known.and_then(|known| collation_at(name, known)).unwrap_or(name).to_owned()
+        }
         "sql_mode" if facts.target.identity.version.flavor.is_mysql_like() => modes(facts.source.variable(name)),
         _ => facts.source.variable(known_as(&facts.source, name)).to_owned(),
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use server::sql::{Syntax, Token, TokenKind, tokens};
 
 use super::prelude::*;
-use crate::catalog::{Column, EMPTY_DEFAULT, Schema, is_ordered_by_servers};
+use crate::catalog::{Column, EMPTY_DEFAULT, Schema, Structure, collation_at, is_ordered_by_servers};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.other-fork",
@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// Options of a table that both forks have, or that are rewritten.
-const OPTIONS: [&str; 13] = [
+const OPTIONS: [&str; 14] = [
     "AUTO_INCREMENT",
     "AVG_ROW_LENGTH",
     "CHARSET",
@@ -23,6 +23,7 @@ const OPTIONS: [&str; 13] = [
     "COLLATE",
     "COMMENT",
     "ENCRYPTED",
+    "ENCRYPTION",
     "ENCRYPTION_KEY_ID",
     "ENGINE",
     "MAX_ROWS",
@@ -33,13 +34,17 @@ const OPTIONS: [&str; 13] = [
 
 const UNSURE: &str = ", which may mean something else at the target";
 
+/// Types that only one of the forks has, or each in a form of its own.
+const OF_ONE_FORK: [&str; 4] = ["inet4", "inet6", "uuid", "vector"];
+
 fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     let [source, target] = facts.servers().map(|server| server.identity.version.flavor.is_mysql_like());
     if source == target {
         return Vec::new();
     }
     let schemas = tables.source.schemas.iter().filter_map(|schema| of_schema(tables, schema));
-    schemas.chain(tables.source.tables.iter().flat_map(|table| of_table(tables, table))).collect()
+    let definitions = tables.source.tables.iter().flat_map(|table| of_table(tables, table));
+    schemas.chain(definitions).collect()
 }
 
 /// The default collation of a schema that the target does not have yet. It is not that of tables, which name their own.
@@ -50,15 +55,30 @@ fn of_schema(tables: &Tables, schema: &Schema) -> Option<Finding> {
     Some(Finding::block(&schema.name, format!("its default collation is {what}")).advice(advice))
 }
 
-/// The collation, and that the target does not have it.
+/// The collation, and that the target has neither it nor another one in its place.
 fn missing(tables: &Tables, collation: &str) -> Option<String> {
-    (!tables.target_collations.contains(collation)).then(|| format!("{collation}, which the target does not have"))
+    let is_missing = collation_at(collation, &tables.target_collations).is_none();
+    is_missing.then(|| format!("{collation}, which the target does not have"))
+}
+
+/// Every attribute of a table.
+fn structure<'t>(tables: &'t Tables, table: &Table) -> Option<&'t Structure> {
+    tables.source.structure.get(&table.full_name())
 }
 
 fn of_table(tables: &Tables, table: &Table) -> Vec<Finding> {
     let Ok(tokens) = tokens(&table.create, Syntax::default()).collect::<Result<Vec<_>, _>>() else { return Vec::new() };
     let columns = table.columns.iter().filter_map(|column| of_column(tables, table, column));
-    let rest = [collation(tables, table), key_order(table), check(&tokens), option(&tokens), ignored_index(&tokens)];
+    let is_mariadb = tables.source.is_mariadb;
+    let rest = [
+        collation(tables, table),
+        key_order(table),
+        check(&tokens, is_mariadb),
+        option(&tokens),
+        unused_index(tables, table, &tokens),
+        index_over_expression(tables, table),
+        parser(&tokens),
+    ];
     let finding =
         |what: String| Finding::block(table.label(), format!("{what}: not yet supported")).option("--exclude");
     columns.chain(rest.into_iter().flatten()).map(finding).collect()
@@ -66,8 +86,7 @@ fn of_table(tables: &Tables, table: &Table) -> Vec<Finding> {
 
 /// The default for new columns, which a table names even if none of its columns has it.
 fn collation(tables: &Tables, table: &Table) -> Option<String> {
-    let attributes = tables.source.structure.get(&table.full_name())?.objects.get("table")?;
-    let collation = attributes.get("collation").filter(|collation| !collation.is_empty())?;
+    let collation = structure(tables, table)?.collation()?;
     missing(tables, collation).map(|what| format!("its default collation is {what}"))
 }
 
@@ -82,11 +101,17 @@ fn of_column(tables: &Tables, table: &Table, column: &Column) -> Option<String> 
     if column.generated {
         return Some(format!("column {name} is generated{UNSURE}"));
     }
+    if OF_ONE_FORK.contains(&column.data_type.as_str()) {
+        let kind = column.data_type.to_ascii_uppercase();
+        return Some(format!("column {name} has the type {kind}, which the target does not have, or in another form"));
+    }
     if let Some(what) = column.collation.as_ref().and_then(|collation| missing(tables, collation)) {
         return Some(format!("column {name} has the collation {what}"));
     }
-    let structure = tables.source.structure.get(&table.full_name())?;
-    let attributes = structure.objects.get(&format!("column {name}"))?;
+    let attributes = structure(tables, table)?.objects.get(&format!("column {name}"))?;
+    if let Some(srid) = attributes.get("srid").filter(|srid| !srid.is_empty()) {
+        return Some(format!("column {name} is limited to SRID {srid}{UNSURE}"));
+    }
     has_expression(&table.create, column, attributes)
         .then(|| format!("column {name} has an expression as its default{UNSURE}"))
 }
@@ -95,7 +120,9 @@ fn of_column(tables: &Tables, table: &Table, column: &Column) -> Option<String> 
 fn has_expression(create: &str, column: &Column, attributes: &BTreeMap<String, String>) -> bool {
     let Some(default) = attributes.get("default").filter(|default| !default.is_empty()) else { return false };
     let kind = column.data_type.as_str();
-    if kind.ends_with("text") || kind.ends_with("blob") {
+    // So MySQL marks an expression, even if it is one number.
+    let is_marked = attributes.get("extra").is_some_and(|extra| extra.contains("DEFAULT_GENERATED"));
+    if is_marked || kind.ends_with("text") || kind.ends_with("blob") {
         return true;
     }
     let is_time = default.starts_with("CURRENT_TIMESTAMP") && matches!(kind, "timestamp" | "datetime");
@@ -109,8 +136,8 @@ fn has_expression(create: &str, column: &Column, attributes: &BTreeMap<String, S
     !(is_time || is_number || is_bits || create.contains(&quoted))
 }
 
-/// A CHECK other than that of a JSON column: functions of the two forks can differ.
-fn check(tokens: &[Token<'_>]) -> Option<String> {
+/// A CHECK other than that of a JSON column of MariaDB: functions of the two forks can differ.
+fn check(tokens: &[Token<'_>], is_mariadb: bool) -> Option<String> {
     let is_check = |at: usize| tokens.get(at).is_some_and(|token| token.is_word("CHECK"));
     let is_json = |at: usize| {
         let after = tokens.get(at.saturating_add(1)..at.saturating_add(6)).unwrap_or_default();
@@ -118,7 +145,8 @@ fn check(tokens: &[Token<'_>]) -> Option<String> {
             if open.is_symbol("(") && function.is_word("json_valid") && inner.is_symbol("(")
                 && name.kind == TokenKind::QuotedName && close.is_symbol(")"))
     };
-    (0..tokens.len()).any(|at| is_check(at) && !is_json(at)).then(|| format!("it has a CHECK{UNSURE}"))
+    let is_own = |at: usize| is_check(at) && !(is_mariadb && is_json(at));
+    (0..tokens.len()).any(is_own).then(|| format!("it has a CHECK{UNSURE}"))
 }
 
 /// The first option, or the partitions, that the other fork may not have.
@@ -136,9 +164,31 @@ fn option(tokens: &[Token<'_>]) -> Option<String> {
     unknown.map(|name| format!("it has the option {name}{UNSURE}"))
 }
 
-/// An index that MariaDB does not use.
-fn ignored_index(tokens: &[Token<'_>]) -> Option<String> {
-    tokens.iter().any(|token| token.is_word("IGNORED")).then(|| format!("it has an ignored index{UNSURE}"))
+/// The attributes of a table's indexes.
+fn indexes<'t>(tables: &'t Tables, table: &Table) -> impl Iterator<Item = &'t BTreeMap<String, String>> {
+    let objects = structure(tables, table).into_iter().flat_map(|structure| &structure.objects);
+    objects.filter(|(name, _)| name.starts_with("index ")).map(|(_, attributes)| attributes)
+}
+
+/// An index that the server does not use: IGNORED in MariaDB, INVISIBLE in MySQL.
+fn unused_index(tables: &Tables, table: &Table, tokens: &[Token<'_>]) -> Option<String> {
+    let is_ignored = tokens.iter().any(|token| token.is_word("IGNORED"));
+    let is_hidden =
+        |attributes: &BTreeMap<String, String>| attributes.get("visible").is_some_and(|value| value == "NO");
+    (is_ignored || indexes(tables, table).any(is_hidden)).then(|| format!("it has an ignored index{UNSURE}"))
+}
+
+/// An index that MariaDB does not have.
+fn index_over_expression(tables: &Tables, table: &Table) -> Option<String> {
+    let is_one = |attributes: &BTreeMap<String, String>| attributes.get("expression").is_some_and(|it| !it.is_empty());
+    let attributes = indexes(tables, table).find(|attributes| is_one(attributes))?;
+    let name = attributes.get("index").map_or("", String::as_str);
+    Some(format!("the index {name} is over an expression, which the target cannot have"))
+}
+
+/// A plug-in that finds the words of a text.
+fn parser(tokens: &[Token<'_>]) -> Option<String> {
+    tokens.iter().any(|token| token.is_word("PARSER")).then(|| format!("it has an index with a parser{UNSURE}"))
 }
 
 #[cfg(test)]
@@ -146,15 +196,13 @@ mod tests {
     use server::Flavor;
 
     use super::*;
-    use crate::{
-        catalog::Structure,
-        preflight::testing::{column, facts, finds, found},
-    };
+    use crate::preflight::testing::{column, facts, finds, found};
 
     fn mariadb(create: &str, changed: Column) -> Facts {
         let mut facts = facts();
         facts.source.identity.version.flavor = Flavor::MariaDb;
         let tables = facts.tables.as_mut().unwrap();
+        tables.source.is_mariadb = true;
         tables.target_collations = ["utf8mb4_0900_ai_ci", "utf8mb4_general_ci"].map(str::to_owned).into();
         let table = tables.source.tables.first_mut().unwrap();
         table.create = create.to_owned();
@@ -186,6 +234,52 @@ mod tests {
             "column c has the collation",
         );
         finds(&CHECK, &mariadb(plain, Column { generated: true, ..column("c") }), Effect::Block, "c is generated");
+    }
+
+    /// A source of MySQL with these attributes of an object, and a MariaDB.
+    fn to_mariadb(object: &str, attributes: &[(&str, &str)]) -> Facts {
+        let mut facts = facts();
+        facts.target.identity.version.flavor = Flavor::MariaDb;
+        let tables = facts.tables.as_mut().unwrap();
+        tables.target_collations = ["utf8mb4_uca1400_nopad_ai_ci".to_owned()].into();
+        let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let structure = Structure { objects: BTreeMap::from([(object.to_owned(), attributes)]) };
+        tables.source.structure.insert(("shop".to_owned(), "orders".to_owned()), structure);
+        facts
+    }
+
+    #[test]
+    fn what_mariadb_lacks_of_mysql_is_named() {
+        for (object, attribute, value, what) in [
+            ("column id", "srid", "4326", "column id is limited to SRID 4326"),
+            ("column id", "default", "uuid()", "column id has an expression as its default"),
+            ("index k", "visible", "NO", "it has an ignored index"),
+            ("index k", "expression", "lower(`a`)", "is over an expression"),
+        ] {
+            let facts = to_mariadb(object, &[(attribute, value)]);
+            finds(&CHECK, &facts, Effect::Block, what);
+        }
+        let marked = to_mariadb("column id", &[("default", "1"), ("extra", "DEFAULT_GENERATED")]);
+        finds(&CHECK, &marked, Effect::Block, "column id has an expression");
+        let with = |change: &dyn Fn(&mut Table)| {
+            let mut facts = to_mariadb("table", &[]);
+            change(facts.tables.as_mut().unwrap().source.tables.first_mut().unwrap());
+            facts
+        };
+        let typed = |kind: &str| Column { data_type: kind.to_owned(), ..column("c") };
+        let vector = with(&|table| table.columns.push(typed("vector")));
+        finds(&CHECK, &vector, Effect::Block, "column c has the type VECTOR");
+        assert_eq!(found(&CHECK, &with(&|table| table.columns.push(typed("json")))), []);
+        for (create, what) in [
+            ("CREATE TABLE `t` (`j` longtext, CONSTRAINT `c` CHECK (json_valid(`j`))) ENGINE=InnoDB", "a CHECK"),
+            (
+                "CREATE TABLE `t` (`j` text, FULLTEXT KEY (`j`) /*!50100 WITH PARSER `ngram` */) ENGINE=InnoDB",
+                "a parser",
+            ),
+            ("CREATE TABLE `t` (`j` text) ENGINE=InnoDB COMPRESSION='zlib'", "the option COMPRESSION"),
+        ] {
+            finds(&CHECK, &with(&|table| table.create = create.to_owned()), Effect::Block, what);
+        }
     }
 
     #[test]
