@@ -37,6 +37,7 @@ mod fallback;
 mod fence;
 mod fencing;
 mod finish;
+mod fixed_binary;
 mod journal;
 mod key;
 mod late_writes;

@@ -2,7 +2,7 @@
 
 use binlog::ColumnType;
 
-use crate::{Column, value::is_unsigned};
+use crate::{Column, fixed_binary, value::is_unsigned};
 
 /// Whether a column of the log can be this column. Lengths of text are not compared: the log has them in bytes, and
 /// they do not change how values are read.
@@ -46,8 +46,13 @@ pub(crate) fn agrees(column: &Column, logged: &binlog::Column) -> bool {
         ("mediumtext" | "mediumblob", _) => is_blob(3),
         ("longtext" | "longblob", _) => is_blob(4),
         ("json", kind) => matches!(kind, T::Json { .. }),
-        ("vector", kind) => matches!(kind, T::Vector { .. }),
-        ("decimal" | "bit" | "binary" | "varbinary", _) => false,
+        ("vector", T::Vector { .. }) => true,
+        // MariaDB stores and logs it as bytes: four of each dimension.
+        ("vector", T::VarChar { max_bytes }) => first == Some(u64::from(max_bytes) / 4),
+        ("uuid" | "inet4" | "inet6", T::String { max_bytes }) => {
+            fixed_binary::length(column) == Some(usize::from(max_bytes))
+        }
+        ("decimal" | "bit" | "binary" | "varbinary" | "vector" | "uuid" | "inet4" | "inet6", _) => false,
         // All other types are GEOMETRY and its subtypes.
         (_, kind) => matches!(kind, T::Geometry { .. }),
     }
@@ -106,5 +111,12 @@ mod tests {
         assert!(agree("enum('a','b')", T::Enum { bytes: 1 }, None));
         assert!(agree("point", T::Geometry { length_bytes: 4 }, None));
         assert!(!agree("json", T::Blob { length_bytes: 4 }, None));
+        assert!(agree("uuid", T::String { max_bytes: 16 }, None) && agree("inet4", T::String { max_bytes: 4 }, None));
+        assert!(
+            !agree("inet6", T::String { max_bytes: 4 }, None) && !agree("uuid", T::VarChar { max_bytes: 16 }, None)
+        );
+        assert!(agree("vector(3)", T::VarChar { max_bytes: 12 }, None));
+        assert!(!agree("vector(3)", T::VarChar { max_bytes: 16 }, None));
+        assert!(agree("vector(3)", T::Vector { length_bytes: 4 }, None));
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     Column, Error, Table,
     catalog::{Cascade, Catalog, Structure, TableName, cascades},
     copy_method::{CopyMethod, cascade_groups},
+    fixed_binary,
     key::{Key, KeyColumns},
 };
 
@@ -210,6 +211,8 @@ impl MovedTable {
             let value = match column.data_type.as_str() {
                 "json" => format!("CONVERT(@v{number} USING utf8mb4)"),
                 "enum" | "set" => format!("CAST(@v{number} AS UNSIGNED)"),
+                // Bytes would not be taken for the text of a value.
+                _ if fixed_binary::length(column).is_some() => format!("CONVERT(@v{number} USING latin1)"),
                 _ => {
                     fields.push(name);
                     continue;

@@ -7,7 +7,7 @@ use binlog::{
     value::{Timestamp, WholeDoubles},
 };
 
-use crate::{Column, NotWritable, literal};
+use crate::{Column, NotWritable, fixed_binary, literal};
 
 /// Whether a column is UNSIGNED.
 #[must_use]
@@ -43,6 +43,10 @@ pub(crate) fn write(
     column: &Column,
     doubles: WholeDoubles,
 ) -> Result<(), NotWritable> {
+    if let (Some(Value::String(bytes)), Some(length)) = (value, fixed_binary::length(column)) {
+        out.extend_from_slice(fixed_binary::literal(bytes, length).as_bytes());
+        return Ok(());
+    }
     match value.ok_or(NotWritable::Missing)? {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Integer(_) | Value::Year(_) | Value::Decimal(_) => {

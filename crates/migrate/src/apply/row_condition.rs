@@ -4,7 +4,7 @@
 use binlog::{Value, value::WholeDoubles};
 use server::quote;
 
-use crate::{Column, NotWritable, literal, moved_table::MovedTable, value};
+use crate::{Column, NotWritable, fixed_binary, literal, moved_table::MovedTable, value};
 
 /// A condition for the rows with these values. Columns of the table's key come first, in a form by which the server finds
 /// the key in its index.
@@ -45,7 +45,8 @@ fn by_index(column: &Column, value: &Value<'_>) -> Option<String> {
     match value {
         Value::Enum(number) => Some(format!("{name} = {number}")),
         Value::Bit { value, .. } => Some(format!("{name} = {value}")),
-        Value::String(bytes) if column.data_type != "binary" => {
+        // For types of fixed length, the condition for the value is such a one.
+        Value::String(bytes) if column.data_type != "binary" && fixed_binary::length(column).is_none() => {
             // A literal of another character set would be compared without the index.
             let charset = column.charset.as_ref().map_or_else(String::new, |charset| format!("_{charset} "));
             Some(format!("{name} = {charset}{}", literal::hexadecimal(bytes)))
@@ -79,6 +80,7 @@ fn equals(
         ),
         // The log omits trailing zero bytes.
         ("binary", _) => around(&format!("{name} = CAST("), &format!(" AS {})", column.column_type)),
+        ("uuid" | "inet4" | "inet6", _) => around(&format!("{name} = "), ""),
         (_, Some(Value::String(_) | Value::Blob(_) | Value::Geometry(_) | Value::Vector(_))) => {
             around(&format!("CAST({name} AS BINARY) = "), "")
         }
@@ -117,6 +119,10 @@ mod tests {
             "`e` = 2 AND `n` IS NULL AND CAST(`e` AS UNSIGNED) = 2 AND `b` = CAST('a' AS binary(4)) \
              AND CAST(`t` AS BINARY) = 'x\\''"
         );
+        let uuid = Table { columns: vec![column("u", "uuid", "uuid", None)], ..testing::table("t") };
+        let condition =
+            row_condition(&MovedTable::new(0, &uuid), &[Some(Value::String(&[1]))], WholeDoubles::AsIntegers);
+        assert_eq!(condition.unwrap(), format!("`u` = x'01{}'", "0".repeat(30)).into_bytes());
         let missing = row_condition(&table, &[None, None, None, None], WholeDoubles::AsIntegers);
         assert_eq!(missing.unwrap_err(), ("n".to_owned(), NotWritable::Missing));
     }

@@ -9,7 +9,7 @@
 
 use server::quote;
 
-use crate::{Column, key::Key, moved_table::MovedTable};
+use crate::{Column, fixed_binary, key::Key, moved_table::MovedTable};
 
 /// Counts the rows of a range and adds up their hashes. A row without a hash adds a fraction, which marks the sum: to
 /// count such rows in a second sum, the server would hash everything twice.
@@ -65,6 +65,7 @@ fn value(column: &Column) -> String {
         // The text of a JSON value is never empty, so an empty text means that it was too long.
         "json" => format!("SHA2(NULLIF(CAST(CONVERT({name} USING utf8mb4) AS BINARY), ''), 256)"),
         kind if is_number_or_time(kind) => name,
+        _ if fixed_binary::length(column).is_some() => format!("HEX({name})"),
         kind if is_short(kind) => format!("CAST({name} AS BINARY)"),
         _ => format!("SHA2({name}, 256)"),
     }

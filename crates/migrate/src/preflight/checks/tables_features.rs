@@ -23,7 +23,7 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     }
     let of_table = |table: &Table| {
         let columns = table.columns.iter().filter_map(of_column);
-        let features = [versioning(&table.create), hidden_column(tables, table)];
+        let features = [versioning(&table.create), index(tables, table)];
         columns.chain(features.into_iter().flatten()).map(|what| finding(table, &what)).collect::<Vec<_>>()
     };
     tables.source.tables.iter().flat_map(of_table).collect()
@@ -38,9 +38,7 @@ fn of_column(column: &Column) -> Option<String> {
     // MariaDB shows these as comments: `varchar(9) /*M!100301 COMPRESSED*/`.
     let marked = |mark: &str| column.column_type.contains(mark);
     match column.data_type.as_str() {
-        kind @ ("uuid" | "inet4" | "inet6" | "vector" | "xmltype") => {
-            Some(format!("column {name} has the type {}", kind.to_ascii_uppercase()))
-        }
+        "xmltype" => Some(format!("column {name} has the type XMLTYPE")),
         _ if marked("COMPRESSED*/") => Some(format!("column {name} is COMPRESSED")),
         _ if marked("mariadb-5.3") => Some(format!("column {name} has the format of times before MariaDB 10.1")),
         _ => None,
@@ -59,12 +57,20 @@ fn versioning(create: &str) -> Option<String> {
     has("PERIOD", "FOR").then(|| "it has a period of time".to_owned())
 }
 
-/// For a unique key over long values, MariaDB adds a column to the table that only the log shows.
-fn hidden_column(tables: &Tables, table: &Table) -> Option<String> {
+/// An index that is more than an index. For a unique key over long values, MariaDB adds a column to the table that only
+/// the log shows; one over vectors has a tablespace of its own, whose encryption nothing here looks at.
+fn index(tables: &Tables, table: &Table) -> Option<String> {
+    const KINDS: [(&str, &str); 2] = [
+        ("HASH", "is unique over long values, by a hidden column"),
+        ("VECTOR", "is over vectors, and has a tablespace of its own"),
+    ];
     let objects = &tables.source.structure.get(&table.full_name())?.objects;
-    let is_hash = |attributes: &BTreeMap<String, String>| attributes.get("type").is_some_and(|kind| kind == "HASH");
-    let (index, _) = objects.iter().find(|(name, attributes)| name.starts_with("index ") && is_hash(attributes))?;
-    Some(format!("{index} is unique over long values, by a hidden column"))
+    let what = |attributes: &BTreeMap<String, String>| {
+        let kind = attributes.get("type")?;
+        KINDS.iter().find(|(name, _)| name == kind).map(|(_, what)| *what)
+    };
+    let mut indexes = objects.iter().filter(|(name, _)| name.starts_with("index "));
+    indexes.find_map(|(name, attributes)| Some(format!("{name} {}", what(attributes)?)))
 }
 
 #[cfg(test)]
@@ -89,7 +95,10 @@ mod tests {
             let (data_type, column_type) = (data_type.to_owned(), column_type.to_owned());
             mariadb(|table| table.columns.push(Column { data_type, column_type, ..column("c") }))
         };
-        finds(&CHECK, &typed("uuid", "uuid"), Effect::Block, "shop.orders: column c has the type UUID");
+        for followed in ["uuid", "inet4", "inet6", "vector"] {
+            assert_eq!(found(&CHECK, &typed(followed, followed)), []);
+        }
+        finds(&CHECK, &typed("xmltype", "xmltype"), Effect::Block, "shop.orders: column c has the type XMLTYPE");
         let compressed = typed("varchar", "varchar(9) /*M!100301 COMPRESSED*/");
         finds(&CHECK, &compressed, Effect::Block, "c is COMPRESSED");
         finds(&CHECK, &typed("time", "time(3) /* mariadb-5.3 */"), Effect::Block, "before MariaDB 10.1");
@@ -98,10 +107,12 @@ mod tests {
         finds(&CHECK, &created(versioned), Effect::Block, "system-versioned");
         let period = "CREATE TABLE `t` (`a` date, `b` date, PERIOD FOR `p` (`a`, `b`)) ENGINE=InnoDB";
         finds(&CHECK, &created(period), Effect::Block, "period of time");
-        let mut facts = mariadb(|_| {});
-        let hash = BTreeMap::from([("type".to_owned(), "HASH".to_owned())]);
-        let structure = Structure { objects: BTreeMap::from([("index long".to_owned(), hash)]) };
-        facts.tables.as_mut().unwrap().source.structure.insert(("shop".into(), "orders".into()), structure);
-        finds(&CHECK, &facts, Effect::Block, "index long is unique over long values");
+        for (kind, what) in [("HASH", "index k is unique over long values"), ("VECTOR", "index k is over vectors")] {
+            let mut facts = mariadb(|_| {});
+            let attributes = BTreeMap::from([("type".to_owned(), kind.to_owned())]);
+            let structure = Structure { objects: BTreeMap::from([("index k".to_owned(), attributes)]) };
+            facts.tables.as_mut().unwrap().source.structure.insert(("shop".into(), "orders".into()), structure);
+            finds(&CHECK, &facts, Effect::Block, what);
+        }
     }
 }
