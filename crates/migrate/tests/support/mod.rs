@@ -42,8 +42,11 @@ CREATE TABLE ack (marker BIGINT PRIMARY KEY) ENCRYPTION='Y';";
 pub(crate) fn schema(kinds: Kinds) -> String {
     let is_mysql_8 = |kind: Kind| !kind.is_mariadb() && kind != Kind::MySql57;
     if kinds.source.is_mariadb() != kinds.target.is_mariadb() {
-        // Another fork may order texts otherwise.
-        SCHEMA.replace("_unicode_ci", "_bin").replace("_swedish_ci", "_bin").replace("_general_ci", "_bin")
+        // Another fork may order texts otherwise, and compute another value.
+        let schema = ["_unicode_ci", "_swedish_ci", "_general_ci"]
+            .iter()
+            .fold(SCHEMA.to_owned(), |schema, suffix| schema.replace(suffix, "_bin"));
+        schema.replace("DOUBLE AS (d * 2) STORED", "DOUBLE")
     } else if is_mysql_8(kinds.source) && is_mysql_8(kinds.target) {
         SCHEMA.replace("_unicode_ci", "_0900_ai_ci")
     } else {
@@ -169,9 +172,6 @@ impl Pair {
         let filled = fill(rows, kinds);
         if kinds.source.is_mariadb() {
             let schema = schema(kinds).replace("ENCRYPTION='Y'", "ENCRYPTED=YES");
-            // The other fork may compute another value.
-            let generated = "DOUBLE AS (d * 2) STORED";
-            let schema = if kinds.target.is_mariadb() { schema } else { schema.replace(generated, "DOUBLE") };
             source.sql(&format!("{MARIADB_SOURCE_GRANTS}{schema}{filled}")).unwrap();
         } else {
             let fence = if kinds.source == Kind::MySql57 { FENCE_GRANTS_57 } else { FENCE_GRANTS };

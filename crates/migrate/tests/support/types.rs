@@ -1,4 +1,8 @@
-//! A table with every type that MariaDB and MySQL share, and its extreme values.
+//! A table with every type that two servers share, and its extreme values.
+
+use harness::Kind;
+
+use super::Kinds;
 
 /// A column: its name, its type, how [`dump`] prints it, and its values in [`ROWS`].
 struct Column {
@@ -30,7 +34,8 @@ use Print::{Bits, Bytes, Hash, Number, Plain};
 /// The rows: lowest values, highest values, others, and NULL.
 pub(crate) const ROWS: [&str; 4] = ["lowest", "highest", "others", "NULL"];
 
-const COLUMNS: [Column; 50] = [
+/// Types that both forks have.
+const COLUMNS: [Column; 51] = [
     column("ti", "TINYINT", Plain, ["-128", "127", "0"]),
     column("tu", "TINYINT UNSIGNED", Plain, ["0", "255", "1"]),
     column("si", "SMALLINT", Plain, ["-32768", "32767", "-1"]),
@@ -122,22 +127,76 @@ const COLUMNS: [Column; 50] = [
             "ST_GeomFromText('GEOMETRYCOLLECTION(POINT(1 2))')",
         ],
     ),
+    // MySQL has another name for the type.
+    column(
+        "gc",
+        "GEOMETRYCOLLECTION",
+        Bytes,
+        [
+            "ST_GeomFromText('GEOMETRYCOLLECTION(POINT(0 0))')",
+            "ST_GeomFromText('GEOMETRYCOLLECTION(POINT(1 2),LINESTRING(0 0,1 1))')",
+            "ST_GeomFromText('GEOMETRYCOLLECTION(POINT(-1 1e300))')",
+        ],
+    ),
     column("hidden", "INT INVISIBLE", Plain, ["7", "-7", "0"]),
 ];
 
+/// Types of MariaDB alone. UUIDs are stored in another order of their bytes, and those with a later version in the same one;
+/// zeros at the end of a value are not in the log.
+const OF_MARIADB: [Column; 4] = [
+    column(
+        "uu",
+        "UUID",
+        Bytes,
+        [
+            "'00000000-0000-0000-0000-000000000000'",
+            "'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+            "'123e4567-e89b-12d3-a456-426614170000'",
+        ],
+    ),
+    column(
+        "u7",
+        "UUID",
+        Bytes,
+        [
+            "'01890000-0000-7000-8000-000000000000'",
+            "'018e4c7c-7c7c-7abc-bdef-0123456789ab'",
+            "'00112233-4455-4677-8899-aabbccddee00'",
+        ],
+    ),
+    column("i6", "INET6", Bytes, ["'::'", "'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'", "'::ffff:192.168.0.0'"]),
+    column("i4", "INET4", Bytes, ["'0.0.0.0'", "'255.255.255.255'", "'10.1.0.0'"]),
+];
+
+/// Types of MariaDB since 11.7.
+const OF_NEW_MARIADB: [Column; 1] = [column(
+    "ve",
+    "VECTOR(3)",
+    Bytes,
+    ["VEC_FromText('[0,0,0]')", "VEC_FromText('[3.4028235e38,-1,1e-45]')", "VEC_FromText('[-3.4028235e38,0.1,1e-38]')"],
+)];
+
+/// The columns that both servers can have.
+fn columns(kinds: Kinds) -> impl Iterator<Item = &'static Column> {
+    let both = [kinds.source, kinds.target];
+    let of_mariadb = OF_MARIADB.iter().filter(move |_| both.iter().all(|kind| kind.is_mariadb()));
+    let of_new = OF_NEW_MARIADB.iter().filter(move |_| both == [Kind::MariaDb118; 2]);
+    COLUMNS.iter().chain(of_mariadb).chain(of_new)
+}
+
 /// Creates a table with this definition of its column `id`.
-pub(crate) fn create(table: &str, id: &str) -> String {
-    let columns: Vec<_> = COLUMNS.iter().map(|column| format!("`{}` {}", column.name, column.kind)).collect();
+pub(crate) fn create(kinds: Kinds, table: &str, id: &str) -> String {
+    let columns: Vec<_> = columns(kinds).map(|column| format!("`{}` {}", column.name, column.kind)).collect();
     format!("CREATE TABLE shop.{table} ({id}, {}) CHARACTER SET latin1", columns.join(", "))
 }
 
 /// Inserts the rows, with ids from `first` on. The session accepts dates that do not exist. MariaDB's TIME has fractions of
 /// the last second, which MySQL's does not have.
-pub(crate) fn insert(table: &str, first: usize, last_second: bool) -> String {
-    let names: Vec<_> = COLUMNS.iter().map(|column| format!("`{}`", column.name)).collect();
+pub(crate) fn insert(kinds: Kinds, table: &str, first: usize) -> String {
+    let names: Vec<_> = columns(kinds).map(|column| format!("`{}`", column.name)).collect();
     let rows = (0..ROWS.len()).map(|row| {
         let value = |column: &Column| column.values.get(row).map_or("NULL", |value| *value);
-        let values: Vec<_> = COLUMNS.iter().map(value).collect();
+        let values: Vec<_> = columns(kinds).map(value).collect();
         format!("({}, {})", first + row, values.join(", "))
     });
     let statement = format!(
@@ -146,13 +205,13 @@ pub(crate) fn insert(table: &str, first: usize, last_second: bool) -> String {
         names.join(", "),
         rows.collect::<Vec<_>>().join(", ")
     );
+    let last_second = kinds.source.is_mariadb() && kinds.target.is_mariadb();
     if last_second { statement } else { statement.replace("838:59:59.9", "838:59:58.9") }
 }
 
 /// Prints every bit of the rows.
-pub(crate) fn dump(table: &str) -> String {
-    let prints: Vec<_> = COLUMNS
-        .iter()
+pub(crate) fn dump(kinds: Kinds, table: &str) -> String {
+    let prints: Vec<_> = columns(kinds)
         .map(|Column { name, print, .. }| match print {
             Plain => format!("`{name}`"),
             Bytes => format!("HEX(`{name}`)"),
