@@ -14,7 +14,7 @@ use crate::{
     key::Key,
     moved_table::MovedTable,
     settings::Settings,
-    shared::Shared,
+    shared::{RunState, Shared},
     state,
 };
 
@@ -97,43 +97,75 @@ impl EqualRows {
     }
 }
 
+/// The changed rows of a batch, as both servers have them.
+struct BatchRows {
+    source: Hashes,
+    target: Hashes,
+    /// End of the source's log when they were read.
+    source_end: String,
+    /// Number of the newest change before that: a later one may or may not be in what was read.
+    since: u64,
+    /// How often each chunk had changed before that, by its number.
+    touches: BTreeMap<u64, u64>,
+}
+
+/// A row that differs, with the number of its chunk.
+type DifferingRow = (u64, Key, DivergenceKind);
+
 impl<'m> Verifier<'m> {
     /// Compares changed rows.
     fn batch(&mut self, batch: &Batch<'m>) -> Result<(), Error> {
-        let Batch { table, chunks } = batch;
-        // A change after this one may or may not be read. Those before it are, by the barrier.
+        let rows = self.read_batch(batch)?;
+        let differing = self.unchanged_since(batch, differing(&rows.source, &rows.target), rows.since)?;
+        let different: HashSet<u64> = differing.iter().map(|(number, ..)| *number).collect();
+        let settled = self.settle(batch, &different, &rows);
+        self.count_batch(batch, &settled, different.len());
+        self.store_settled(batch.table, &settled, &rows.source_end)?;
+        for number in different {
+            self.differs_whole(batch.table, number)?;
+        }
+        self.name(batch.table, differing.into_iter().map(|(_, key, kind)| (key, kind)).collect());
+        Ok(())
+    }
+
+    /// Reads the rows from both servers.
+    fn read_batch(&mut self, Batch { table, chunks }: &Batch<'m>) -> Result<BatchRows, Error> {
+        // Changes up to this one are read, by the barrier.
         let since = self.shared.lock().changed_rows.newest();
         let barrier = self.shared.wait_begun_applied()?;
         // A chunk with changed rows is not marked as changed again, so this counts all changes until the chunk is settled.
         let numbers: Vec<_> = chunks.iter().map(|(number, _)| *number).collect();
         let touches = self.touches(table, &numbers)?;
-        let keys = chunks.iter().flat_map(|(_, keys)| keys);
-        let sql = expression::of_keys(table, keys);
+        let sql = expression::of_keys(table, chunks.iter().flat_map(|(_, keys)| keys));
         let (source, target, source_end) = self.read_after(&barrier, table, &sql, hashes)?;
-        let differing = self.unchanged_since(batch, differing(&source, &target), since)?;
-        let settled: Vec<_> = self.shared.update(|state| {
-            let is_equal = |number: &u64| !differing.iter().any(|(of, ..)| of == number);
-            let settles = |(number, keys): &&(u64, Vec<Key>)| {
-                is_equal(number) && state.settle((table.number, *number), keys, since)
-            };
-            chunks.iter().filter(settles).collect()
-        });
+        Ok(BatchRows { source, target, source_end, since, touches })
+    }
+
+    /// Settles the chunks whose rows are equal and have not changed again. Returns them.
+    fn settle(
+        &self,
+        Batch { table, chunks }: &Batch<'m>,
+        different: &HashSet<u64>,
+        rows: &BatchRows,
+    ) -> Vec<ComparedAgain> {
+        let settles = |state: &mut RunState, number: u64, keys: &[Key]| {
+            !different.contains(&number) && state.settle((table.number, number), keys, rows.since)
+        };
+        let settled: Vec<_> =
+            self.shared.update(|state| chunks.iter().filter(|(number, keys)| settles(state, *number, keys)).collect());
         let again = |(number, keys): &(u64, Vec<Key>)| {
-            let touches = touches.get(number).copied().unwrap_or_default();
+            let touches = rows.touches.get(number).copied().unwrap_or_default();
             ComparedAgain { chunk: *number, rows: keys.len(), touches }
         };
-        let settled: Vec<_> = settled.into_iter().map(again).collect();
-        self.outcome.chunks = self.outcome.chunks.saturating_add(as_u64(chunks.len()));
-        let different: HashSet<u64> = differing.iter().map(|(number, ..)| *number).collect();
-        let unsettled = chunks.len().saturating_sub(settled.len()).saturating_sub(different.len());
-        self.leave_open(as_u64(unsettled));
+        settled.into_iter().map(again).collect()
+    }
+
+    /// Counts the chunks of a batch, the rows of those that are settled, and those that are left for later.
+    fn count_batch(&mut self, batch: &Batch<'m>, settled: &[ComparedAgain], different: usize) {
+        let chunks = batch.chunks.len();
+        self.outcome.chunks = self.outcome.chunks.saturating_add(as_u64(chunks));
+        self.leave_open(as_u64(chunks.saturating_sub(settled.len()).saturating_sub(different)));
         self.count_equal(as_u64(settled.iter().map(|chunk| chunk.rows).sum()));
-        self.store_settled(table, &settled, &source_end)?;
-        for number in different {
-            self.differs_whole(table, number)?;
-        }
-        self.name(table, differing.into_iter().map(|(_, key, kind)| (key, kind)).collect());
-        Ok(())
     }
 
     /// Those of the rows that have not changed since then, each with the number of its chunk.
@@ -142,7 +174,7 @@ impl<'m> Verifier<'m> {
         Batch { table, chunks }: &Batch<'m>,
         mut differing: Vec<(Key, DivergenceKind)>,
         since: u64,
-    ) -> Result<Vec<(u64, Key, DivergenceKind)>, Error> {
+    ) -> Result<Vec<DifferingRow>, Error> {
         self.weights.limit();
         self.weights.set(&table.key, differing.iter_mut().map(|(key, _)| key))?;
         let chunk_of = |key: &Key| chunks.iter().find(|(_, keys)| keys.contains(key)).map(|(number, _)| *number);
