@@ -179,7 +179,7 @@ pub(crate) fn verify_changed(
     let chunks = active.unverified();
     active.work_on(Work::Compare);
     let outcome = if active.bytes_of(&chunks) > active.settings.whole_bytes {
-        compare_by_rows(active, events)?
+        compare_by_rows(active, on_change, events)?
     } else {
         compare(active, chunks, on_change, events)?
     };
@@ -202,15 +202,21 @@ fn compare(
 }
 
 /// Compares many chunks, while clients may write to all of them: of those that were equal before, only the rows that have
-/// changed. That is repeated now and then, so that these stay few.
-fn compare_by_rows(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome, Error> {
+/// changed. That is repeated now and then, so that these stay few. Rows that change again meanwhile are left for later, with
+/// [`OnChange::Split`] only after some more attempts.
+fn compare_by_rows(
+    active: &mut Active<'_>,
+    on_change: OnChange,
+    events: &mut dyn FnMut(Event),
+) -> Result<Outcome, Error> {
     let mut total = Outcome::default();
     let mut open = compare_changed_rows(active, &mut total, events)?;
     for slice in active.whole_unverified().chunks(SLICE) {
         total.add(compare(active, slice.to_vec(), OnChange::LeaveRows, events)?);
         open = compare_changed_rows(active, &mut total, events)?;
     }
-    for _ in 0..ROW_PASSES {
+    let passes = if on_change == OnChange::Split { ROW_PASSES } else { 0 };
+    for _ in 0..passes {
         if open == 0 {
             break;
         }
