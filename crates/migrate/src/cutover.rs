@@ -74,7 +74,7 @@ pub fn cut_over(settings: &Settings, events: &mut dyn FnMut(Event)) -> Result<Cu
         }
         no_replication(&mut control)?;
         nothing_prepared(&mut control, &settings.fencing)?;
-        no_other_writers(&mut control, &active.source, &settings.fencing)?;
+        no_other_writers(&mut control, &active.source, &settings.fencing, active.shared)?;
         if settings.fallback.is_some() {
             way_back::require_possible(settings, &mut control, &mut active.target)?;
         }
@@ -186,7 +186,7 @@ fn fenced(
     fence.raise(source, shared)?;
     no_replication(source)?;
     nothing_prepared(source, fencing)?;
-    no_other_writers(source, &active.source, fencing)?;
+    no_other_writers(source, &active.source, fencing, shared)?;
     fence.require_held(source, shared)?;
     state::set_step(&mut active.target, "fenced", &[])?;
     step(active, "fenced", "", events)?;
@@ -293,7 +293,7 @@ fn unchanged(
     shared: &Shared,
 ) -> Result<(), Error> {
     fence.require_held(source, shared)?;
-    no_other_writers(source, reader, fence.fencing())?;
+    no_other_writers(source, reader, fence.fencing(), shared)?;
     let now = shared.source_end(source)?;
     // Other tables may change under the locks.
     if !fence.holds_locks() && !end.covers(&now, shared.tracking) {

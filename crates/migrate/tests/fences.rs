@@ -14,10 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use harness::{Kind, Server};
+use harness::{Kind, Server, limit, wait_until};
 use migrate::{Error, Event, Fencing, LastingFence, Settings, Until, WatchEnd, watch_source};
 use server::{Account, Connection, Endpoint, Password, Target};
-use support::{Kinds, Pair, writer, writers::Writers};
+use support::{Kinds, Pair, root, writer, writers::Writers};
 
 const ROWS: u32 = 300;
 const WRITER: &str =
@@ -95,6 +95,7 @@ fn accounts_are_locked(kinds: Kinds, lock_tables: bool) {
     let error = migrate::cut_over(&late, &mut |_| {}).unwrap_err();
     assert!(matches!(error, Error::NotReady { .. } | Error::Stopped), "{error}");
     assert!(may_write(&pair.source), "the account is still locked");
+    refuses_events_that_are_executed(&pair, &settings);
 
     let writers = writers(&pair);
     migrate::cut_over(&settings, &mut |_| {}).unwrap();
@@ -102,6 +103,25 @@ fn accounts_are_locked(kinds: Kinds, lock_tables: bool) {
     pair.assert_equal();
     assert!(!may_write(&pair.source), "the account is not locked");
     migrate::finish(&settings.target, None, None::<fn(&migrate::Proof) -> Result<(), Error>>).unwrap();
+}
+
+/// To turn the scheduler off does not end them.
+fn refuses_events_that_are_executed(pair: &Pair, settings: &Settings) {
+    let mut holder = root(&pair.source);
+    holder.query("SELECT GET_LOCK('held', 0)").unwrap();
+    let event = "CREATE EVENT shop.late ON SCHEDULE AT NOW() DO \
+        BEGIN DO GET_LOCK('held', 600); INSERT INTO shop.ack VALUES (424242); END";
+    for sql in ["SET GLOBAL event_scheduler = ON", event] {
+        root(&pair.source).query(sql).unwrap();
+    }
+    let waits = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User lock'";
+    wait_until("the event is executed", limit(60), || pair.source.value(waits).unwrap() == "1");
+    pair.source.sql("SET GLOBAL event_scheduler = OFF").unwrap();
+    let error = migrate::cut_over(settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::NotReady { what } if what.contains("still being executed")), "{error}");
+    holder.query("SELECT RELEASE_LOCK('held')").unwrap();
+    let stored = "SELECT COUNT(*) FROM shop.ack WHERE marker = 424242";
+    wait_until("the event has written", limit(60), || pair.source.value(stored).unwrap() == "1");
 }
 
 #[test]

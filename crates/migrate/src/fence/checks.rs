@@ -7,7 +7,9 @@ use std::{
 
 use server::{
     Connection, Flavor,
-    dialect::statement::{OPEN_WRITERS, PREPARED_TRANSACTIONS, RUNNING_EVENTS, XA_RECOVER, replication_threads},
+    dialect::statement::{
+        EXECUTING_EVENTS, OPEN_WRITERS, PREPARED_TRANSACTIONS, RUNNING_EVENTS, XA_RECOVER, replication_threads,
+    },
 };
 
 use super::{LOCK_WAIT, not_ready, read_only};
@@ -62,24 +64,37 @@ fn has_prepared(source: &mut Connection, fencing: &Fencing) -> Result<bool, Erro
 ///
 /// # Errors
 /// [`Error::NotReady`].
-pub(crate) fn no_other_writers(source: &mut Connection, reader: &Connection, fencing: &Fencing) -> Result<(), Error> {
+pub(crate) fn no_other_writers(
+    source: &mut Connection,
+    reader: &Connection,
+    fencing: &Fencing,
+    shared: &Shared,
+) -> Result<(), Error> {
     match fencing.lasting {
         None => Ok(()),
         Some(LastingFence::ReadOnly) if flavor(source) == Flavor::MariaDb => {
             read_only::no_privileged_sessions(source, reader)?;
-            no_events(source)
+            no_events(source, shared)
         }
         Some(LastingFence::ReadOnly) => Ok(()),
-        Some(LastingFence::Accounts(_) | LastingFence::External(_)) => no_events(source),
+        Some(LastingFence::Accounts(_) | LastingFence::External(_)) => no_events(source, shared),
     }
 }
 
-fn no_events(source: &mut Connection) -> Result<(), Error> {
-    let events = source.query(RUNNING_EVENTS).map_err(Error::at(Side::Source))?;
-    if events.scalar() == Some("0") {
-        return Ok(());
+/// Checks that no event can begin, and waits for those that are being executed: to turn the scheduler off does not end them.
+fn no_events(source: &mut Connection, shared: &Shared) -> Result<(), Error> {
+    if !is_none(source, RUNNING_EVENTS)? {
+        return Err(not_ready(
+            "events of the source can write in spite of the fence (SET GLOBAL event_scheduler = OFF)",
+        ));
     }
-    Err(not_ready("events of the source can write in spite of the fence (SET GLOBAL event_scheduler = OFF)"))
+    let what = "an event of the source is still being executed, and can write in spite of the fence (SHOW PROCESSLIST)";
+    wait_until(shared, what, || is_none(source, EXECUTING_EVENTS))
+}
+
+/// Whether a statement counts nothing.
+fn is_none(source: &mut Connection, statement: &str) -> Result<bool, Error> {
+    Ok(source.query(statement).map_err(Error::at(Side::Source))?.scalar() == Some("0"))
 }
 
 /// Waits until no transaction has changed rows that it could still commit.

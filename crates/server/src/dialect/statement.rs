@@ -290,6 +290,14 @@ pub fn connected_writers(own: &[u32]) -> String {
     )
 }
 
+/// Counts the events that are being executed, also those that were when the scheduler was turned off. Sessions that are logging
+/// in may be counted for a moment. Needs PROCESS.
+///
+/// Source: `pre_init_event_thread` and `Event_scheduler::execute_top` of both families: the thread of an event keeps the command
+/// of a new session, because no client sends one. Seen on MySQL 9.7.4 and MariaDB 10.11.19, with the user of the definer.
+pub const EXECUTING_EVENTS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+     WHERE COMMAND = 'Connect' AND USER NOT IN ('system user', 'unauthenticated user')";
+
 /// Counts the events that the scheduler executes; 0 if it is off. Needs EVENT.
 pub const RUNNING_EVENTS: &str = "SELECT COUNT(*) FROM information_schema.EVENTS \
      WHERE STATUS = 'ENABLED' AND @@GLOBAL.event_scheduler = 'ON'";
