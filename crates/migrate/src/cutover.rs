@@ -254,11 +254,19 @@ fn switch(
     end: &Position,
     switch_end: &SwitchEnd,
 ) -> Result<(), Error> {
-    fence.keep()?;
     unchanged(source, fence, &active.source, end, active.shared)?;
+    // From `keep` on, nothing lifts the fence when the time is up: only what the target may wait for limits it.
+    let left = active.settings.max_blocked.saturating_sub(fence.age());
+    let waits = link::limit_waits(&mut active.target, left)?;
+    fence.keep()?;
     active.others_may_write()?;
-    match state::set_switched(&mut active.target, switch_end) {
+    let stored = state::set_switched(&mut active.target, switch_end);
+    active.target.set_statement_timeout(waits);
+    match stored {
         Ok(()) => {}
+        Err(error) if error.is_collision() => {
+            return Err(Error::NotReady { what: format!("the target does not store the switch in time: {error}") });
+        }
         // Nothing is stored.
         Err(error @ (Error::Server { error: server::Error::Server { .. }, .. } | Error::State { .. })) => {
             return Err(error);

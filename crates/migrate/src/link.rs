@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use server::dialect::statement::server_identity;
+use server::dialect::statement::{server_identity, set_lock_timeouts};
 use server::{Connection, Flavor, Options, Target, TlsMode, error_code, tls::TlsVersion};
 
 use crate::{Error, Side};
@@ -128,6 +128,16 @@ pub(crate) fn definitions(side: Side, server: &Server) -> Result<Connection, Err
 /// A connection that writes to the target.
 pub(crate) fn target(server: &Server) -> Result<Connection, Error> {
     open(Side::Target, server, Options { changes: true, bulk_load: true, ..options(server) }, &EXACT_STORE)
+}
+
+/// Limits how long the next statements of a session of [`target`] wait, for locks and for an answer. Returns the former limit
+/// for answers.
+///
+/// # Errors
+/// [`Error::Server`].
+pub(crate) fn limit_waits(target: &mut Connection, limit: Duration) -> Result<Duration, Error> {
+    target.query(&set_lock_timeouts(limit)).map_err(Error::at(Side::Target))?;
+    Ok(target.set_statement_timeout(limit))
 }
 
 /// The statement by which a session of [`target`] refuses values that a column cannot hold, as it does at first, or

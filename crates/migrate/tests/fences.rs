@@ -134,6 +134,30 @@ fn locked_tables_and_accounts_lose_nothing() {
     accounts_are_locked(MARIADB, true);
 }
 
+/// Nothing lifts the fence any more then.
+#[test]
+fn a_target_that_does_not_store_the_switch_in_time_gets_no_writes() {
+    let Some((pair, settings)) = copied(Kinds::MYSQL_97, accounts(false)) else { return };
+    let held = "CREATE TABLE held.t (id INT PRIMARY KEY) ENCRYPTION='Y'; INSERT INTO held.t VALUES (1)";
+    pair.target.sql(&format!("CREATE DATABASE held; {held}")).unwrap();
+    let mut target = root(&pair.target);
+    let trigger = "CREATE TRIGGER _sealant.waits BEFORE UPDATE ON _sealant.run FOR EACH ROW BEGIN DECLARE found INT; \
+        IF NEW.phase = 'switched' THEN SELECT id INTO found FROM held.t FOR UPDATE; END IF; END";
+    for sql in [trigger, "START TRANSACTION", "SELECT id FROM held.t FOR UPDATE"] {
+        target.query(sql).unwrap();
+    }
+    let late = Settings { max_blocked: Duration::from_secs(8), ..settings.clone() };
+    let began = Instant::now();
+    let error = migrate::cut_over(&late, &mut |_| {}).unwrap_err();
+    // A session waits 50 s for a row by default.
+    assert!(began.elapsed() < Duration::from_secs(40), "{error}");
+    assert!(matches!(error, Error::NotReady { .. } | Error::Stopped), "{error}");
+    assert!(may_write(&pair.source), "the account is still locked");
+    target.query("ROLLBACK").unwrap();
+    migrate::cut_over(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+}
+
 #[test]
 fn only_accounts_that_can_be_locked_are_a_fence() {
     let Some((pair, settings)) = copied(Kinds::MYSQL_97, accounts(false)) else { return };

@@ -259,6 +259,12 @@ impl Connection {
         self.broken
     }
 
+    /// Changes how long the client waits for the answer to a statement; two seconds more are added. The limits of the session
+    /// at the server stay as they are. Returns the former time.
+    pub const fn set_statement_timeout(&mut self, timeout: Duration) -> Duration {
+        std::mem::replace(&mut self.statement_timeout, timeout)
+    }
+
     /// Closes the connection properly. Dropping it omits COM_QUIT.
     pub fn close(mut self) {
         if !self.broken {

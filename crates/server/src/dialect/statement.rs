@@ -179,6 +179,14 @@ pub fn set_lock_timeout(wait: Duration) -> String {
     format!("SET SESSION lock_wait_timeout = {}", wait.as_secs().max(1))
 }
 
+/// Limits how long the session's statements wait for locks on tables, and for each lock on a row; in whole seconds, at
+/// least 1.
+#[must_use]
+pub fn set_lock_timeouts(wait: Duration) -> String {
+    let seconds = wait.as_secs().max(1);
+    format!("SET SESSION lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds}")
+}
+
 /// Removes the binary logs before this one.
 #[must_use]
 pub fn purge_binary_logs_to(first: &str) -> String {
