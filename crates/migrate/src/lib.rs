@@ -44,6 +44,7 @@ mod late_writes;
 mod lexer;
 mod link;
 mod literal;
+mod load_file;
 mod log_access;
 mod log_file;
 mod logged_type;

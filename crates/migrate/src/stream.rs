@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use binlog::{
     Body, Decoder, Event, EventHeader, Fault, Limits,
-    event::{MariaDbGtid, Payload, Query, RowChange, Rows, TableMap},
+    event::{MariaDbGtid, Payload, Query, Row, RowChange, Rows, TableMap},
     replica::{Progress, Replica, Start},
     value::{Value, WholeDoubles},
 };
@@ -398,7 +398,7 @@ impl<'m> Follower<'m> {
             return Err(Error::UnloggedCascade { table: table.shown.clone(), position: at.to_owned() });
         }
         let incomplete = || gap("a row without its key (binlog_row_image)", at);
-        let key = |row: &Option<binlog::event::Row<'_>>| match row {
+        let key = |row: &Option<Row<'_>>| match row {
             None => Ok(None),
             Some(row) => table.key.of_image(row).map(Some).ok_or_else(incomplete),
         };
@@ -420,7 +420,8 @@ impl<'m> Follower<'m> {
         if let (Some(after), Some(row)) = (after, &change.after)
             && self.admit(table, &after)?
         {
-            let image = batch::image(table, row, self.doubles).map_err(not_writable(table, at))?;
+            let image = batch::image(table, row, self.doubles, self.writer.statement_bytes());
+            let image = image.map_err(not_writable(table, at))?;
             self.batch.store(table.number, after, image);
         }
         Ok(())
@@ -441,7 +442,9 @@ impl<'m> Follower<'m> {
             return Ok(());
         }
         let cascades = cascade.is_some();
-        let operations = operations(table, change, cascades, self.doubles).map_err(not_writable(table, at))?;
+        let longest = self.writer.statement_bytes();
+        let operations = operations(table, change, (cascades, longest), self.doubles);
+        let operations = operations.map_err(not_writable(table, at))?;
         for operation in operations {
             self.batch.push(ExactChange { table: table.number, operation, cascades });
         }
@@ -573,26 +576,24 @@ pub(crate) fn obstacle(event: &Event<'_>) -> Option<&'static str> {
     }
 }
 
-/// Length in bytes of an update above which it is made of a deletion and an insertion: servers limit the length of a
-/// statement (`max_allowed_packet`).
-const UPDATE_BYTES: usize = 8 << 20;
-
-/// What a change of a table that is copied whole does at the target.
+/// What a change of a table that is copied whole does at the target. An update that is longer than `longest` bytes is made of a
+/// deletion and an insertion, unless foreign keys change other tables with it.
 fn operations(
     table: &MovedTable,
     change: &RowChange<'_>,
-    cascades: bool,
+    (cascades, longest): (bool, usize),
     doubles: WholeDoubles,
 ) -> Result<Vec<Operation>, (String, NotWritable)> {
+    let insert = |row: &Row<'_>| batch::image(table, row, doubles, longest).map(Operation::Insert);
     Ok(match (&change.before, &change.after) {
         (None, None) => Vec::new(),
-        (None, Some(after)) => vec![Operation::Insert(batch::image(table, after, doubles)?)],
+        (None, Some(after)) => vec![insert(after)?],
         (Some(before), None) => vec![Operation::Delete(row_condition(table, before, doubles)?)],
         (Some(before), Some(after)) => {
             let (condition, assignments) =
                 (row_condition(table, before, doubles)?, batch::assignments(table, after, doubles)?);
-            if !cascades && condition.len().saturating_add(assignments.len()) > UPDATE_BYTES {
-                vec![Operation::Delete(condition), Operation::Insert(batch::image(table, after, doubles)?)]
+            if !cascades && condition.len().saturating_add(assignments.len()) > longest {
+                vec![Operation::Delete(condition), insert(after)?]
             } else {
                 vec![Operation::Update { assignments, condition }]
             }

@@ -1,6 +1,8 @@
-//! Values of the binary log, as texts and as literals for statements.
+//! Values of the binary log, as texts, as literals for statements, and as fields for `LOAD DATA`.
 //!
 //! A literal stores the same bits as at the source, in a session with `SET NAMES binary` and `time_zone='+00:00'`.
+
+use std::borrow::Cow;
 
 use binlog::{
     Value,
@@ -47,33 +49,63 @@ pub(crate) fn write(
         out.extend_from_slice(fixed_binary::literal(bytes, length).as_bytes());
         return Ok(());
     }
-    match value.ok_or(NotWritable::Missing)? {
-        Value::Null => out.extend_from_slice(b"NULL"),
-        Value::Integer(_) | Value::Year(_) | Value::Decimal(_) => {
-            out.extend(value.and_then(|value| text(value, is_unsigned(column))).ok_or(NotWritable::Type)?);
-        }
-        // Every FLOAT is also a DOUBLE, and the shortest decimal text of a DOUBLE is read back as the same bits.
-        Value::Float(float) => out.extend(format!("{:e}", f64::from(*float)).into_bytes()),
-        Value::Double(double) => out.extend(format!("{double:e}").into_bytes()),
-        Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => {
-            let text = value.and_then(|value| text(value, false)).ok_or(NotWritable::Type)?;
-            literal::quote_into(out, &text);
-        }
-        Value::Bit { value, .. } | Value::Set { value, .. } => out.extend(value.to_string().into_bytes()),
-        Value::Enum(index) => out.extend(index.to_string().into_bytes()),
-        Value::String(bytes) | Value::Blob(bytes) | Value::Geometry(bytes) | Value::Vector(bytes) => {
-            literal::quote_into(out, bytes);
-        }
-        Value::Json(json) => {
-            let text = json.exact_text(doubles).map_err(|_| NotWritable::Type)?.ok_or(NotWritable::JsonScalar)?;
+    let Some(field) = field(value, column, doubles)? else {
+        out.extend_from_slice(b"NULL");
+        return Ok(());
+    };
+    match value {
+        Some(Value::Bit { value, .. }) => out.extend(value.to_string().into_bytes()),
+        Some(
+            Value::Integer(_)
+            | Value::Year(_)
+            | Value::Decimal(_)
+            | Value::Float(_)
+            | Value::Double(_)
+            | Value::Enum(_)
+            | Value::Set { .. },
+        ) => out.extend_from_slice(&field),
+        Some(Value::Json(_)) => {
             out.extend_from_slice(b"CONVERT(");
-            literal::quote_into(out, &text);
+            literal::quote_into(out, &field);
             out.extend_from_slice(b" USING utf8mb4)");
         }
-        Value::JsonChanges(_) => return Err(NotWritable::PartialJson),
-        _ => return Err(NotWritable::Type),
+        _ => literal::quote_into(out, &field),
     }
     Ok(())
+}
+
+/// A value as the field of a line of `LOAD DATA`, by [`MovedTable::load`](crate::moved_table::MovedTable::load); `None` for NULL.
+///
+/// # Errors
+/// [`NotWritable`].
+pub(crate) fn field<'v>(
+    value: Option<&'v Value<'_>>,
+    column: &Column,
+    doubles: WholeDoubles,
+) -> Result<Option<Cow<'v, [u8]>>, NotWritable> {
+    let value = value.ok_or(NotWritable::Missing)?;
+    if let (Value::String(bytes), Some(length)) = (value, fixed_binary::length(column)) {
+        return Ok(Some(Cow::Owned(fixed_binary::text(bytes, length, &column.data_type).into_bytes())));
+    }
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        // Every FLOAT is also a DOUBLE, and the shortest decimal text of a DOUBLE is read back as the same bits.
+        Value::Float(float) => Cow::Owned(format!("{:e}", f64::from(*float)).into_bytes()),
+        Value::Double(double) => Cow::Owned(format!("{double:e}").into_bytes()),
+        // As a text, a single zero would be the year 2000.
+        Value::Year(year) => Cow::Owned(format!("{year:04}").into_bytes()),
+        Value::Set { value, .. } => Cow::Owned(value.to_string().into_bytes()),
+        Value::Enum(index) => Cow::Owned(index.to_string().into_bytes()),
+        Value::String(bytes) | Value::Blob(bytes) | Value::Geometry(bytes) | Value::Vector(bytes) => {
+            Cow::Borrowed(*bytes)
+        }
+        Value::Json(json) => {
+            let text = json.exact_text(doubles).map_err(|_| NotWritable::Type)?;
+            Cow::Owned(text.ok_or(NotWritable::JsonScalar)?)
+        }
+        Value::JsonChanges(_) => return Err(NotWritable::PartialJson),
+        other => Cow::Owned(text(other, is_unsigned(column)).ok_or(NotWritable::Type)?),
+    }))
 }
 
 /// A TIMESTAMP in UTC. Second zero stands for the zero date.
@@ -97,6 +129,26 @@ fn fraction(microseconds: u32, decimals: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preflight::testing;
+
+    #[test]
+    fn a_field_and_a_literal_are_one_value() {
+        let forms = |column: Column, value: &Value<'_>| {
+            let mut literal = Vec::new();
+            write(&mut literal, Some(value), &column, WholeDoubles::AsIntegers).unwrap();
+            let field = field(Some(value), &column, WholeDoubles::AsIntegers).unwrap();
+            (String::from_utf8(literal).unwrap(), field.map(Cow::into_owned))
+        };
+        let both = |literal: &str, field: &[u8]| (literal.to_owned(), Some(field.to_vec()));
+        let column = || testing::column("c");
+        assert_eq!(forms(column(), &Value::Null), ("NULL".to_owned(), None));
+        assert_eq!(forms(column(), &Value::Year(0)), both("0000", b"0000"));
+        assert_eq!(forms(column(), &Value::Double(0.5)), both("5e-1", b"5e-1"));
+        assert_eq!(forms(column(), &Value::Enum(3)), both("3", b"3"));
+        assert_eq!(forms(column(), &Value::String(b"it's")), both("'it\\'s'", b"it's"));
+        let missing = field(None, &column(), WholeDoubles::AsIntegers).unwrap_err();
+        assert_eq!(missing, NotWritable::Missing);
+    }
 
     #[test]
     fn timestamps_are_in_utc() {

@@ -259,6 +259,34 @@ fn every_one_of_many_differences_is_named_and_none_is_invented() {
     assert!(not_named.is_empty() && invented.is_empty(), "not named: {not_named:?}; invented: {invented:?}");
 }
 
+/// In a statement, each quote takes two bytes.
+#[test]
+fn rows_that_are_too_long_for_a_statement_are_applied() {
+    let Some(pair) = Pair::start(50) else { return };
+    let note =
+        "CREATE TABLE shop.note (n INT, body LONGBLOB, d DOUBLE, e ENUM('x', 'y'), b BIT(9), y YEAR) ENCRYPTION='Y'";
+    for server in [&pair.source, &pair.target] {
+        server.sql(&format!("{note}; SET GLOBAL max_allowed_packet = 1048576")).unwrap();
+    }
+    let settings = pair.addresses().settings();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.source
+        .sql(
+            "INSERT INTO shop.wide VALUES ('2030-01-01', 1, REPEAT('''', 1000000)), ('2030-01-01', 2, 'x');
+             UPDATE shop.wide SET body = REPEAT('\\\\', 1000000) WHERE day = '2030-01-01' AND n = 2;
+             INSERT INTO shop.note VALUES (1, REPEAT('''', 1000000), 1 / 3e0, 'y', 257, 0),
+               (2, REPEAT('\\t', 1000000), NULL, NULL, 0, 1901);
+             INSERT INTO shop.note SELECT * FROM shop.note; UPDATE shop.note SET n = n + 10, y = y + 1 LIMIT 3;
+             DELETE FROM shop.note WHERE n = 12 LIMIT 1",
+        )
+        .unwrap();
+    migrate::run(&settings, &mut |_| {}).unwrap();
+    pair.assert_equal();
+    let rows = "SELECT n, SHA2(body, 256), HEX(POINT(d, 0)), e + 0, b + 0, y FROM shop.note ORDER BY 1, 2, 6";
+    assert_eq!(pair.target.sql(rows).unwrap(), pair.source.sql(rows).unwrap());
+    assert_eq!(pair.target.value("SELECT COUNT(*) FROM shop.note").unwrap(), "3");
+}
+
 #[test]
 fn what_a_checksum_could_miss_is_found() {
     let Some(pair) = Pair::start(200) else { return };

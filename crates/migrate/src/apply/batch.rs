@@ -12,9 +12,11 @@ use std::{
 use binlog::{Value, value::WholeDoubles};
 use server::quote;
 
-use crate::{Column, NotWritable, key::Key, moved_table::MovedTable, settings::BatchLimits, value};
+use crate::{
+    Column, NotWritable, key::Key, load_file::append_field, moved_table::MovedTable, settings::BatchLimits, value,
+};
 
-/// Values of a row as a text for a statement.
+/// Values of a row as a text.
 #[derive(Debug, Default)]
 pub(crate) struct ValueText {
     pub(crate) text: Vec<u8>,
@@ -26,10 +28,32 @@ impl ValueText {
     pub(crate) const fn len(&self) -> usize {
         self.text.len()
     }
+
+    fn note_enum_zero(&mut self, value: &Option<Value<'_>>) {
+        let is_zero = matches!(value, Some(Value::Enum(0)));
+        self.enum_zeros = self.enum_zeros.saturating_add(u64::from(is_zero));
+    }
+}
+
+/// A row to store.
+#[derive(Debug)]
+pub(crate) enum Image {
+    /// As literals in brackets, which fit into a statement.
+    Literals(ValueText),
+    /// As a line of a file for `LOAD DATA`: the length of a statement is limited, that of a line is not.
+    Line(ValueText),
+}
+
+impl Image {
+    const fn len(&self) -> usize {
+        match self {
+            Self::Literals(values) | Self::Line(values) => values.len(),
+        }
+    }
 }
 
 /// The newest image of each changed row of a table; `None` for a row that is gone.
-pub(crate) type Images = HashMap<Key, Option<ValueText>>;
+pub(crate) type Images = HashMap<Key, Option<Image>>;
 
 /// A change of a row of a table that was copied whole.
 #[derive(Debug)]
@@ -45,8 +69,8 @@ pub(crate) struct ExactChange {
 /// What is done with one row, as texts for a statement.
 #[derive(Debug)]
 pub(crate) enum Operation {
-    /// Inserts these values.
-    Insert(ValueText),
+    /// Inserts a row.
+    Insert(Image),
     /// Assigns values to a row that fulfils a condition.
     Update {
         /// The assignments.
@@ -80,8 +104,8 @@ impl ChangeBatch {
         self.put(table, key, None);
     }
 
-    /// Notes a row's image, as literals of a statement.
-    pub(crate) fn store(&mut self, table: usize, key: Key, image: ValueText) {
+    /// Notes a row's image.
+    pub(crate) fn store(&mut self, table: usize, key: Key, image: Image) {
         self.put(table, key, Some(image));
     }
 
@@ -97,8 +121,8 @@ impl ChangeBatch {
         self.in_order.push(change);
     }
 
-    fn put(&mut self, table: usize, key: Key, image: Option<ValueText>) {
-        let bytes = |image: &Option<ValueText>| image.as_ref().map_or(0, ValueText::len).saturating_add(OVERHEAD_BYTES);
+    fn put(&mut self, table: usize, key: Key, image: Option<Image>) {
+        let bytes = |image: &Option<Image>| image.as_ref().map_or(0, Image::len).saturating_add(OVERHEAD_BYTES);
         self.count(bytes(&image));
         match self.tables.entry(table).or_default().insert(key, image) {
             Some(before) => self.bytes = self.bytes.saturating_sub(bytes(&before)),
@@ -137,8 +161,8 @@ impl ChangeBatch {
 /// Memory for a row besides its image: the key, twice, and the entry in the hash table.
 const OVERHEAD_BYTES: usize = 160;
 
-/// A row as literals in brackets, for the columns of [`MovedTable::column_list`]. Numbers in JSON are written as the
-/// source prints them, because copied rows contain them in that form.
+/// A row for the columns of [`MovedTable::column_list`]: as a line if its literals are longer than `longest` bytes. Numbers in
+/// JSON are written as the source prints them, because copied rows contain them in that form.
 ///
 /// # Errors
 /// The column, and why it cannot be written.
@@ -146,11 +170,39 @@ pub(crate) fn image(
     table: &MovedTable,
     row: &[Option<Value<'_>>],
     doubles: WholeDoubles,
+    longest: usize,
+) -> Result<Image, (String, NotWritable)> {
+    let mut literals = ValueText { text: vec![b'('], enum_zeros: 0 };
+    append_values(&mut literals, table, row, doubles, |_| String::new())?;
+    literals.text.push(b')');
+    Ok(if literals.len() > longest { Image::Line(line(table, row, doubles)?) } else { Image::Literals(literals) })
+}
+
+/// A row as a line for [`MovedTable::load`].
+fn line(
+    table: &MovedTable,
+    row: &[Option<Value<'_>>],
+    doubles: WholeDoubles,
 ) -> Result<ValueText, (String, NotWritable)> {
-    let mut image = ValueText { text: vec![b'('], enum_zeros: 0 };
-    append_values(&mut image, table, row, doubles, |_| String::new())?;
-    image.text.push(b')');
-    Ok(image)
+    let mut line = ValueText::default();
+    for (number, (column, value)) in stored(table, row).enumerate() {
+        if number > 0 {
+            line.text.push(b'\t');
+        }
+        let field = value::field(value.as_ref(), column, doubles).map_err(|why| (column.name.clone(), why))?;
+        append_field(&mut line.text, field.as_deref());
+        line.note_enum_zero(value);
+    }
+    line.text.push(b'\n');
+    Ok(line)
+}
+
+/// The columns that are written, with their values.
+fn stored<'r, 'v>(
+    table: &'r MovedTable,
+    row: &'r [Option<Value<'v>>],
+) -> impl Iterator<Item = (&'r Column, &'r Option<Value<'v>>)> {
+    table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated)
 }
 
 /// A row as assignments to the columns of [`MovedTable::column_list`].
@@ -176,16 +228,14 @@ fn append_values(
     doubles: WholeDoubles,
     before: impl Fn(&Column) -> String,
 ) -> Result<(), (String, NotWritable)> {
-    let columns = table.table.columns.iter().zip(row).filter(|(column, _)| !column.generated);
-    for (number, (column, value)) in columns.enumerate() {
+    for (number, (column, value)) in stored(table, row).enumerate() {
         if number > 0 {
             values.text.push(b',');
         }
         values.text.extend_from_slice(before(column).as_bytes());
         let written = value::write(&mut values.text, value.as_ref(), column, doubles);
         written.map_err(|why| (column.name.clone(), why))?;
-        let is_zero = matches!(value, Some(Value::Enum(0)));
-        values.enum_zeros = values.enum_zeros.saturating_add(u64::from(is_zero));
+        values.note_enum_zero(value);
     }
     Ok(())
 }
@@ -201,8 +251,11 @@ mod tests {
         let columns = ["enum", "set", "enum"].map(of_type).into();
         let table = MovedTable::new(0, &Table { columns, ..testing::table("t") });
         let row = [Some(Value::Enum(0)), Some(Value::Null), Some(Value::Enum(2))];
-        let image = image(&table, &row, WholeDoubles::AsIntegers).unwrap();
-        assert_eq!((image.text.as_slice(), image.enum_zeros), (&b"(0,NULL,2)"[..], 1));
+        let image = |longest| image(&table, &row, WholeDoubles::AsIntegers, longest).unwrap();
+        let Image::Literals(literals) = image(10) else { panic!("they fit") };
+        assert_eq!((literals.text.as_slice(), literals.enum_zeros), (&b"(0,NULL,2)"[..], 1));
+        let Image::Line(line) = image(9) else { panic!("they are longer") };
+        assert_eq!((line.text.as_slice(), line.enum_zeros), (&b"0\t\\N\t2\n"[..], 1));
         let assignments = assignments(&table, &row, WholeDoubles::AsIntegers).unwrap();
         assert_eq!(assignments.text, b"`enum` = 0,`set` = NULL,`enum` = 2");
         assert_eq!(assignments.enum_zeros, 1);

@@ -1,10 +1,15 @@
 //! The condition by which the target finds a row of a table that was copied whole: every column has the value of the log. Zeros
-//! of both signs are one value.
+//! of both signs are one value. Of long values the lengths and the hashes are compared: the length of a statement is limited.
 
+use aws_lc_rs::digest::{SHA256, digest};
 use binlog::{Value, value::WholeDoubles};
+use data_encoding::HEXLOWER;
 use server::quote;
 
 use crate::{Column, NotWritable, fixed_binary, literal, moved_table::MovedTable, value};
+
+/// Length in bytes above which a text or binary value is compared by its hash.
+const LONG: usize = 4096;
 
 /// A condition for the rows with these values. Columns of the table's key come first, in a form by which the server finds
 /// the key in its index.
@@ -65,6 +70,11 @@ fn equals(
     if matches!(value, Some(Value::Null)) {
         return Ok(format!("{name} IS NULL").into_bytes());
     }
+    if let Some(Value::String(bytes) | Value::Blob(bytes) | Value::Geometry(bytes) | Value::Vector(bytes)) = value
+        && bytes.len() > LONG
+    {
+        return Ok(has_hash(&name, bytes).into_bytes());
+    }
     let mut literal = Vec::new();
     value::write(&mut literal, value, column, doubles)?;
     let around = |before: &str, after: &str| [before.as_bytes(), &literal, after.as_bytes()].concat();
@@ -88,10 +98,29 @@ fn equals(
     })
 }
 
+/// A condition for a value with these bytes, of which most others are told by their length.
+fn has_hash(name: &str, bytes: &[u8]) -> String {
+    let (value, hash) = (format!("CAST({name} AS BINARY)"), HEXLOWER.encode(digest(&SHA256, bytes).as_ref()));
+    format!("LENGTH({value}) = {} AND SHA2({value}, 256) = '{hash}'", bytes.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Table, preflight::testing};
+
+    #[test]
+    fn a_long_value_is_compared_by_its_hash() {
+        let column = |name| Column { data_type: "longblob".to_owned(), ..testing::column(name) };
+        let mut table = Table { columns: vec![column("short"), column("long")], ..testing::table("t") };
+        table.identity = None;
+        let long = vec![b'\''; LONG + 1];
+        let row = [Some(Value::Blob(b"a")), Some(Value::Blob(&long))];
+        let condition = row_condition(&MovedTable::new(0, &table), &row, WholeDoubles::AsIntegers).unwrap();
+        let condition = String::from_utf8(condition).unwrap();
+        let expected = "CAST(`short` AS BINARY) = 'a' AND LENGTH(CAST(`long` AS BINARY)) = 4097 AND SHA2(CAST(`long` AS BINARY), 256) = '";
+        assert!(condition.starts_with(expected) && condition.len() == expected.len() + 65, "{condition}");
+    }
 
     #[test]
     fn every_column_is_compared_by_its_bits() {

@@ -7,14 +7,13 @@ use std::{
 
 use server::{Connection, Executed};
 
-use super::batch::{ChangeBatch, ExactChange, Images, Operation, ValueText};
+use super::batch::{ChangeBatch, ExactChange, Image, Images, Operation, ValueText};
 use crate::{
     Error, Server, Side, collision, link, log_file::LogFile, moved_table::MovedTable, position::Position,
     shared::Shared, state,
 };
 
-/// Longest statement of several rows, in bytes. A longer row has one of its own: it may be as long as the server accepts
-/// (`max_allowed_packet`).
+/// Longest text of the rows of a statement, in bytes. A longer row is loaded as a file.
 const STATEMENT_BYTES: usize = 1 << 20;
 /// Largest number of rows in a statement: servers limit the memory for a condition with many alternatives.
 const ROWS: usize = 1000;
@@ -23,6 +22,8 @@ const ROWS: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Writer<'m> {
     target: Connection,
+    /// Longest text of the rows of a statement, in bytes.
+    statement_bytes: usize,
     tables: &'m [MovedTable],
     shared: &'m Shared,
     /// Tables of which a row has been removed, because another one has its value of a unique key at the target alone.
@@ -39,8 +40,10 @@ pub(crate) struct Writer<'m> {
 
 impl<'m> Writer<'m> {
     pub(crate) fn open(server: &Server, tables: &'m [MovedTable], shared: &'m Shared) -> Result<Self, Error> {
+        let mut target = link::target(server)?;
         Ok(Self {
-            target: link::target(server)?,
+            statement_bytes: statement_bytes(&mut target)?,
+            target,
             tables,
             shared,
             replaced: BTreeSet::new(),
@@ -74,6 +77,11 @@ impl<'m> Writer<'m> {
             self.begin()?;
         }
         self.changes(batch)
+    }
+
+    /// Longest text of a row or a condition in a statement, in bytes. The server may accept a longer one, or not.
+    pub(crate) const fn statement_bytes(&self) -> usize {
+        self.statement_bytes
     }
 
     /// Whether a part of a transaction is applied, but not committed.
@@ -168,7 +176,15 @@ impl<'m> Writer<'m> {
         let head = format!("REPLACE INTO {} ({}) VALUES ", table.quoted, table.column_list()).into_bytes();
         let (mut statement, mut stored, mut enum_zeros) = (head.clone(), 0_u64, 0_u64);
         for image in rows.iter().filter_map(|(_, image)| image.as_ref()) {
-            if stored > 0 && !fits(&statement, image) {
+            let image = match image {
+                Image::Literals(literals) => literals,
+                Image::Line(line) => {
+                    let affected = self.load(table, "REPLACE ", line)?;
+                    self.note_replaced(table, affected, 1);
+                    continue;
+                }
+            };
+            if stored > 0 && !self.fits(&statement, image) {
                 self.replace(table, &statement, (stored, enum_zeros))?;
                 statement.clone_from(&head);
                 (stored, enum_zeros) = (0, 0);
@@ -183,14 +199,20 @@ impl<'m> Writer<'m> {
         if stored > 0 { self.replace(table, &statement, (stored, enum_zeros)) } else { Ok(()) }
     }
 
-    /// Stores so many rows by `REPLACE`. While rows are copied, it can remove another row with the same unique value, whose
-    /// newer image follows in the log. After that it removes one only if the rows differ, so the table is compared again.
+    /// Stores so many rows by `REPLACE`.
     fn replace(&mut self, table: &MovedTable, statement: &[u8], (rows, enum_zeros): (u64, u64)) -> Result<(), Error> {
         let affected = self.store(table, statement, enum_zeros)?;
+        self.note_replaced(table, affected, rows);
+        Ok(())
+    }
+
+    /// Notes how many rows were removed and stored to store so many. While rows are copied, `REPLACE` can remove another row
+    /// with the same unique value, whose newer image follows in the log. After that it removes one only if the rows differ, so
+    /// the table is compared again.
+    fn note_replaced(&mut self, table: &MovedTable, affected: u64, rows: u64) {
         if table.has_more_unique_keys && affected > rows {
             self.replaced.insert(table.number);
         }
-        Ok(())
     }
 
     /// Applies changes of tables that were copied whole, one after the other; insertions that follow each other together.
@@ -263,11 +285,14 @@ impl<'m> Writer<'m> {
 
     /// Inserts the rows at the beginning of `changes` that belong to a table. Returns their number.
     fn insert(&mut self, table: &MovedTable, changes: &[ExactChange]) -> Result<usize, Error> {
+        if let Some(Operation::Insert(Image::Line(line))) = changes.first().map(|change| &change.operation) {
+            return self.insert_line(table, line).map(|()| 1);
+        }
         let mut statement = format!("INSERT INTO {} ({}) VALUES ", table.quoted, table.column_list()).into_bytes();
         let (mut taken, mut enum_zeros) = (0_usize, 0_u64);
         for change in changes {
-            let Operation::Insert(image) = &change.operation else { break };
-            if change.table != table.number || (taken > 0 && !fits(&statement, image)) {
+            let Operation::Insert(Image::Literals(image)) = &change.operation else { break };
+            if change.table != table.number || (taken > 0 && !self.fits(&statement, image)) {
                 break;
             }
             if taken > 0 {
@@ -279,6 +304,28 @@ impl<'m> Writer<'m> {
         }
         self.store(table, &statement, enum_zeros)?;
         Ok(taken)
+    }
+
+    /// Inserts a row that is too long for a statement.
+    fn insert_line(&mut self, table: &MovedTable, line: &ValueText) -> Result<(), Error> {
+        let stored = self.load(table, "", line)?;
+        // A duplicate is only a warning.
+        if stored == 1 { Ok(()) } else { Err(Error::ApplyWarnings { table: table.shown.clone(), warnings: 1 }) }
+    }
+
+    /// Stores a row that is too long for a statement. `duplicates` as for [`MovedTable::load`]. Returns how many rows were
+    /// removed and stored.
+    fn load(&mut self, table: &MovedTable, duplicates: &str, line: &ValueText) -> Result<u64, Error> {
+        self.set_strict(line.enum_zeros == 0)?;
+        let statement = table.load(duplicates);
+        let loaded = self.target.load_data(statement.as_bytes(), &line.text).map_err(Error::at(Side::Target))?;
+        only_of_enums(table, loaded.warnings, line.enum_zeros)?;
+        Ok(loaded.affected_rows)
+    }
+
+    /// Whether a row fits into a statement that has others.
+    const fn fits(&self, statement: &[u8], image: &ValueText) -> bool {
+        statement.len().saturating_add(image.len()) < self.statement_bytes
     }
 
     /// Stores rows with so many ENUMs with the number 0. Returns how many rows were removed and stored.
@@ -303,9 +350,12 @@ impl<'m> Writer<'m> {
     }
 }
 
-/// Whether a row fits into a statement that has others.
-fn fits(statement: &[u8], image: &ValueText) -> bool {
-    statement.len().saturating_add(image.len()) < STATEMENT_BYTES
+/// [`STATEMENT_BYTES`], or half of what the server accepts (`max_allowed_packet`) if that is less: names of columns and
+/// conditions come on top.
+fn statement_bytes(target: &mut Connection) -> Result<usize, Error> {
+    let limit = link::variable(target, Side::Target, "max_allowed_packet")?;
+    let half = limit.parse::<usize>().map_or(STATEMENT_BYTES, |limit| limit / 2);
+    Ok(half.min(STATEMENT_BYTES))
 }
 
 /// Checks that the server has warned of nothing but ENUMs with the number 0, of each of which it warns once.

@@ -19,6 +19,7 @@ use crate::{
     Error, Side,
     chunk_map::{Chunk, Copied},
     key::Key,
+    load_file::append_line,
     moved_table::MovedTable,
     settings::Settings,
     shared::Shared,
@@ -125,47 +126,5 @@ impl<'m> Reader<'m> {
         }
         self.jobs.note(table, rows, file.len(), began.elapsed());
         Ok(ChunkRows { table, chunk, rows, enum_zeros, file })
-    }
-}
-
-/// Appends a row by the rules of `LOAD DATA … FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'`.
-pub(super) fn append_line(file: &mut Vec<u8>, fields: &[Option<&[u8]>]) {
-    for (number, field) in fields.iter().enumerate() {
-        if number > 0 {
-            file.push(b'\t');
-        }
-        match field {
-            None => file.extend_from_slice(b"\\N"),
-            Some(bytes) => append_escaped(file, bytes),
-        }
-    }
-    file.push(b'\n');
-}
-
-pub(super) fn append_escaped(file: &mut Vec<u8>, bytes: &[u8]) {
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\')) {
-        let (plain, special) = rest.split_at(at);
-        file.extend_from_slice(plain);
-        let Some((byte, after)) = special.split_first() else { return };
-        file.extend_from_slice(match byte {
-            b'\t' => b"\\t",
-            b'\n' => b"\\n",
-            _ => b"\\\\",
-        });
-        rest = after;
-    }
-    file.extend_from_slice(rest);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_escaped() {
-        let mut file = Vec::new();
-        append_line(&mut file, &[Some(b"a\tb\n\\"), None, Some(b""), Some(b"\\N")]);
-        assert_eq!(file, b"a\\tb\\n\\\\\t\\N\t\t\\\\N\n");
     }
 }

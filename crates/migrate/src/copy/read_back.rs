@@ -2,8 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::read::append_escaped;
-use crate::moved_table::MovedTable;
+use crate::{load_file::append_escaped, moved_table::MovedTable};
 
 /// How the texts of a column are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,14 +7,12 @@ use std::{ops::ControlFlow, time::Duration};
 use server::{Connection, dialect::statement::no_time_limit};
 use zeroize::Zeroizing;
 
-use super::{
-    load::Loader,
-    read::{ChunkRows, append_line},
-};
+use super::{load::Loader, read::ChunkRows};
 use crate::{
     Error, Side,
     chunk_map::{Chunk, LoadedChunk, State},
     collision, link,
+    load_file::append_line,
     moved_table::MovedTable,
     settings::Settings,
     shared::Shared,

@@ -23,8 +23,9 @@ pub type EachRow<'e> = dyn FnMut(&[Option<&[u8]>]) -> ControlFlow<()> + 'e;
 const COM_QUERY: u8 = 3;
 /// First byte of a server's request for a local file.
 const LOCAL_INFILE: u8 = 0xfb;
-/// Maximum payload of a packet with rows for `LOAD DATA LOCAL`, in bytes.
-const PIECE_BYTES: usize = 1 << 20;
+/// Maximum payload of a packet with rows for `LOAD DATA LOCAL`, in bytes. A server refuses one of `max_allowed_packet`, which is
+/// rarely less than 1 MiB.
+const PIECE_BYTES: usize = 1 << 18;
 
 /// Content of the OK packet after a statement without rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
