@@ -12,7 +12,7 @@ use std::{
 
 use harness::{Kind, limit, wait_until};
 use migrate::{DivergenceKind, Error, Event, Settings, Until};
-use server::Connection;
+use server::{Connection, Executed};
 use support::{Kinds, Pair};
 
 const ROWS: u32 = 2000;
@@ -264,4 +264,59 @@ fn tables_that_stay_in_use_end_the_run() {
     client.query("COMMIT").unwrap();
     migrate::run(&pair.addresses().settings(), &mut |_| {}).unwrap();
     pair.assert_equal();
+}
+
+/// A deletion that is the victim of a deadlock on the second level of its cascade, after it has changed rows of both levels.
+fn delete_into_deadlock(pair: &Pair) -> Result<Executed, server::Error> {
+    let mut other = pair.client();
+    // The transaction that has changed fewer rows is the victim.
+    for sql in [
+        "START TRANSACTION",
+        "UPDATE shop.pair SET v = CONCAT('w', u)",
+        "SET foreign_key_checks = 0",
+        "INSERT INTO shop.part VALUES (10, 900002)",
+    ] {
+        other.query(sql).unwrap();
+    }
+    thread::scope(|scope| {
+        let mut client = pair.client();
+        let deletion = scope.spawn(move || client.execute(b"DELETE FROM shop.bill WHERE id = 900"));
+        let waits = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+        wait_until("the deletion waits", limit(60), || pair.source.value(waits).unwrap() == "1");
+        other.query("SELECT line FROM shop.part WHERE line = 900001 FOR UPDATE").unwrap();
+        other.query("ROLLBACK").unwrap();
+        deletion.join().unwrap()
+    })
+}
+
+/// MySQL since 9.6 goes on after such a deadlock, and logs what that has undone (seen on 9.7.4). The rows differ then, which does
+/// not pass unseen.
+#[test]
+fn a_log_that_has_what_was_undone_passes_no_comparison() {
+    let Some(pair) = pair(Kinds::MYSQL_97) else { return };
+    pair.source
+        .sql(
+            "INSERT INTO shop.bill VALUES (900, 'b');
+             INSERT INTO shop.bill_line VALUES (900001, 900, 1), (900002, 900, 2);
+             INSERT INTO shop.part VALUES (6, 900001), (8, 900002)",
+        )
+        .unwrap();
+    copy(&pair);
+    let deleted = delete_into_deadlock(&pair);
+    assert!(deleted.is_ok(), "this server has mended it, so that writers of tests need not take turns: {deleted:?}");
+    let settings = pair.addresses().settings();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    let Error::Divergence(found) = &error else { panic!("{error}") };
+    let of = |table: &str, kind| found.iter().filter(|row| row.table == table && row.kind == kind).count();
+    use DivergenceKind::{Extra, Missing};
+    assert_eq!(
+        [of("shop.bill_line", Missing), of("shop.part", Missing), of("shop.part", Extra)],
+        [2, 2, 2],
+        "{found:?}"
+    );
+    // The log has the same changes once more.
+    pair.source.sql("INSERT INTO shop.bill VALUES (900, 'b'); DELETE FROM shop.bill WHERE id = 900").unwrap();
+    let error = migrate::run(&settings, &mut |_| {}).unwrap_err();
+    assert!(matches!(&error, Error::RowNotFound { table } if table == "shop.part"), "{error}");
+    assert!(error.hint().unwrap().contains("innodb_native_foreign_keys"));
 }

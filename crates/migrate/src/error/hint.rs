@@ -51,7 +51,10 @@ impl Error {
                                          performance_schema.metadata_locks), then give the same command again"
                 .into(),
             Self::RowNotFound { .. } => {
-                "begin again after sealant migrate abort --drop-tables, and find out what else has changed the target".into()
+                "begin again after sealant migrate abort --drop-tables, and find out what else has changed the target; if the source \
+                 is MySQL 9.6 or newer and the table is changed by foreign keys, let it run with innodb_native_foreign_keys=ON (it takes \
+                 a restart): without that, its log can have changes that a deadlock has undone"
+                    .into()
             }
             Self::UnloggedCascade { .. } => "let the source run with innodb_native_foreign_keys=ON (it takes a restart), and begin \
                                              again after sealant migrate abort --drop-tables: then connected tables are copied \
