@@ -543,7 +543,8 @@ fn logs_of_mariadb_that_begin_again_are_a_gap() {
     }
 }
 
-/// The address leads to another server, although the former one still answers on its connection.
+/// The address leads to another server, although the former one still answers on its connection. What has arrived of the
+/// former one is archived first.
 #[test]
 fn a_follower_notices_that_its_server_was_replaced() {
     let Some(case) = Case::mysql() else { return };
@@ -554,14 +555,19 @@ fn a_follower_notices_that_its_server_was_replaced() {
     };
     lead_to(&case.server);
     case.backups.configure(&format!("socket = {:?}", case.server.socket()), &format!("socket = {link:?}"));
+    case.backups.configure("segment_every = \"1s\"", "segment_every = \"60s\"");
     let mut follower = Follower::start(&case.backups);
     follower.wait_for("the server sends its log");
+    case.server.sql("INSERT INTO shop.orders (note) VALUES ('newest')").expect("changed");
+    let executed = case.server.value("SELECT @@GLOBAL.gtid_executed").expect("GTIDs");
     let options = ["--gtid-mode=ON", "--enforce-gtid-consistency=ON"];
     let other = Server::builder(Kind::MySql97).options(options).start().expect("another server starts");
     lead_to(&other);
     let ended = wait_until("it ends", limit(120), || follower.process.try_wait().expect("a child"));
     let said = follower.says();
     assert!(ended.code() == Some(1) && said.contains("another server answers than before"), "{ended}: {said}");
+    let shown = case.backups.backup(&["binlogs", "show"]).is(0).json;
+    assert_eq!(shown["archives"][0]["gtid"], executed.as_str(), "{shown:#}");
 }
 
 /// The server is killed while a follower reads from it. The archive has what the server has when it has recovered.

@@ -639,7 +639,7 @@ fn receipts_are_read_once_unless_they_were_replaced() {
     assert!(forged != genuine && forged.len() == genuine.len(), "{genuine}");
     s3.put_object("backups/mysql/hosts/db1/receipts/000002.json", &forged).expect("replaced");
     let (ran, count) = reading(&["list"]);
-    assert_eq!((ran.is(0).json["backups"][1]["full"].as_bool(), count), (Some(true), 1));
+    assert_eq!((ran.is(0).json["backups"][1]["kind"].as_str(), count), (Some("full"), 1));
     let bad = reading(&report).0.is(3).json.to_string();
     assert!(bad.contains("receipts/000002.json"), "{bad}");
     backups.backup(&["prune", "--dry-run"]).is(1).says("receipts/000002.json");

@@ -142,12 +142,21 @@ impl Case {
         wait_until(what, limit(60), || if is_so() { Ok(()) } else { Err(self.says()) });
     }
 
-    /// Writes a row, and waits until it is in the spool.
+    /// Writes a row, and waits until it is in the spool and in the state.
     #[track_caller]
     fn insert_spooled(&self, note: &str) {
-        let before = self.spooled().len();
         self.insert(note);
-        self.wait(note, || self.spooled().len() > before);
+        let executed = self.server.value("SELECT @@GLOBAL.gtid_executed").expect("GTIDs");
+        self.wait(note, || {
+            let states = files_below(&self.backups.path("state")).into_iter();
+            let mut states = states.filter(|path| path.extension() == Some("json".as_ref()));
+            states.any(|state| {
+                let state = fs::read(state).unwrap_or_default();
+                let state: Value = serde_json::from_slice(&state).unwrap_or_default();
+                state["gtid"] == executed.as_str() && !state["spool"].is_null()
+            })
+        });
+        assert!(!self.spooled().is_empty());
     }
 
     /// Asserts that a restore to the end of the archive has every row of the server. Returns the report of the last run
@@ -198,7 +207,8 @@ fn metric(path: &Path, name: &str) -> Option<f64> {
 const BYTES: &str = "sealant_backup_binlog_spooled_bytes{";
 const SINCE: &str = "sealant_backup_binlog_spooled_since_timestamp_seconds{";
 
-/// The spool may be on another disk than the state.
+/// The spool may be on another disk than the state. While that is not mounted, nothing is archived, and what waits on it is
+/// not forgotten.
 #[test]
 fn logs_wait_in_the_directory_that_the_configuration_names() {
     let Some(case) = Case::new() else { return };
@@ -213,7 +223,16 @@ fn logs_wait_in_the_directory_that_the_configuration_names() {
     let waiting = || files_below(&elsewhere).iter().filter(|path| is_part(path)).count();
     case.wait("it waits there", || waiting() > 0);
     assert_eq!(case.spooled(), Vec::<PathBuf>::new());
+    assert_eq!(stop(follower), Some(1), "{}", case.says());
+    let (parts, aside) = (waiting(), case.backups.path("aside"));
+    fs::rename(&elsewhere, &aside).expect("moved");
     case.set_down(false);
+    let missing = case.backups.backup(&["binlogs", "--once"]).is(1);
+    missing.says("the binary logs that wait on this host cannot be found").says("mount the file system that has it");
+    fs::remove_dir_all(&elsewhere).expect("it has directories at most");
+    fs::rename(&aside, &elsewhere).expect("moved back");
+    assert_eq!(waiting(), parts);
+    let follower = case.follow();
     case.wait("it is stored", || waiting() == 0);
     assert_eq!(stop(follower), Some(0), "{}", case.says());
     case.has_everything("into");
@@ -239,7 +258,6 @@ fn logs_wait_encrypted_while_the_store_is_unreachable() {
     kill(follower);
     // It begins again although the store cannot be reached.
     let follower = case.follow();
-    // It has removed the file of a part that the killed one did not record.
     case.wait("it reads again", || case.says().matches("the server sends its log").count() == 2);
     case.insert_spooled("third");
     assert!(metric(&metrics, BYTES).is_some_and(|bytes| bytes > 0.0));
@@ -271,7 +289,7 @@ fn logs_wait_encrypted_while_the_store_is_unreachable() {
     fs::rename(&list, &aside).expect("moved");
     let (lost, table) = case.listed();
     assert_eq!((&lost[0]["unlisted"], &lost[0]["since"]), (&json[0]["parts"], &Value::Null), "{lost:#}");
-    assert!(table.contains("is missing or damaged, so the next run reads"), "{table}");
+    assert!(table.contains("is missing or damaged: `sealant backup binlogs`"), "{table}");
     fs::rename(&aside, &list).expect("moved back");
     let follower = case.follow();
     case.wait("the spool is stored", || case.spooled().is_empty());

@@ -36,6 +36,15 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    /// The longest time, in days, for which a backup is kept if there is one each day; 0 if it only counts backups.
+    #[must_use]
+    pub fn days(&self) -> u32 {
+        let periods = [(self.daily, 1), (self.weekly, 7), (self.monthly, 31), (self.yearly, 366)];
+        periods.into_iter().map(|(count, days)| count.saturating_mul(days)).max().unwrap_or(0)
+    }
+}
+
 /// A backup, reduced to what retention needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -178,6 +187,21 @@ mod tests {
         assert_eq!(numbers(Policy { monthly: 9, ..NONE }, &all), [31, 59]);
         assert_eq!(numbers(Policy { yearly: 9, ..NONE }, &all), [59]);
         assert_eq!(numbers(NONE, &[]), Vec::<Number>::new());
+    }
+
+    #[test]
+    fn no_backup_is_kept_for_longer_than_the_longest_period() {
+        let days = |policy: Policy| policy.days();
+        assert_eq!((days(Policy::default()), days(Policy { keep_last: 9, min_good: 2, ..NONE })), (372, 0));
+        for policy in [
+            Policy { daily: 9, ..NONE },
+            Policy { weekly: 5, ..NONE },
+            Policy { monthly: 4, ..NONE },
+            Policy { yearly: 2, monthly: 3, ..NONE },
+        ] {
+            let oldest = numbers(policy, &daily(1000))[0];
+            assert!(1000 - oldest <= u64::from(policy.days()), "{policy:?}: {oldest}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use agefile::Identity;
 use archive::{
-    Error as ArchiveError, PackReader,
+    Digest, Error as ArchiveError, PackReader,
     chain::{ChainBreak, Link},
     names::{self, Number},
     receipt::Object,
@@ -46,10 +46,10 @@ pub enum Depth<'i> {
     Data {
         /// Identities, one of which decrypts the packs.
         identities: &'i [Identity],
-        /// Percentage of the packs that is read, 1 to 100.
+        /// Percentage of the objects that is read, 1 to 100.
         percent: u8,
-        /// Name of the last pack that an earlier check read; this check continues after it.
-        after: Option<String>,
+        /// SHA-256 of the last object that an earlier check read; this check continues after it.
+        after: Option<Digest>,
     },
 }
 
@@ -76,10 +76,10 @@ pub struct Checked {
     pub signer: Option<String>,
     /// Whether it is certain that no newer receipt is hidden.
     pub newest_known: bool,
-    /// Percentage of the packs that was read.
+    /// Percentage of the objects that was read.
     pub percent_done: u8,
-    /// Name of the last pack that was read, if only a part of them was.
-    pub read_until: Option<String>,
+    /// SHA-256 of the last object that was read, if only a part of them was.
+    pub read_until: Option<Digest>,
     /// Objects that no receipt names.
     pub unnamed: Vec<String>,
     /// Number of wrong objects of which no older versions were looked for.
@@ -145,7 +145,7 @@ pub fn check(
         ..Checked::default()
     };
     let parts = if matches!(depth, Depth::Data { .. }) { named.parts() } else { BTreeMap::new() };
-    let read = checked.packs_to_read(&named.objects, depth);
+    let read = checked.sample(&named.objects, depth);
     let (lengths, others) = listed(repository, host, &named.objects)?;
     for (object, expected) in &named.objects {
         checked.named = checked.named.saturating_add(1);
@@ -155,7 +155,7 @@ pub fn check(
             None => checked.bad(object, "it is missing".to_owned()),
         }
         let is_wrong = checked.bad.last().is_some_and(|bad| bad.object == *object);
-        let is_read = read.as_ref().is_none_or(|read| !is_pack(object) || read.contains(object.as_str()));
+        let is_read = read.as_ref().is_none_or(|read| read.contains(object.as_str()));
         if !is_wrong && is_read && !matches!(depth, Depth::Names) {
             checked.object(repository, object, *expected, parts.get(object), depth)?;
         }
@@ -273,22 +273,23 @@ impl Checked {
         self.named = self.named.saturating_sub(pruned as u64);
     }
 
-    /// The packs to read, if not all. They are taken in the order of their names, which are hashes.
-    fn packs_to_read<'o>(
-        &mut self,
-        objects: &'o BTreeMap<String, Object>,
-        depth: &Depth<'_>,
-    ) -> Option<BTreeSet<&'o str>> {
+    /// The objects to read, if not all. They are taken in the order of their hashes, so that each check reads about the
+    /// same share of packs, manifests and parts of binary logs.
+    fn sample<'o>(&mut self, objects: &'o BTreeMap<String, Object>, depth: &Depth<'_>) -> Option<BTreeSet<&'o str>> {
         self.percent_done = if matches!(depth, Depth::Names) { 0 } else { 100 };
         let Depth::Data { percent: percent @ ..100, after, .. } = depth else { return None };
         self.percent_done = *percent;
-        let packs: Vec<&str> = objects.keys().map(String::as_str).filter(|object| is_pack(object)).collect();
-        let count = (packs.len() * usize::from(*percent)).div_ceil(100);
-        let first = packs.partition_point(|pack| after.as_deref().is_some_and(|after| *pack <= after));
-        let (before, behind) = packs.split_at(first);
-        let part: Vec<&str> = behind.iter().chain(before).take(count).copied().collect();
-        self.read_until = part.last().map(|last| (*last).to_owned());
-        Some(part.into_iter().collect())
+        let mut order: Vec<(&Digest, &str)> = objects.iter().map(|(name, object)| (&object.sha256, &**name)).collect();
+        order.sort_unstable();
+        let count = (order.len() * usize::from(*percent)).div_ceil(100);
+        let first = order.partition_point(|(sha256, _)| after.is_some_and(|after| **sha256 <= after));
+        let (before, behind) = order.split_at(first);
+        let mut sample = BTreeSet::new();
+        for (sha256, name) in behind.iter().chain(before).take(count) {
+            self.read_until = Some(**sha256);
+            sample.insert(*name);
+        }
+        Some(sample)
     }
 }
 
@@ -299,7 +300,7 @@ fn is_pack(object: &str) -> bool {
 /// Decrypts and unpacks a pack. Compares the hash of each frame whose pages are stored as in the file; frames of
 /// decrypted pages would have to be encrypted again first.
 fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), Error> {
-    let wrong = |source: ArchiveError| Error::Object { object: object.to_owned(), source };
+    let wrong = |source: ArchiveError| Error::of_object(object, source);
     let mut reader = PackReader::decrypt(repository.object(object)?, identities).map_err(wrong)?;
     while let Some(frame) = reader.next_frame().map_err(wrong)? {
         if frame.description.decrypted.is_none() {
@@ -312,12 +313,115 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
 /// Decrypts and parses a manifest: the hashes of its files have to fit together, and parts to be within files and packs.
 fn parse_manifest(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), Error> {
     let parsed = read_manifest(repository.object(object)?, identities);
-    parsed.map(drop).map_err(|source| Error::Object { object: object.to_owned(), source })
+    parsed.map(drop).map_err(|source| Error::of_object(object, source))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::{self, Cursor, Read},
+        ops::Range,
+    };
+
+    use store::{Body, Deletion, Directory, Listed, Name, Put, Store, s3::S3Fault};
+
     use super::*;
+
+    /// A store that fails in the middle of each body.
+    #[derive(Debug)]
+    struct Failing(Directory);
+
+    impl Failing {
+        fn failure() -> StoreError {
+            let fault = S3Fault::Busy { status: 503, code: "SlowDown".to_owned(), attempts: 9 };
+            StoreError::S3 { location: "s3://backups".to_owned(), fault }
+        }
+    }
+
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other(Self::failure()))
+        }
+    }
+
+    impl Store for Failing {
+        fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
+            self.0.put_new(name, body, bytes)
+        }
+
+        fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+            let whole = self.0.get(name, range)?;
+            if !is_pack(name.as_str()) && !names::is_manifest(name.as_str()) {
+                return Ok(whole);
+            }
+            let half = self.0.head(name)?.unwrap_or_default() / 2;
+            Ok(Box::new(whole.take(half).chain(Self(self.0.clone()))))
+        }
+
+        fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+            self.0.head(name)
+        }
+
+        fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+            self.0.list(prefix)
+        }
+
+        fn delete(&self, name: &Name) -> Result<Deletion, StoreError> {
+            self.0.delete(name)
+        }
+
+        fn location(&self) -> String {
+            self.0.location()
+        }
+    }
+
+    #[test]
+    fn a_store_that_fails_in_a_body_damages_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Directory::make(&directory.path().join("repository")).unwrap();
+        Repository::create(&open()).unwrap();
+        let identities = [Identity::generate().unwrap()];
+        let mut age = agefile::Encryptor::new(Vec::new(), &[identities[0].recipient()]).unwrap();
+        io::copy(&mut io::repeat(7).take(60_000), &mut age).unwrap();
+        let bytes = age.finish().unwrap();
+        let (pack, manifest) = (names::pack("db1", &Digest::compute(&bytes)), names::manifest("db1", 1));
+        for object in [&pack, &manifest] {
+            let length = bytes.len() as u64;
+            open().put_new(&object.parse().unwrap(), &mut Cursor::new(&bytes), length).unwrap();
+        }
+        let repository = Repository::open(Box::new(Failing(open()))).unwrap();
+        let failures =
+            [read_pack(&repository, &pack, &identities), parse_manifest(&repository, &manifest, &identities)];
+        for failed in failures.map(Result::unwrap_err) {
+            assert!(matches!(&failed, Error::Store(StoreError::S3 { .. })), "{failed}");
+            assert_eq!(failed.to_string(), Failing::failure().to_string());
+        }
+        // Their content is no pack and no manifest, which is a fault of the objects.
+        let repository = Repository::open(Box::new(open())).unwrap();
+        assert!(matches!(read_pack(&repository, &pack, &identities), Err(Error::Object { .. })));
+        assert!(matches!(parse_manifest(&repository, &manifest, &identities), Err(Error::Object { .. })));
+    }
+
+    #[test]
+    fn checks_of_a_part_read_every_kind_of_object_in_turn() {
+        let object = |text: &str| Object { sha256: Digest::compute(text.as_bytes()), bytes: 1 };
+        let manifests = (1..=40).map(|number| names::manifest("db1", number));
+        let packs = (0..160).map(|pack: u8| names::pack("db1", &Digest::compute(&[pack])));
+        let objects: BTreeMap<String, Object> =
+            manifests.chain(packs).map(|name| (name.clone(), object(&name))).collect();
+        let (mut after, mut read) = (None, BTreeSet::new());
+        for _ in 0..20 {
+            let mut checked = Checked::default();
+            let sample = checked.sample(&objects, &Depth::Data { identities: &[], percent: 5, after }).unwrap();
+            assert_eq!((sample.len(), checked.percent_done), (10, 5));
+            assert!(sample.iter().filter(|name| names::is_manifest(name)).count() < 10);
+            read.extend(sample.into_iter().map(str::to_owned));
+            after = checked.read_until;
+        }
+        assert!(read.iter().eq(objects.keys()));
+        let all = Depth::Data { identities: &[], percent: 100, after: None };
+        assert!(Checked::default().sample(&objects, &all).is_none());
+    }
 
     #[test]
     fn what_was_not_judged_counts_only_if_everything_has_to_be() {

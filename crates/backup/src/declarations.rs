@@ -38,6 +38,13 @@ pub(crate) struct DeclaredRemoval {
     pub(crate) at: Timestamp,
 }
 
+impl DeclaredRemoval {
+    /// Whether it removes the receipt with this number.
+    pub(crate) fn has(&self, number: Number) -> bool {
+        number <= self.removed.number
+    }
+}
+
 /// Reads all declarations, and verifies their signatures if `signers` are given. Untrusted declarations have no effect;
 /// they are returned separately, with the reason.
 ///

@@ -28,6 +28,7 @@ pub mod list;
 pub mod live;
 mod location;
 mod memory;
+mod note_file;
 mod outcome;
 mod paced;
 mod parallel;

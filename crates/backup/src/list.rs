@@ -84,8 +84,6 @@ pub struct Listed {
     /// Whether every page is verified and sound.
     pub good: bool,
     /// Whether it stores all pages itself.
-    pub full: bool,
-    /// The same, as a word.
     pub kind: BackupKind,
     /// Length of all files.
     pub bytes: u64,
@@ -108,7 +106,6 @@ impl Listed {
             number: receipt.number,
             ended: receipt.ended,
             good: receipt.is_good(),
-            full: receipt.full,
             kind: if receipt.full { BackupKind::Full } else { BackupKind::Incremental },
             bytes: receipt.bytes.data,
             stored: receipt.bytes.stored,
@@ -144,9 +141,10 @@ pub(crate) fn add_lock_ends<'l>(
 
 /// When the lock of an object ends; `None` if it is not locked, or this user may not ask.
 fn lock_end(repository: &Repository, object: &str) -> Result<Option<Timestamp>, Error> {
-    match repository.store().lock_end(&name(object)?) {
+    let store = repository.store();
+    match store.lock_end(&name(object)?) {
         Err(error) if error.is_denied() => Ok(None),
-        end => Ok(end?),
+        end => Ok(end?.filter(|end| *end > store.now())),
     }
 }
 
@@ -210,7 +208,11 @@ mod tests {
     use super::*;
     use crate::repository::tests::TestRepository;
 
-    /// A store in which receipts are locked for longer than manifests, and those of backup 2 are not locked.
+    /// In seconds since 1970.
+    const END: i64 = 4_000_000_000;
+
+    /// A store in which receipts are locked for longer than manifests. Those of backup 2 are not locked, and the lock of
+    /// those of backup 3 has ended.
     #[derive(Debug)]
     struct Locking {
         inner: Directory,
@@ -224,8 +226,13 @@ mod tests {
 
         fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, StoreError> {
             self.asked.fetch_add(1, Ordering::Relaxed);
-            let second = if name.as_str().contains("receipts") { 2000 } else { 1000 };
-            Ok(Timestamp::from_second(second).ok().filter(|_| !name.as_str().contains("000002")))
+            let second = match name.as_str() {
+                name if name.contains("000002") => return Ok(None),
+                name if name.contains("000003") => 1000,
+                name if name.contains("receipts") => END + 1000,
+                _ => END,
+            };
+            Ok(Timestamp::from_second(second).ok())
         }
     }
 
@@ -236,10 +243,10 @@ mod tests {
         let open = || Directory::make(&directory.path().join("repository")).unwrap();
         Repository::create(&open()).unwrap();
         let repository = Repository::open(Box::new(Locking { inner: open(), asked: &ASKED })).unwrap();
-        let mut listed = [listed(1), listed(2)];
+        let mut listed = [listed(1), listed(2), listed(3)];
         add_lock_ends(&repository, "db1", listed.iter_mut()).unwrap();
-        assert_eq!(listed.map(|listed| listed.locked_until), [Timestamp::from_second(1000).ok(), None]);
-        assert_eq!(ASKED.load(Ordering::Relaxed), 3, "the manifest of a receipt that is not locked");
+        assert_eq!(listed.map(|listed| listed.locked_until), [Timestamp::from_second(END).ok(), None, None]);
+        assert_eq!(ASKED.load(Ordering::Relaxed), 4, "the manifest of a receipt that is not locked");
     }
 
     /// A backup of a list, from a receipt.

@@ -37,6 +37,7 @@ use zeroize::Zeroizing;
 use crate::{
     Error,
     key_check::{self, KeyCheck},
+    note_file::make_private,
     recipients::Recipients,
 };
 
@@ -381,8 +382,7 @@ pub(crate) fn lock(path: &Path) -> Result<Option<File>, Error> {
 
 /// Creates the state directory of a host, if necessary.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), Error> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(Error::io(directory, "the state directory of this host cannot be created"))
+    make_private(directory).map_err(Error::io(directory, "the state directory of this host cannot be created"))
 }
 
 /// Position of the newest backup of this host in the binary log, if its state has one.

@@ -55,6 +55,12 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
             "binary logs are lost from {}:{} on: {}; make a new backup, from which changes can be replayed again",
             gap.from.file, gap.from.offset, gap.reason
         ))),
+        Note::SetAside(parts, directory) => Some(Message::warning(format!(
+            "{} of binary logs that waited on this host may have events that are lost on the server: they are kept in \
+             {} with the ending .unlisted, for `age -d` and `zstd -d`",
+            count(*parts, "part"),
+            visible(&directory.to_string_lossy())
+        ))),
         Note::Retry(error, pause) => {
             Some(Message::warning(format!("{}; trying again in {} s", visible(&error.to_string()), pause.as_secs())))
         }
@@ -83,7 +89,8 @@ pub(crate) fn spool_text(spooled: &SpoolStatus) -> String {
     let unlisted = if spooled.unlisted > 0 {
         let further = count(spooled.unlisted, "further part");
         format!(
-            "; the list of {further} is missing or damaged, so the next run reads the server's logs from there again"
+            "; the list of {further} is missing or damaged: `sealant backup binlogs` reads the server's logs again, or \
+             says what is missing"
         )
     } else {
         String::new()

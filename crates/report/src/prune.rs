@@ -51,13 +51,11 @@ fn write_host(host: &HostPlan, orphan_days: u16, out: &mut dyn Write) -> Result<
     let (objects, bytes) = (host.unneeded_objects(), size(host.unneeded_bytes()));
     writeln!(out, "  {} kept, {} to remove", host.kept.len(), host.removed.len())?;
     writeln!(out, "  {objects} objects ({bytes}) that no kept backup needs, older than {orphan_days} days")?;
+    let why =
+        if host.kept.is_empty() { "older than any backup would be" } else { "from before the oldest kept backup" };
     for logs in &host.binlogs {
         let (parts, bytes) = (count(logs.parts, "part"), size(logs.bytes));
-        writeln!(
-            out,
-            "  {parts} of binary logs ({bytes}) of {} from before the oldest kept backup",
-            visible(&logs.server)
-        )?;
+        writeln!(out, "  {parts} of binary logs ({bytes}) of {} {why}", visible(&logs.server))?;
     }
     Ok(())
 }

@@ -172,8 +172,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(LockState::default())
     }
 
-    /// When the lock of an object ends; `None` if it is not locked, there is none of that name, or the store has no
-    /// locks.
+    /// When the lock of an object ends, or has ended; `None` if it has none, there is none of that name, or the store has
+    /// no locks.
     ///
     /// # Errors
     /// [`Error`].

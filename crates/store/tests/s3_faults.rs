@@ -119,6 +119,25 @@ fn a_store_that_stays_broken_is_given_up_with_a_reason() {
     assert!(open(&server, &server.endpoint(), 10).list("").expect("a listing").is_empty());
 }
 
+/// Over a slow connection, an attempt may take longer than failures are tolerated.
+#[test]
+fn an_upload_that_fails_late_is_repeated() {
+    let Some(server) = s3_server(false) else { return };
+    server.create_bucket("backups", false).expect("a bucket");
+    let mut puts = 0;
+    let proxy = FaultyStore::start(server.port(), move |seen| {
+        puts += usize::from(seen.method == "PUT");
+        if seen.method != "PUT" || puts > 1 {
+            return Fault::None;
+        }
+        std::thread::sleep(Duration::from_millis(1500));
+        Fault::Answer(503, "SlowDown")
+    });
+    let proxy = proxy.expect("a proxy");
+    let put = open(&server, &proxy.endpoint(), 1).put_new(&name("a/0"), &mut Cursor::new(b"body"), 4);
+    assert_eq!((put.expect("put"), proxy.faults()), (Put::New, 1));
+}
+
 /// A listing whose page is followed by itself would be read for ever.
 #[test]
 fn a_list_that_does_not_end_is_refused() {

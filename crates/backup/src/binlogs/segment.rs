@@ -24,8 +24,19 @@ const LEVEL: i32 = 3;
 pub(super) struct PendingSegment {
     pub(super) file: String,
     pub(super) start: u64,
-    pub(super) end: u64,
     pub(super) bytes: Zeroizing<Vec<u8>>,
+    extent: Extent,
+    /// Its beginning, up to the last place where no transaction is open.
+    whole: Extent,
+}
+
+/// What a part, or the beginning of one, has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    /// Length of its events.
+    bytes: usize,
+    /// Where it ends in its log.
+    end: u64,
     events: u64,
     first: u32,
     last: u32,
@@ -34,22 +45,41 @@ pub(super) struct PendingSegment {
 impl PendingSegment {
     /// An empty part that begins at this position.
     pub(super) fn at(file: &str, start: u64) -> Self {
-        Self { file: file.to_owned(), start, end: start, ..Self::default() }
+        let extent = Extent { end: start, ..Extent::default() };
+        Self { file: file.to_owned(), start, bytes: Zeroizing::default(), extent, whole: extent }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.events == 0
+        self.extent.events == 0
+    }
+
+    /// Where it ends in its log.
+    pub(super) fn end(&self) -> u64 {
+        self.extent.end
     }
 
     /// Adds an event that ends at `end` in its log.
     pub(super) fn add(&mut self, event: &[u8], timestamp: u32, end: u64) {
         self.bytes.extend_from_slice(event);
-        self.events = self.events.saturating_add(1);
-        self.end = self.end.max(end);
+        let extent = &mut self.extent;
+        extent.bytes = self.bytes.len();
+        extent.events = extent.events.saturating_add(1);
+        extent.end = extent.end.max(end);
         if timestamp > 0 {
-            self.first = if self.first == 0 { timestamp } else { self.first };
-            self.last = self.last.max(timestamp);
+            extent.first = if extent.first == 0 { timestamp } else { extent.first };
+            extent.last = extent.last.max(timestamp);
         }
+    }
+
+    /// Records that no transaction is open at its end.
+    pub(super) fn mark_whole(&mut self) {
+        self.whole = self.extent;
+    }
+
+    /// Drops the events of a transaction that has not ended.
+    pub(super) fn cut_to_whole(&mut self) {
+        self.extent = self.whole;
+        self.bytes.truncate(self.extent.bytes);
     }
 
     /// Compresses and encrypts it; returns it with the object to store.
@@ -60,15 +90,16 @@ impl PendingSegment {
         out.write_all(&self.bytes).map_err(failed)?;
         let encrypted = out.finish().and_then(Encryptor::finish).map_err(failed)?;
         let object = Object { sha256: Digest::compute(&encrypted), bytes: encrypted.len() as u64 };
+        let Extent { end, events, first, last, .. } = self.extent;
         let segment = Segment {
             file: self.file.clone(),
             start: self.start,
-            end: self.end,
+            end,
             object,
             event_bytes: self.bytes.len() as u64,
-            events: self.events,
-            first: self.first,
-            last: self.last,
+            events,
+            first,
+            last,
         };
         Ok((segment, encrypted))
     }
@@ -113,4 +144,25 @@ pub(super) fn read(
         events.len(),
         segment.event_bytes
     ))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_can_end_with_its_last_whole_transaction() {
+        let mut part = PendingSegment::at("b.000001", 100);
+        part.add(b"BEGIN", 0, 110);
+        part.cut_to_whole();
+        assert!(part.is_empty() && part.end() == 100 && part.bytes.is_empty());
+        part.add(b"BEGIN", 7, 110);
+        part.add(b"COMMIT", 8, 120);
+        part.mark_whole();
+        part.add(b"BEGIN", 9, 130);
+        part.cut_to_whole();
+        let (segment, _) = part.encrypt(&[Identity::generate().unwrap().recipient()]).unwrap();
+        assert_eq!((part.bytes.as_slice(), segment.event_bytes, segment.events), (&b"BEGINCOMMIT"[..], 11, 2));
+        assert_eq!((segment.start, segment.end, segment.first, segment.last), (100, 120, 7, 8));
+    }
 }

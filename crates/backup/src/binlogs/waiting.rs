@@ -20,7 +20,7 @@ use super::spool::SpooledPart;
 use crate::Error;
 
 /// Ending of the names of lists.
-const LIST: &str = ".list";
+pub(super) const LIST: &str = ".list";
 /// Number of stored parts in a list from which on a new list is begun, if fewer still wait.
 const MAX_STORED: u64 = 1000;
 
@@ -152,9 +152,9 @@ impl Waiting {
         self.parts.back_mut()
     }
 
-    /// The file of the list in `directory`; `None` if there is none.
+    /// The file of the list in `directory`; `None` if none is named.
     pub(super) fn list_path(&self, directory: &Path) -> Option<PathBuf> {
-        self.list.filter(|_| !self.parts.is_empty()).map(|list| list.path(directory))
+        self.list.filter(|_| !self.is_empty()).map(|list| list.path(directory))
     }
 
     /// Drops all parts but the first `count`.

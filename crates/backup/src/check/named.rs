@@ -115,7 +115,7 @@ impl Named {
     /// Whether an object is a signature that a prune has left.
     fn is_left_signature(&self, host: &str, object: &str) -> bool {
         names::binlog_signature_number(host, object).is_some_and(|(server, number)| {
-            let is_pruned = self.pruned.get(server).is_some_and(|pruned| number <= pruned.removed.number);
+            let is_pruned = self.pruned.get(server).is_some_and(|pruned| pruned.has(number));
             is_pruned && is_signature_left(number)
         })
     }

@@ -21,13 +21,13 @@ pub struct CheckRequest<'r> {
     pub backups: Selection,
     /// Whether to compute the SHA-256 of every object.
     pub objects: bool,
-    /// Percentage of the packs to decrypt and unpack, 1 to 100, if requested.
+    /// Percentage of the objects to decrypt and unpack, 1 to 100, if requested.
     pub read_data: Option<u8>,
-    /// File of age identities that decrypt the packs.
+    /// File of age identities that decrypt the objects.
     pub identity: Option<&'r Path>,
     /// File of allowed signers; without it no signature is verified.
     pub allowed_signers: Option<&'r Path>,
-    /// File that records the newest receipt and which packs were read.
+    /// File that records the newest receipt and which objects were read.
     pub state: Option<&'r Path>,
 }
 
@@ -50,7 +50,7 @@ impl CheckRequest<'_> {
     }
 
     fn depth<'i>(&self, identities: &'i [Identity], state: Option<&CheckState>) -> Result<Depth<'i>, Error> {
-        let after = || state?.read_until(self.host).map(str::to_owned);
+        let after = || state?.read_until(self.host);
         match (self.read_data, self.objects) {
             (Some(percent @ ..100), _) if state.is_none() => Err(Error::PartWithoutState { percent }),
             (Some(percent), _) => Ok(Depth::Data { identities, percent, after: after() }),
@@ -69,6 +69,8 @@ fn verified(repository: &Repository, host: &str, signers: Option<&AllowedSigners
 
 #[cfg(test)]
 mod tests {
+    use archive::{Digest, names};
+
     use super::*;
 
     fn request(read_data: Option<u8>, objects: bool) -> CheckRequest<'static> {
@@ -88,9 +90,14 @@ mod tests {
         let error = request(Some(10), false).depth(&[], None).unwrap_err();
         assert!(error.is_misuse() && error.to_string().starts_with("--read-data 10% needs --state"), "{error}");
         assert!(matches!(request(Some(100), false).depth(&[], None), Ok(Depth::Data { percent: 100, .. })));
-        let state = CheckState::of_part("db1", "pack");
-        let depth = request(Some(10), false).depth(&[], Some(&state)).unwrap();
-        assert!(matches!(depth, Depth::Data { percent: 10, after: Some(pack), .. } if pack == "pack"));
+        let last = Digest::compute(b"pack");
+        // Of an earlier release, too.
+        for text in [last.to_string(), names::pack("db1", &last)] {
+            let state = CheckState::of_part("db1", &text);
+            let depth = request(Some(10), false).depth(&[], Some(&state)).unwrap();
+            assert!(matches!(depth, Depth::Data { percent: 10, after: Some(after), .. } if after == last));
+        }
+        assert_eq!(CheckState::of_part("db1", "no hash").read_until("db1"), None);
         assert!(matches!(request(None, true).depth(&[], None), Ok(Depth::Objects)));
         assert!(matches!(request(None, false).depth(&[], None), Ok(Depth::Names)));
     }

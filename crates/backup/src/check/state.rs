@@ -1,4 +1,4 @@
-//! What earlier checks have seen: the newest receipts, and which packs were read.
+//! What earlier checks have seen: the newest receipts, and which objects were read.
 
 use std::{
     collections::BTreeMap,
@@ -24,14 +24,15 @@ pub struct CheckState {
     hosts: BTreeMap<String, HostRecord>,
 }
 
-/// The newest receipt of a host that a check has seen, and which packs were read.
+/// The newest receipt of a host that a check has seen, and which objects were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct HostRecord {
     /// Number of the newest receipt.
     number: Number,
     /// Its SHA-256.
     sha256: Digest,
-    /// Name of the last pack that was read, if a check read only a part of them.
+    /// SHA-256 of the last object that was read, if a check read only a part of them. Earlier releases wrote the name of
+    /// a pack, which has its hash.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     read_until: Option<String>,
 }
@@ -53,17 +54,18 @@ impl CheckState {
         Ok(Self { path: path.to_owned(), hosts })
     }
 
-    /// The state after a check that read the packs of a host up to `pack`.
+    /// The state after a check that read the objects of a host up to `last`.
     #[cfg(test)]
-    pub(super) fn of_part(host: &str, pack: &str) -> Self {
-        let record = HostRecord { number: 3, sha256: Digest::compute(b""), read_until: Some(pack.to_owned()) };
+    pub(super) fn of_part(host: &str, last: &str) -> Self {
+        let record = HostRecord { number: 3, sha256: Digest::compute(b""), read_until: Some(last.to_owned()) };
         Self { path: PathBuf::new(), hosts: BTreeMap::from([(host.to_owned(), record)]) }
     }
 
-    /// Name of the last pack that an earlier check read, if it read only a part of them.
+    /// SHA-256 of the last object that an earlier check read, if it read only a part of them.
     #[must_use]
-    pub fn read_until(&self, host: &str) -> Option<&str> {
-        self.hosts.get(host)?.read_until.as_deref()
+    pub fn read_until(&self, host: &str) -> Option<Digest> {
+        let last = self.hosts.get(host)?.read_until.as_deref()?;
+        last.parse().ok().or_else(|| names::pack_digest(host, last))
     }
 
     /// Compares a check with the newest receipt that an earlier check saw, and records the newest one now. A receipt
@@ -93,7 +95,8 @@ impl CheckState {
             }
         }
         let Some(last) = links.last() else { return Ok(()) };
-        let read_until = checked.read_until.clone().or_else(|| before?.read_until.clone());
+        let read_until = checked.read_until.map(|last| last.to_string());
+        let read_until = read_until.or_else(|| before?.read_until.clone());
         let newest = HostRecord { number: last.receipt.number, sha256: last.sha256, read_until };
         self.hosts.insert(host.to_owned(), newest);
         let bytes = serde_json::to_vec(&self.hosts).map_err(io::Error::from);

@@ -19,7 +19,7 @@ use crate::location::{BucketOptions, Location};
 /// Default directory for the state of hosts.
 const STATE: &str = "/var/lib/sealant/backup";
 const STREAMS: u16 = 4;
-/// Minimum of a limit on bytes per second: a pack takes more than eight minutes.
+/// Minimum of a limit on bytes per second: a pack takes more than eight minutes, and several at a time take longer.
 const MIN_BANDWIDTH: u64 = 64 << 10;
 /// Minimum length of packs: each costs a request.
 const MIN_PACK_BYTES: u64 = 4 << 20;

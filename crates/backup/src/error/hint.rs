@@ -130,6 +130,16 @@ impl Error {
                     .into(),
                 );
             }
+            Self::SpoolMissing { path } => {
+                return Some(
+                    format!(
+                        "mount the file system that has it, and run the same command again; if it is lost for good, \
+                         create {} as an empty file: what waited is then read from the server again, if it still has it",
+                        path.display()
+                    )
+                    .into(),
+                );
+            }
             Self::ServerClosed => "run the same command again: it resumes at the end of the archive",
             Self::Unreachable { .. } => "`sealant backup binlogs show` lists what is archived",
             Self::NewerBackup { .. } => {

@@ -5,7 +5,7 @@ mod hint;
 use std::{io, path::PathBuf};
 
 use archive::{Digest, Error as ArchiveError, names::Number, sshsig::SshFault};
-use store::Error as StoreError;
+use store::{Error as StoreError, s3::S3Fault};
 use transfer::{Error as TransferError, rekey::RekeyFault};
 
 /// Why a backup or a restore failed.
@@ -374,6 +374,12 @@ pub enum Error {
         /// Length of the parts.
         bytes: u64,
     },
+    /// The list of the spool that the state names is missing.
+    #[error("{}: it is missing, so the binary logs that wait on this host cannot be found", path.display())]
+    SpoolMissing {
+        /// Path of the list.
+        path: PathBuf,
+    },
     /// A file of the spool was damaged or removed.
     #[error("a part of the binary logs of {server} that waited on this host is damaged or gone")]
     SpoolLost {
@@ -487,6 +493,21 @@ impl Error {
     pub(crate) fn io(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, doing, source }
+    }
+
+    /// Why an object could not be read, decrypted or parsed. A store that fails meanwhile says nothing about the object;
+    /// one that was replaced meanwhile is at fault itself.
+    pub(crate) fn of_object(object: &str, source: ArchiveError) -> Self {
+        let source = match source {
+            ArchiveError::Io(source) | ArchiveError::Age(agefile::Error::Read(source)) => source,
+            source => return Self::Object { object: object.to_owned(), source },
+        };
+        let source = match source.downcast::<StoreError>() {
+            Ok(replaced @ StoreError::S3 { fault: S3Fault::Replaced, .. }) => io::Error::other(replaced),
+            Ok(failed) => return failed.into(),
+            Err(source) => source,
+        };
+        Self::Object { object: object.to_owned(), source: source.into() }
     }
 
     /// Whether the fault is in the backups, so that the command itself succeeded.

@@ -1,5 +1,6 @@
-//! Removes archived binary logs from before the oldest kept backup: no restore replays them. Also removes parts that no
-//! receipt names, which an interrupted archiver leaves.
+//! Removes archived binary logs from before the oldest kept backup: no restore replays them. Also removes orphans: parts
+//! that no receipt names, which an interrupted archiver leaves, and signatures without a receipt, which an interrupted
+//! prune leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use archive::{
     Digest,
     binlog::BinlogReceipt,
     names::{self, Number},
-    prune::RemovedLogs,
+    prune::{RemovedLogs, is_signature_left},
     sshsig::AllowedSigners,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -82,42 +83,63 @@ impl BinlogPlan {
     }
 }
 
-/// Plans what to remove from the archives of a host, and finds parts that no receipt names. `oldest`: when the oldest
-/// kept backup began; `servers_of_backups`: UUIDs of the servers of kept backups; `orphans`: parts that are old enough
-/// to be removed if no receipt names them.
+/// Whether an object of a host can be an orphan: a part of a binary log, or the signature of a receipt that a prune has
+/// removed.
+pub(super) fn may_be_orphan(host: &str, object: &str, declared: &HostDeclarations) -> bool {
+    names::segment_server(host, object).is_some() || signed_removed(host, object, declared).is_some()
+}
+
+/// The server and the number of a removed receipt whose signature this is; `None` if that signature is to stay.
+fn signed_removed<'n>(host: &str, object: &'n str, declared: &HostDeclarations) -> Option<(&'n str, Number)> {
+    let (server, number) = names::binlog_signature_number(host, object)?;
+    let is_removed = declared.binlogs.get(server).is_some_and(|declared| declared.has(number));
+    (is_removed && !is_signature_left(number)).then_some((server, number))
+}
+
+/// Plans what to remove from the archives of a host, and finds orphans. `oldest`: when the oldest kept backup began;
+/// `servers_of_backups`: UUIDs of the servers of kept backups; `may_be_orphans`: objects that are old enough to be
+/// removed if they are orphans.
 pub(super) fn plan(
     repository: &Repository,
     host: &str,
     signers: &AllowedSigners,
     declared: &HostDeclarations,
     (oldest, servers_of_backups): (Timestamp, &BTreeSet<&str>),
-    orphans: &[&Listed],
+    may_be_orphans: &[&Listed],
 ) -> Result<(Vec<BinlogPlan>, Objects), Error> {
     let time = oldest.saturating_sub(MARGIN).unwrap_or(Timestamp::MIN);
+    let stored = servers(repository, host)?;
     let mut archives = Vec::new();
-    for (server, stored) in servers(repository, host)? {
-        let declared = declared.binlogs.get(&server);
-        let mut archive = StoredArchive::new(host, server.clone(), time, declared);
-        let numbers: Vec<Number> = stored.keys().copied().collect();
-        each_receipt(repository, host, &server, &numbers, signers, &mut |number, found| {
-            archive.take(number, found.zip(stored.get(&number).copied()));
+    for (server, receipts) in &stored {
+        let mut archive = StoredArchive::new(host, server.clone(), time, declared.binlogs.get(server));
+        let numbers: Vec<Number> = receipts.keys().copied().collect();
+        each_receipt(repository, host, server, &numbers, signers, &mut |number, found| {
+            archive.take(number, found.zip(receipts.get(&number).copied()));
         })?;
         archives.push(archive);
     }
     let newest: BTreeMap<String, Timestamp> =
         archives.iter().filter_map(|archive| Some((archive.server.clone(), archive.newest?))).collect();
-    let (mut plans, mut unnamed) = (Vec::new(), Objects::new());
+    // A prune that was interrupted has left them.
+    let is_left = |listed: &&&Listed| {
+        let signed = signed_removed(host, listed.name.as_str(), declared);
+        signed.is_some_and(|(server, number)| stored.get(server).is_none_or(|stored| !stored.contains_key(&number)))
+    };
+    let left = may_be_orphans.iter().filter(is_left);
+    let mut orphans: Objects = left.map(|listed| (listed.name.to_string(), listed.bytes)).collect();
+    let mut plans = Vec::new();
     for mut archive in archives {
         let of_server = |listed: &&&Listed| names::segment_server(host, listed.name.as_str()) == Some(&archive.server);
-        let of_server: Vec<&Listed> = orphans.iter().filter(of_server).copied().collect();
-        unnamed.extend(archive.unnamed(&of_server));
+        let of_server: Vec<&Listed> = may_be_orphans.iter().filter(of_server).copied().collect();
+        orphans.extend(archive.unnamed(&of_server));
         let is_followed = newest.iter().any(|(other, put)| *other != archive.server && Some(*put) > archive.newest);
-        if is_followed && archive.is_known && !servers_of_backups.contains(archive.server.as_str()) {
+        let is_known = archive.removable.is_whole();
+        if is_followed && is_known && !servers_of_backups.contains(archive.server.as_str()) {
             archive.removable.end_archive();
         }
         plans.extend(BinlogPlan::new(&archive.server, archive.removable.end(host, &archive.server)));
     }
-    Ok((plans, unnamed))
+    Ok((plans, orphans))
 }
 
 /// The archive of one server, as stored in the repository.
@@ -125,48 +147,31 @@ struct StoredArchive<'h> {
     host: &'h str,
     server: String,
     removable: RemovableReceipts,
-    /// Whether later receipts may be removable, too.
-    goes_on: bool,
     /// Names of the parts that receipts name.
     named: BTreeSet<String>,
     /// When the newest receipt was put, by the store's clock.
     newest: Option<Timestamp>,
-    /// SHA-256 of the receipt before the next one.
-    previous: Option<Digest>,
-    /// Whether every receipt can be trusted and none is missing, so that all named parts are known.
-    is_known: bool,
 }
 
 impl<'h> StoredArchive<'h> {
     /// Of a server; `time`: that up to which logs may be removed, `declared`: the declaration of an earlier prune.
     fn new(host: &'h str, server: String, time: Timestamp, declared: Option<&DeclaredRemoval>) -> Self {
         let removable = RemovableReceipts::new(time, declared);
-        let previous = declared.map(|declared| declared.removed.sha256);
-        Self { host, server, removable, goes_on: true, named: BTreeSet::new(), newest: None, previous, is_known: true }
+        Self { host, server, removable, named: BTreeSet::new(), newest: None }
     }
 
     /// Takes the next receipt, with its hash and the time when it was put; `None` if it cannot be trusted.
     fn take(&mut self, number: Number, found: Option<((BinlogReceipt, Digest), Timestamp)>) {
-        let Some(((receipt, sha256), put)) = found else {
-            // Anyone may put an object with the name of a removed receipt. Any other untrusted receipt stays, with all
-            // receipts after it; `check` reports it.
-            let is_left = self.removable.is_left(number);
-            (self.is_known, self.goes_on) = (self.is_known && is_left, self.goes_on && is_left);
-            return;
-        };
-        if !self.removable.is_left(number) {
-            // A receipt that is hidden, or that a listing does not have yet, names parts, too.
-            self.is_known &= receipt.previous == self.previous.replace(sha256);
-        }
+        let Some(((receipt, sha256), put)) = found else { return self.removable.pass_over(number) };
         self.named.extend(receipt.segments.iter().map(|part| part.name(self.host, &self.server)));
         self.newest = self.newest.max(Some(put));
-        self.goes_on = self.goes_on && self.removable.take(receipt, sha256, put);
+        self.removable.take(receipt, sha256, put);
     }
 
     /// The given parts that no receipt names or will name. An archiver, even an interrupted one, names in its next
     /// receipt only parts that were put after its newest receipt.
     fn unnamed(&self, parts: &[&Listed]) -> Objects {
-        let Some(newest) = self.newest.filter(|_| self.is_known) else { return Objects::new() };
+        let Some(newest) = self.newest.filter(|_| self.removable.is_whole()) else { return Objects::new() };
         let is_passed = |part: &&&Listed| newest.duration_since(part.modified) > RECEIPT_MARGIN;
         let unnamed = parts.iter().filter(is_passed).filter(|part| !self.named.contains(part.name.as_str()));
         unnamed.map(|part| (part.name.to_string(), part.bytes)).collect()
@@ -243,10 +248,18 @@ mod tests {
         /// Servers and numbers of receipts that go if the oldest backup is two days old, and parts that no receipt
         /// names.
         fn planned(&self, servers_of_backups: &[&str]) -> (Vec<(String, usize)>, Vec<String>) {
+            self.planned_after(servers_of_backups, &HostDeclarations::default())
+        }
+
+        fn planned_after(
+            &self,
+            servers_of_backups: &[&str],
+            declared: &HostDeclarations,
+        ) -> (Vec<(String, usize)>, Vec<String>) {
             let listed = self.repository.store().list("hosts/db1/").unwrap();
             let old: Vec<&Listed> = listed.iter().filter(|listed| listed.modified < at(ago(7))).collect();
             let backups = (at(ago(2)), &servers_of_backups.iter().copied().collect());
-            let planned = plan(&self.repository, "db1", &self.signers(), &HostDeclarations::default(), backups, &old);
+            let planned = plan(&self.repository, "db1", &self.signers(), declared, backups, &old);
             let (plans, unnamed) = planned.unwrap();
             let removed = plans.into_iter().map(|plan| (plan.server, plan.receipts)).collect();
             (removed, unnamed.into_keys().collect())
@@ -284,6 +297,30 @@ mod tests {
         assert_eq!(repository.planned(&[]).1, [part(100), part(200)]);
         repository.put(&names::binlog_receipt("db1", "7", 4), b"not to be trusted", 0);
         assert!(repository.planned(&[]).1.is_empty(), "what that receipt names is not known");
+    }
+
+    #[test]
+    fn signatures_that_an_interrupted_prune_has_left_go() {
+        let repository = TestRepository::new();
+        let (_, first) = repository.archive("7", 65, None, 20);
+        let declared = RemovedLogs { number: 66, sha256: first };
+        let declared = DeclaredRemoval { removed: declared, at: at(ago(10)) };
+        let declared = HostDeclarations {
+            binlogs: ["7", "8"].map(|server| (server.to_owned(), declared)).into(),
+            ..HostDeclarations::default()
+        };
+        // All others stay: the first and the 64th mark their numbers as used, 65 has its receipt, 67 is not removed,
+        // and 60 is not old enough.
+        for (server, number, days) in
+            [("7", 1, 20), ("7", 63, 20), ("7", 64, 20), ("7", 66, 20), ("7", 67, 20), ("7", 60, 3), ("8", 9, 20)]
+        {
+            repository.put(&names::binlog_signature("db1", server, number), b"signature", days);
+        }
+        let (removed, orphans) = repository.planned_after(&[], &declared);
+        assert_eq!(removed, [("7".to_owned(), 1)], "the one that was declared");
+        let expected = [("7", 63), ("7", 66), ("8", 9)];
+        assert_eq!(orphans, expected.map(|(server, number)| names::binlog_signature("db1", server, number)));
+        assert!(repository.planned(&[]).1.is_empty(), "nothing is declared");
     }
 
     /// As an attacker hides it, or the listing of a store that is eventually consistent.

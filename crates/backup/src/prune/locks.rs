@@ -4,22 +4,13 @@
 //! The state directory has a file for each host: [`HEAD`], the SHA-256 of the rest, and a record for each object: its
 //! id, and the second in which its lock ends (u32, little-endian). A damaged or missing file counts as empty.
 
-use std::{
-    collections::HashMap,
-    fs::DirBuilder,
-    io,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashMap, io, path::Path};
 
 use archive::{Digest, names};
-use files::{
-    WriteOptions,
-    regular::{self, Links},
-    write_atomic,
-};
 use jiff::Timestamp;
 use store::Listed;
+
+use crate::note_file::NoteFile;
 
 /// Name of the subdirectory of the state directory.
 const DIRECTORY: &str = "lock-ends";
@@ -55,7 +46,7 @@ pub(super) struct Unlocked {
 /// The known ends of locks of a host's objects, in seconds.
 #[derive(Debug, Default)]
 pub(super) struct LockEnds {
-    path: PathBuf,
+    file: NoteFile,
     ends: HashMap<ObjectId, u32>,
 }
 
@@ -65,9 +56,9 @@ impl LockEnds {
         if !names::is_host(host) {
             return Self::default();
         }
-        let path = state.join(DIRECTORY).join(id).join(host);
-        let bytes = regular::read(&path, Links::Refused, MAX_BYTES).unwrap_or_default();
-        Self { path, ends: parse(&bytes).unwrap_or_default() }
+        let file = NoteFile::new(state.join(DIRECTORY).join(id).join(host));
+        let ends = parse(&file.read(MAX_BYTES)).unwrap_or_default();
+        Self { file, ends }
     }
 
     /// Whether the lock of an object is known to last beyond this time.
@@ -88,9 +79,7 @@ impl LockEnds {
             records.extend(id);
             records.extend(end.to_le_bytes());
         }
-        let bytes = [HEAD.as_slice(), Digest::compute(&records).as_bytes(), &records].concat();
-        DirBuilder::new().recursive(true).mode(0o700).create(files::parent(&self.path))?;
-        write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
+        self.file.replace(&[HEAD.as_slice(), Digest::compute(&records).as_bytes(), &records].concat())
     }
 }
 
@@ -138,7 +127,7 @@ mod tests {
         }
         assert!(!read("db2").last_beyond(one, at(0)));
         assert!(!LockEnds::read(state.path(), "another-one", "db1").last_beyond(one, at(0)));
-        assert_eq!(read("../db1").path, PathBuf::new());
+        assert_eq!(read("../db1").file.path(), Path::new(""));
     }
 
     #[test]
@@ -158,9 +147,10 @@ mod tests {
         let one = id("a", 1, "x");
         ends.note(one, at(1000));
         ends.write(at(0)).unwrap();
-        let whole = std::fs::read(&ends.path).unwrap();
+        let path = ends.file.path();
+        let whole = std::fs::read(path).unwrap();
         let is_known = |bytes: &[u8]| {
-            std::fs::write(&ends.path, bytes).unwrap();
+            std::fs::write(path, bytes).unwrap();
             LockEnds::read(state.path(), "repository", "db1").last_beyond(one, at(0))
         };
         assert!(is_known(&whole));
@@ -169,8 +159,8 @@ mod tests {
             damaged[index] ^= 1;
             assert!(!is_known(&damaged) && !is_known(&whole[..index]), "byte {index}");
         }
-        std::fs::remove_file(&ends.path).unwrap();
-        std::fs::create_dir(&ends.path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        std::fs::create_dir(path).unwrap();
         assert!(!LockEnds::read(state.path(), "repository", "db1").last_beyond(one, at(0)));
     }
 }

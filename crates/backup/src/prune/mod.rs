@@ -267,7 +267,7 @@ mod tests {
         time::{Duration, SystemTime},
     };
 
-    use archive::{Digest, receipt, retention::Policy, sshsig::SigningKey};
+    use archive::{Digest, binlog::BinlogReceipt, receipt, retention::Policy, sshsig::SigningKey};
     use jiff::{SignedDuration, Timestamp};
     use store::{Body, Directory, Listed, Name, Store};
 
@@ -452,6 +452,61 @@ mod tests {
         let accepted = planned(true).unwrap();
         assert_eq!((prune(&accepted).objects, manifest.exists()), (1, false));
         assert!(planned(false).unwrap().hosts.is_empty(), "it is accepted that the host has no backups");
+    }
+
+    /// Puts receipts of binary logs, each with one part, which begins a log. Returns the names of the objects of each.
+    fn put_logs(repository: &Repository, key: &SigningKey) -> [[String; 3]; 3] {
+        let mut previous = None;
+        [1, 2, 3].map(|number: u32| {
+            let of = removable::tests::receipt(number.into(), &[(4, 1000 * number)]);
+            let receipt = BinlogReceipt { repo: repository.id.clone(), previous, ..of };
+            let (part, bytes) = (receipt.segments[0].name("db1", "7"), receipt.encode().unwrap());
+            previous = Some(Digest::compute(&bytes));
+            let signature = sshsig::sign(key, receipt::NAMESPACE, &bytes);
+            let names = [names::binlog_signature, names::binlog_receipt].map(|of| of("db1", "7", number.into()));
+            assert!(put_signed(repository, &names, signature.as_bytes(), &bytes, Attempt::First).unwrap());
+            put(repository, &part, b"part").unwrap();
+            let [signature, receipt] = names;
+            [part, receipt, signature]
+        })
+    }
+
+    #[test]
+    fn binary_logs_without_backups_go_when_a_backup_would() {
+        static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Directory::make(&directory.path().join("repository")).unwrap();
+        Repository::create(&open()).unwrap();
+        let repository = Repository::open(Box::new(Locking { inner: open(), extended: &ASKED })).unwrap();
+        let host_key = SigningKey::generate().unwrap();
+        let logs = put_logs(&repository, &host_key);
+        let mut keeper = keeper(directory.path(), &host_key);
+        let planned = |keeper: &PruneConfig, days: i64, allow_breaks| {
+            let options = PruneOptions { allow_breaks, ..PruneOptions::default() };
+            plan(&repository, keeper, &options, after(days * 24 * 60)).unwrap()
+        };
+        let receipts = |plan: &Plan| plan.hosts[0].binlogs.iter().map(|logs| logs.receipts).sum::<usize>();
+        assert_eq!([372, 374].map(|days| receipts(&planned(&keeper, days, false))), [0, 2]);
+        keeper.policy = Policy { daily: 0, weekly: 0, monthly: 0, ..Policy::default() };
+        assert_eq!(receipts(&planned(&keeper, 9999, false)), 0, "it only counts backups");
+        keeper.policy = Policy::default();
+
+        // The receipt of a pack may be hidden.
+        let pack = names::pack("db1", &Digest::compute(b"pack"));
+        put(&repository, &pack, b"pack").unwrap();
+        for (allow_breaks, unneeded) in [(false, 0), (true, 1)] {
+            let plan = planned(&keeper, 374, allow_breaks);
+            assert_eq!((receipts(&plan), plan.hosts[0].unneeded_objects()), (0, unneeded));
+        }
+        repository.store().delete(&pack.parse().unwrap()).unwrap();
+
+        let pruned = prune(&repository, &keeper, &planned(&keeper, 374, false), &|_| ()).unwrap();
+        let left: BTreeSet<String> =
+            repository.store().list(names::HOSTS).unwrap().iter().map(|left| left.name.to_string()).collect();
+        let [[_, _, first], [..], last] = logs;
+        assert_eq!((left, pruned.objects), (last.iter().cloned().chain([first]).collect(), 5));
+        let asked = std::mem::take(&mut *ASKED.lock().unwrap());
+        assert!(last.iter().all(|object| asked.contains(object)) && asked.len() == 4, "{asked:?}");
     }
 
     #[test]

@@ -2,23 +2,12 @@
 //! receipts. To a prune without a memory the repository would look older and whole, and it would remove for good what
 //! only the hidden backups need.
 
-use std::{
-    collections::BTreeMap,
-    fs::DirBuilder,
-    io,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, io, path::Path};
 
 use archive::{Digest, chain::Link, names::Number};
-use files::{
-    WriteOptions,
-    regular::{self, Links},
-    write_atomic,
-};
 use serde::{Deserialize, Serialize};
 
-use crate::declarations::HostDeclarations;
+use crate::{declarations::HostDeclarations, note_file::NoteFile};
 
 /// Name of the subdirectory of the state directory, with a file for each repository.
 const DIRECTORY: &str = "newest-seen";
@@ -28,7 +17,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// The newest receipts that earlier prunes have seen, by host.
 #[derive(Debug, Default)]
 pub(super) struct NewestSeen {
-    path: PathBuf,
+    file: NoteFile,
     hosts: BTreeMap<String, Newest>,
 }
 
@@ -42,9 +31,9 @@ struct Newest {
 impl NewestSeen {
     /// Reads what was noted for the repository `id`. A file that is missing or damaged counts as empty.
     pub(super) fn read(state: &Path, id: &str) -> Self {
-        let path = state.join(DIRECTORY).join(id);
-        let bytes = regular::read(&path, Links::Refused, MAX_BYTES).unwrap_or_default();
-        Self { path, hosts: serde_json::from_slice(&bytes).unwrap_or_default() }
+        let file = NoteFile::new(state.join(DIRECTORY).join(id));
+        let hosts = serde_json::from_slice(&file.read(MAX_BYTES)).unwrap_or_default();
+        Self { file, hosts }
     }
 
     /// Names of the hosts.
@@ -73,7 +62,6 @@ impl NewestSeen {
         if self.hosts == before {
             return Ok(());
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(files::parent(&self.path))?;
-        write_atomic(&self.path, &serde_json::to_vec(&self.hosts)?, WriteOptions::SECRET.replacing(true))
+        self.file.replace(&serde_json::to_vec(&self.hosts)?)
     }
 }

@@ -141,7 +141,8 @@ pub fn plan(
     Ok(Plan { at, hosts, to_lock: shared_to_lock(repository, at)? })
 }
 
-/// The hosts of a repository: those that have receipts, and those that an earlier prune of this keeper has seen.
+/// The hosts of a repository: those that have receipts or binary logs, and those that an earlier prune of this keeper has
+/// seen.
 ///
 /// # Errors
 /// [`Error::Store`].
@@ -150,7 +151,14 @@ pub fn hosts(repository: &Repository, keeper: &PruneConfig) -> Result<BTreeSet<S
 }
 
 fn hosts_of(repository: &Repository, seen: &NewestSeen) -> Result<BTreeSet<String>, Error> {
-    Ok(repository.hosts()?.into_iter().chain(seen.hosts().cloned()).collect())
+    let mut hosts: BTreeSet<String> = repository.hosts()?.into_iter().chain(seen.hosts().cloned()).collect();
+    for host in repository.store().children(names::HOSTS)? {
+        let is_known = !names::is_host(&host) || hosts.contains(&host);
+        if !is_known && !repository.store().children(&names::binlogs(&host))?.is_empty() {
+            hosts.insert(host);
+        }
+    }
+    Ok(hosts)
 }
 
 /// Objects whose lock to extend, and which belong to no host: the repository's own, without which nothing opens it, and
@@ -209,21 +217,29 @@ impl Planning<'_> {
         // must stay restorable.
         let links = || kept.iter().map(|kept| &kept.link).chain(&removed);
         let uuids = links().filter_map(|link| link.receipt.server_uuid.as_deref()).collect();
-        let objects = self.objects(&host, &live, &put, &declared.numbers)?;
-        let parts: Vec<&Listed> = objects.old_parts.iter().collect();
-        let mut unneeded = objects.unneeded;
-        let binlogs = match links().map(began).min() {
-            Some(oldest) => {
-                let (plans, unnamed) =
-                    binlogs::plan(self.repository, &host, &self.signers, declared, (oldest, &uuids), &parts)?;
-                unneeded.extend(unnamed);
-                plans
-            }
-            None => Vec::new(),
-        };
+        let mut objects = self.objects(&host, &live, &put, declared)?;
+        let oldest = links().map(began).min().unwrap_or_else(|| self.without_backups(&mut objects));
+        let HostObjects { mut unneeded, may_be_orphans, .. } = objects;
+        let may_be_orphans: Vec<&Listed> = may_be_orphans.iter().collect();
+        let (binlogs, orphans) =
+            binlogs::plan(self.repository, &host, &self.signers, declared, (oldest, &uuids), &may_be_orphans)?;
+        unneeded.extend(orphans);
         let mut plan = HostPlan { host, kept, removed, binlogs, live, to_lock: Vec::new(), unneeded };
         plan.to_lock = self.to_lock(&plan, objects.unlocked);
         Ok(plan)
+    }
+
+    /// The time up to which a host without receipts of backups needs no binary logs: if it has nothing else, a backup
+    /// would be kept for no longer. The receipts of other objects may be hidden, so these stay, and all logs with them.
+    fn without_backups(&self, objects: &mut HostObjects) -> Timestamp {
+        let days = self.keeper.policy.days();
+        if objects.has_data && !self.options.allow_breaks {
+            objects.unneeded.clear();
+        }
+        if objects.has_data || days == 0 {
+            return Timestamp::MIN;
+        }
+        self.at.checked_sub(SignedDuration::from_hours(24_i64.saturating_mul(days.into()))).unwrap_or(Timestamp::MIN)
     }
 
     /// The receipts, oldest first, each with a valid signature, and the objects that they name.
@@ -246,8 +262,9 @@ impl Planning<'_> {
         host: &str,
         live: &Live,
         put: &BTreeMap<Number, Timestamp>,
-        removed: &BTreeSet<Number>,
+        declared: &HostDeclarations,
     ) -> Result<HostObjects, Error> {
+        let of_binlogs = names::binlogs(host);
         let (half, location) = (half_of_lock(self.repository), self.repository.store().location());
         let known = half.map(|_| LockEnds::read(&self.keeper.state, &self.repository.id, host)).unwrap_or_default();
         let lasts = |listed: &Listed, half: SignedDuration| {
@@ -258,6 +275,7 @@ impl Planning<'_> {
         let mut objects = HostObjects::default();
         self.repository.store().visit(&names::of_host(host), &mut |listed| {
             let object = listed.name.as_str();
+            objects.has_data |= !object.starts_with(&of_binlogs);
             if let Some(half) = half.filter(|half| self.at.duration_since(listed.modified) > *half)
                 && let (id, false) = lasts(&listed, half)
             {
@@ -266,10 +284,10 @@ impl Planning<'_> {
             if !self.is_old(&listed) {
                 return;
             }
-            if is_unneeded(host, object, live, put, removed) {
+            if is_unneeded(host, object, live, put, &declared.numbers) {
                 objects.unneeded.insert(object.to_owned(), listed.bytes);
-            } else if names::segment_server(host, object).is_some() {
-                objects.old_parts.push(Listed { etag: None, ..listed });
+            } else if binlogs::may_be_orphan(host, object, declared) {
+                objects.may_be_orphans.push(Listed { etag: None, ..listed });
             }
         })?;
         Ok(objects)
@@ -344,8 +362,10 @@ impl Planning<'_> {
 struct HostObjects {
     /// Objects that no kept backup needs, with their length.
     unneeded: Objects,
-    /// Parts of binary logs that are too old for an archiver to still name them.
-    old_parts: Vec<Listed>,
+    /// Objects of binary logs that are too old for an archiver to still name them.
+    may_be_orphans: Vec<Listed>,
+    /// Whether it has other objects than those of binary logs.
+    has_data: bool,
     /// Objects for which more than half of the first lock's time has passed, and whose lock is not known to last.
     unlocked: Vec<Unlocked>,
 }

@@ -26,36 +26,54 @@ pub(super) struct RemovableReceipts {
     count: usize,
     /// SHA-256 of the receipt before the next one.
     previous: Option<Digest>,
-    /// Whether a receipt is from after the time, or does not continue the one before it.
-    is_later: bool,
+    /// Whether later receipts may be removable, too.
+    goes_on: bool,
+    is_whole: bool,
 }
 
 impl RemovableReceipts {
     pub(super) fn new(time: Timestamp, declared: Option<&DeclaredRemoval>) -> Self {
         let previous = declared.map(|declared| declared.removed.sha256);
-        Self { time, declared: declared.copied(), receipts: Vec::new(), count: 0, previous, is_later: false }
+        let (receipts, declared) = (Vec::new(), declared.copied());
+        Self { time, declared, receipts, count: 0, previous, goes_on: true, is_whole: true }
+    }
+
+    /// Whether every receipt so far can be trusted, and none is missing.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Whether an earlier prune has declared that the receipt goes.
-    pub(super) fn is_left(&self, number: Number) -> bool {
-        self.declared.is_some_and(|declared| number <= declared.removed.number)
+    fn is_left(&self, number: Number) -> bool {
+        self.declared.is_some_and(|declared| declared.has(number))
     }
 
-    /// Takes the next receipt; returns whether later receipts may be removable. `put`: when the receipt was put, by the
-    /// store's clock, which a writer of receipts cannot set back.
-    pub(super) fn take(&mut self, receipt: BinlogReceipt, sha256: Digest, put: Timestamp) -> bool {
+    /// Takes the next receipt. `put`: when it was put, by the store's clock, which a writer of receipts cannot set back.
+    pub(super) fn take(&mut self, receipt: BinlogReceipt, sha256: Digest, put: Timestamp) {
         if self.is_left(receipt.number) {
             // A receipt put after the declaration is from a host with an old state; `check` reports it.
             if self.declared.is_some_and(|declared| put <= declared.at) {
                 self.receipts.push((receipt, sha256));
                 self.count = self.receipts.len();
             }
-            return true;
+            return;
         }
-        if receipt.previous != self.previous.replace(sha256) {
-            self.is_later = true;
-            return false;
-        }
+        // One before it may be hidden, or missing in a listing.
+        let continues = receipt.previous == self.previous.replace(sha256);
+        self.is_whole &= continues;
+        self.goes_on = self.goes_on && continues && self.add(receipt, sha256, put);
+    }
+
+    /// Passes over a receipt that cannot be trusted. Anyone may put an object with the name of a removed receipt. Any
+    /// other one stays, with all receipts after it; `check` reports it.
+    pub(super) fn pass_over(&mut self, number: Number) {
+        let is_left = self.is_left(number);
+        self.is_whole &= is_left;
+        self.goes_on &= is_left;
+    }
+
+    /// Adds a receipt; returns whether later ones may be removable.
+    fn add(&mut self, receipt: BinlogReceipt, sha256: Digest, put: Timestamp) -> bool {
         let mut is_later = put >= self.time;
         for segment in receipt.segments.iter().filter(|segment| segment.start == FIRST_EVENT && segment.first > 0) {
             is_later |= i64::from(segment.first) >= self.time.as_second();
@@ -65,14 +83,13 @@ impl RemovableReceipts {
         }
         is_later |= receipt.segments.iter().any(|segment| i64::from(segment.last) >= self.time.as_second());
         self.receipts.push((receipt, sha256));
-        self.is_later = is_later;
         !is_later
     }
 
     /// Records that the archive has ended, because another server's archive continues it. Its last log can then be
     /// removed like earlier logs, unless it has events from after the time.
     pub(super) fn end_archive(&mut self) {
-        if !self.is_later {
+        if self.goes_on {
             self.count = self.receipts.len();
         }
     }
@@ -136,9 +153,7 @@ pub(super) mod tests {
     fn removed(declared: Option<&DeclaredRemoval>, receipts: Vec<(BinlogReceipt, Digest, Timestamp)>) -> Vec<Number> {
         let mut removable = RemovableReceipts::new(at(1000), declared);
         for (receipt, sha256, put) in receipts {
-            if !removable.take(receipt, sha256, put) {
-                break;
-            }
+            removable.take(receipt, sha256, put);
         }
         removable.end("db1", "7").iter().map(|receipt| receipt.number).collect()
     }
@@ -169,10 +184,9 @@ pub(super) mod tests {
 
     #[test]
     fn the_last_log_goes_only_if_the_archive_has_ended() {
-        let ended = |receipts| {
+        let ended = |receipts: Vec<_>| {
             let mut removable = RemovableReceipts::new(at(1000), None);
-            let goes_on = |(receipt, sha256, put)| removable.take(receipt, sha256, put);
-            let _ = Vec::into_iter(receipts).all(goes_on);
+            receipts.into_iter().for_each(|(receipt, sha256, put)| removable.take(receipt, sha256, put));
             removable.end_archive();
             removable.end("db1", "7").len()
         };

@@ -6,10 +6,10 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, BufReader, Read, Seek},
     ops::Range,
-    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -17,7 +17,7 @@ use archive::Digest;
 use files::{PendingFile, WriteOptions};
 
 use super::MAX_OBJECT_BYTES;
-use crate::state::lock;
+use crate::{note_file::make_private, state::lock};
 
 const HEAD: &[u8; 16] = b"receipt-cache/1\n";
 /// Length of a record without its content.
@@ -66,7 +66,7 @@ impl CacheFile {
     pub(super) fn open(directory: &Path, name: &str, max_bytes: u64) -> Self {
         let path = directory.join(name);
         // Without the directory, opening the file fails.
-        let _ = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        let _ = make_private(directory);
         let lock = lock(&directory.join(format!("{name}.lock"))).ok().flatten();
         let others = length_of_others(directory, &path);
         let max_bytes = max_bytes.saturating_sub(others);

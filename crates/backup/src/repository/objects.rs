@@ -163,7 +163,7 @@ pub(crate) fn read_range(
     bytes.clear();
     let input = repository.store.get(&name(object)?, Some(range))?;
     let filled = input.take(length).read_to_end(bytes);
-    filled.map_err(|source| unreadable(object, source))?;
+    filled.map_err(|source| Error::of_object(object, source.into()))?;
     if bytes.len() as u64 == length { Ok(()) } else { Err(wrong(ArchiveError::Pack("it is truncated"))) }
 }
 
@@ -190,7 +190,7 @@ fn read_version(
 ) -> Result<(), Error> {
     let mut read = repository.version(object, version)?;
     let filled = fill(&mut read, bytes, expected.bytes);
-    filled.map_err(|source| unreadable(object, source))?;
+    filled.map_err(|source| Error::of_object(object, source.into()))?;
     check_sum(object, read, expected)
 }
 
@@ -220,7 +220,7 @@ pub(crate) fn check_sum(
 ) -> Result<(), Error> {
     let mut read = read;
     let rest = io::copy(&mut read, &mut io::sink());
-    rest.map_err(|source| unreadable(object, source))?;
+    rest.map_err(|source| Error::of_object(object, source.into()))?;
     let (_, found, found_bytes) = read.finish();
     if (found, found_bytes) == (expected.sha256, expected.bytes) {
         return Ok(());
@@ -237,7 +237,7 @@ pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<O
     };
     let mut bytes = Vec::new();
     let read = input.take(most_bytes).read_to_end(&mut bytes);
-    read.map_err(|source| unreadable(object, source))?;
+    read.map_err(|source| Error::of_object(object, source.into()))?;
     Ok(Some(bytes))
 }
 
@@ -249,17 +249,6 @@ pub(crate) fn name(text: &str) -> Result<Name, Error> {
 /// Whether the store denied access.
 pub(crate) fn is_denied(error: &Error) -> bool {
     matches!(error, Error::Store(error) if error.is_denied())
-}
-
-/// Why an object could not be read to its end. A store that fails meanwhile says nothing about the object; one that was
-/// replaced meanwhile is at fault itself.
-fn unreadable(object: &str, source: io::Error) -> Error {
-    let source = match source.downcast::<StoreError>() {
-        Ok(replaced @ StoreError::S3 { fault: S3Fault::Replaced, .. }) => io::Error::other(replaced),
-        Ok(failed) => return failed.into(),
-        Err(source) => source,
-    };
-    Error::Object { object: object.to_owned(), source: source.into() }
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
     ))];
     if checked.read_until.is_some() {
         messages.push(Message::info(format!(
-            "{} % of the packs were read; the next check continues after them",
+            "{} % of the objects were read; the next check continues after them",
             checked.percent_done
         )));
     }

@@ -43,7 +43,7 @@ use crate::{Body, Deletion, Error, Listed, LockState, Name, Put, Store, Version,
 
 /// Default time without progress after which a call is retried.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Default time without success after which a call fails.
+/// Default time without success, from its first failure on, after which a call fails.
 pub const GIVE_UP: Duration = Duration::from_secs(600);
 /// Maximum length of a page of a listing, which has up to a thousand names.
 const MAX_PAGE_BYTES: u64 = 8 << 20;

@@ -31,6 +31,8 @@ impl Archiver<'_> {
         if self.adopt(source)? || self.take_over(source, directory)? {
             return self.save();
         }
+        // If the state was lost, nothing shows which logs the parts of the spool are from.
+        self.set_aside()?;
         let of_backup = crate::state::newest_position(directory)?;
         let of_backup = of_backup.map(|position| LogPosition { offset: FIRST_EVENT, ..position.log });
         self.state.archive.end = of_backup.filter(|at| source.has(at)).unwrap_or_else(|| source.oldest());

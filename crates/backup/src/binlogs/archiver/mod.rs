@@ -6,6 +6,7 @@ mod stream;
 mod uploads;
 
 use std::{
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -76,6 +77,9 @@ pub enum Note<'n> {
     Behind(u64, Option<&'n str>),
     /// Logs were lost.
     Lost(&'n Gap),
+    /// So many parts that waited on this host are kept in this directory: the state does not know them, and the server
+    /// may have lost their events.
+    SetAside(u64, &'n Path),
     /// Server or store failed; the next attempt follows after this pause.
     Retry(&'n Error, Duration),
 }
@@ -242,7 +246,15 @@ impl Archiver<'_> {
                 Err(error) => error,
             };
             if self.mode == Mode::Once || !is_transient(&failed) {
+                // The next run may find another server, or none.
+                if !matches!(failed, Error::Store(_) | Error::Waiting { .. }) {
+                    self.store_all()?;
+                }
                 return Err(failed);
+            }
+            // The server may not come back.
+            if self.written.elapsed() >= RECEIPT_EVERY {
+                self.store_some()?;
             }
             pauses = if self.archived.segments > before { PAUSES } else { pauses };
             self.pause(&mut pauses, &failed);

@@ -64,8 +64,13 @@ impl Archiver<'_> {
         let mut replica = Replica::start(connection, &start, &settings)?;
         (self.note)(&Note::Connected(&from));
         let mut open = OpenPart::at(&from.file, from.offset);
-        let (mut is_first, mut looked) = (true, Instant::now());
-        while let Some(event) = replica.next_event()? {
+        let (mut is_first, mut goes_on, mut looked) = (true, false, Instant::now());
+        let ended = loop {
+            let event = match replica.next_event() {
+                Ok(Some(event)) => event,
+                Ok(None) => break Ok(StreamEnd::Closed),
+                Err(error) => break Err(error.into()),
+            };
             let (header, kind, gtids) = (event.header, Kind::classify(&event), gtids::before_log(&event.body));
             // A proxy may send queries and the request for the log to different servers.
             if std::mem::take(&mut is_first) && header.server_id != source.server_id {
@@ -81,6 +86,11 @@ impl Archiver<'_> {
             }
             if is_repeated {
                 continue;
+            }
+            if !goes_on && matches!(kind, Kind::Event | Kind::Rotate) {
+                // The log continues the archive, so the server sends what else is in the spool again.
+                self.spool.keep_only(&self.state.archive.spool)?;
+                goes_on = true;
             }
             if kind == Kind::Description {
                 self.state.archive.log_began = header.timestamp;
@@ -98,12 +108,17 @@ impl Archiver<'_> {
             }
             if looked.elapsed() >= LOOK_EVERY {
                 looked = Instant::now();
-                if !self.is_still_there(source, &replica.progress().position)? {
-                    return Ok(StreamEnd::Lost);
+                match self.is_still_there(source, &replica.progress().position) {
+                    Ok(true) => {}
+                    Ok(false) => break Ok(StreamEnd::Lost),
+                    Err(error) => break Err(error),
                 }
             }
-        }
-        Ok(StreamEnd::Closed)
+        };
+        // What has arrived may be lost on the server.
+        open.part.cut_to_whole();
+        self.flush(&mut open.part, true, &replica, source)?;
+        ended
     }
 
     /// Whether the server still has this position, as far as is known. One that has begun its logs again does not always
@@ -155,13 +170,11 @@ impl Archiver<'_> {
         until: Option<&LogPosition>,
     ) -> Result<bool, Error> {
         let progress = replica.progress();
-        let is_between = progress.is_between_transactions();
-        // MariaDB leaves out the event after the format description of an encrypted log.
-        let is_whole = is_between && open.last != Kind::Description;
+        let is_whole = open.is_whole(replica);
         let is_old = open.began.elapsed() >= self.config.segment_every;
         let is_due = open.part.bytes.len() >= SEGMENT_BYTES || is_whole && is_old;
         let is_reached = until.is_some_and(|until| progress.position >= *until);
-        let is_over = is_between && (self.is_stopped() || is_reached);
+        let is_over = progress.is_between_transactions() && (self.is_stopped() || is_reached);
         if is_due || is_over && is_whole {
             self.flush(&mut open.part, is_whole, replica, source)?;
         }
@@ -196,7 +209,7 @@ impl Archiver<'_> {
         if self.state.archive.spool.is_empty() {
             (self.note)(&Note::Stored(&segment));
         }
-        *part = PendingSegment::at(&part.file, part.end);
+        *part = PendingSegment::at(&part.file, part.end());
         if is_whole && self.mode == Mode::Follow && self.written.elapsed() >= RECEIPT_EVERY {
             self.write_receipt()
         } else {
@@ -218,6 +231,7 @@ impl Archiver<'_> {
     fn lose(&mut self, source: &Source, reason: &str) -> Result<(), Error> {
         self.drop_partial_transactions()?;
         self.finish()?;
+        self.set_aside()?;
         let noticed = Some(Timestamp::now());
         let gap = Gap { from: self.state.archive.end.clone(), reason: reason.to_owned(), noticed };
         self.begin_after(gap, source);
@@ -253,12 +267,21 @@ impl OpenPart {
         }
         // A rotate event names a position in the next log.
         let end = if header.end_position == 0 || kind == Kind::Rotate {
-            self.part.end.saturating_add(u64::from(header.event_bytes))
+            self.part.end().saturating_add(u64::from(header.event_bytes))
         } else {
             replica.progress().position.offset
         };
         self.part.add(replica.event_bytes(), header.timestamp, end);
         self.last = kind;
+        if self.is_whole(replica) {
+            self.part.mark_whole();
+        }
+    }
+
+    /// Whether a part may end here.
+    fn is_whole(&self, replica: &Replica) -> bool {
+        // MariaDB leaves out the event after the format description of an encrypted log.
+        replica.progress().is_between_transactions() && self.last != Kind::Description
     }
 }
 

@@ -122,7 +122,11 @@ impl Archiver<'_> {
     }
 
     /// Compares the spool with the state. Lost parts are read from the server again.
+    ///
+    /// # Errors
+    /// [`Error::SpoolMissing`] if nothing is known of what became of them.
     pub(super) fn recover(&mut self) -> Result<(), Error> {
+        self.spool.check_presence(&self.state.archive.spool)?;
         let archive = &mut self.state.archive;
         let is_lost = archive.spool.lost() > 0;
         if !is_lost {
@@ -138,8 +142,6 @@ impl Archiver<'_> {
         if is_lost || sound < archive.spool.len() {
             archive.forget_spool_from(sound);
         }
-        // The state to be saved no longer names the removed files. Their removal frees space for it.
-        self.spool.keep_only(&self.state.archive.spool)?;
         self.save()?;
         (self.note)(&Note::Spooled(&self.spooled()));
         Ok(())
@@ -150,10 +152,18 @@ impl Archiver<'_> {
         let before = self.state.archive.spool.len();
         self.state.archive.drop_partial_transactions();
         if self.state.archive.spool.len() < before {
-            self.spool.keep_only(&self.state.archive.spool)?;
             // The saved state must not name a list that gets other parts now.
             self.save()?;
             (self.note)(&Note::Spooled(&self.spooled()));
+        }
+        Ok(())
+    }
+
+    /// Keeps parts that the state does not know, although the server may not send their events again.
+    pub(super) fn set_aside(&self) -> Result<(), Error> {
+        let aside = self.spool.set_aside(&self.state.archive.spool)?;
+        if aside > 0 {
+            (self.note)(&Note::SetAside(aside, self.spool.directory()));
         }
         Ok(())
     }
@@ -269,8 +279,7 @@ impl Archiver<'_> {
             }
         }
         if self.state.archive.spool.is_empty() {
-            // The lists.
-            self.spool.keep_only(&self.state.archive.spool)?;
+            self.spool.remove_lists()?;
         }
         if is_due { self.draft_receipt() } else { Ok(()) }
     }
@@ -278,6 +287,7 @@ impl Archiver<'_> {
     /// Stores the oldest part of the spool; `None` if there is none. Its file is still to be removed.
     fn store_first(&mut self) -> Result<Option<Object>, Error> {
         let Some(first) = self.state.archive.spool.first().cloned() else { return Ok(None) };
+        self.spool.check_presence(&self.state.archive.spool)?;
         let object = first.segment.object;
         let lost = || Error::SpoolLost { server: self.archived.server.clone() };
         let encrypted = self.spool.read(object)?.ok_or_else(lost)?;

@@ -32,7 +32,7 @@ pub(crate) struct Check {
     /// Compute SHA-256 of every object
     #[arg(long)]
     objects: bool,
-    /// Also decrypt and decompress everything, or only this percentage of the packs, which needs --state: each check
+    /// Also decrypt and decompress everything, or only this percentage of the objects, which needs --state: each check
     /// continues where the one before stopped
     #[arg(long, value_name = "P%", num_args = 0..=1, default_missing_value = "100%", value_parser = value::percent,
         requires = "identity", conflicts_with = "objects")]
@@ -43,7 +43,7 @@ pub(crate) struct Check {
     /// File of the allowed signers; without it, signatures are not verified
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// File in which each check records the newest receipt and which packs it has read, for the next one
+    /// File in which each check records the newest receipt and which objects it has read, for the next one
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Exit with 4 if signatures were not verified, or if a newer receipt may have been hidden

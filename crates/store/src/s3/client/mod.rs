@@ -145,7 +145,7 @@ impl Client {
     /// Attempts something until it succeeds or fails for good. Also returns whether the answer to an earlier attempt was
     /// lost, which may have taken effect.
     fn retry<T>(&self, mut attempt: impl FnMut() -> Result<T, Failed>) -> Result<(T, bool), S3Fault> {
-        let began = Instant::now();
+        let mut first_failure = None;
         let (mut attempts, mut amended, mut garbled, mut is_repeated) = (0_u32, 0_u32, 0_u32, false);
         loop {
             attempts = attempts.saturating_add(1);
@@ -167,7 +167,9 @@ impl Client {
             };
             garbled = garbled.saturating_add(u32::from(matches!(fault, S3Fault::Garbled)));
             let pause = pause(attempts, asked);
-            if garbled > MAX_GARBLED || began.elapsed().saturating_add(pause) > self.give_up {
+            // The first attempt may have sent a body for longer than that before it failed.
+            let failing = first_failure.get_or_insert_with(Instant::now).elapsed();
+            if garbled > MAX_GARBLED || failing.saturating_add(pause) > self.give_up {
                 return Err(after(fault, attempts));
             }
             sleep(pause);
