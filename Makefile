@@ -94,9 +94,10 @@ bench: $(TOOLS)/bin/inno ## Measure; see docs/benchmarks.md
 $(TOOLS)/bin/inno:
 	cargo install --locked --quiet --root $(TOOLS) innodb-utils
 
-scale: ## List, plan a prune and check with the receipts of a million objects, of ten hosts and of one; prints time and memory
+scale: ## List, plan a prune and check with the receipts of a million objects, of ten hosts and of one; the map of 10 TiB; prints time and memory
 	SEALANT_SCALE_OBJECTS=1000000 SEALANT_SCALE_HOSTS=10 cargo test --release --package sealant-backup --test scale -- --nocapture
 	SEALANT_SCALE_OBJECTS=1000000 SEALANT_SCALE_HOSTS=1 cargo test --release --package sealant-backup --test scale -- --nocapture
+	SEALANT_SCALE_GIB=10240 cargo test --release --package sealant-backup --lib -- --nocapture _of_terabytes_
 
 soak-tests: test-build ## Run all tests ten times; fail if one of them fails, or is flaky in two runs
 	PATH="$(TOOLS)/bin:$$PATH" tests/soak-tests 10

@@ -9,6 +9,9 @@ pub enum Error {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The lists of a manifest cannot be kept in their files.
+    #[error("the temporary file with the list of all parts cannot be written: {0}")]
+    Lists(#[source] io::Error),
     /// A malformed description of a repository.
     #[error("{0}")]
     Repository(&'static str),

@@ -10,15 +10,25 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
+use std::{
+    fs::File,
+    io::{self, Write},
+};
 
-use codec::{entry::Entry, hash::Hash};
+use codec::{
+    entry::Entry,
+    hash::{HASH_BYTES, Hash, Tree},
+};
 use innodb::binlog::CopyPosition;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use self::{file_head::FileHead, lines::MariaDbKey};
-use crate::{Digest, Error, receipt::Object};
+use crate::{
+    Digest, Error, List,
+    list::{Place, Record, take},
+    receipt::Object,
+};
 
 /// Schema that this version writes.
 pub const SCHEMA: &str = "sealant.backup-manifest/1";
@@ -107,9 +117,32 @@ pub struct StoredFile {
     /// again.
     pub head: Option<FileHead>,
     /// BLAKE3 of each chunk; for a file of one chunk, that of the file.
-    pub chunks: Vec<Hash>,
+    pub chunks: List<Hash>,
     /// Location of its bytes, in order. Bytes outside all runs are zero.
-    pub runs: Vec<Run>,
+    pub runs: List<Run>,
+}
+
+/// Where the lists of a manifest that is read are kept. All others of it take memory for each file and each pack.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// [`StoredFile::chunks`]: 32 bytes for each.
+    pub chunks: Place,
+    /// [`StoredFile::runs`]: 36 bytes for each.
+    pub runs: Place,
+}
+
+impl Lists {
+    /// In these files, which are empty.
+    #[must_use]
+    pub const fn in_files(chunks: File, runs: File) -> Self {
+        Self { chunks: Place::File(chunks), runs: Place::File(runs) }
+    }
+
+    /// Nowhere: they are checked, but not kept.
+    #[must_use]
+    pub const fn not_kept() -> Self {
+        Self { chunks: Place::Nowhere, runs: Place::Nowhere }
+    }
 }
 
 /// Location of a part of a file.
@@ -151,6 +184,69 @@ impl Run {
         (self.pack, self.frame_at) == (other.pack, other.frame_at)
             && self.end() == other.at
             && u64::from(self.offset).checked_add(self.bytes) == Some(u64::from(other.offset))
+    }
+}
+
+impl Record for Run {
+    const BYTES: usize = 36;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        let Self { at, bytes, pack, offset, frame_at, frame_bytes } = self;
+        [at, bytes, frame_at].into_iter().for_each(|field| out.extend(field.to_be_bytes()));
+        [pack, offset, frame_bytes].into_iter().for_each(|field| out.extend(field.to_be_bytes()));
+    }
+
+    fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let mut long = || take(&mut bytes).map(u64::from_be_bytes);
+        let (at, length, frame_at) = (long()?, long()?, long()?);
+        let mut short = || take(&mut bytes).map(u32::from_be_bytes);
+        Some(Self { at, bytes: length, frame_at, pack: short()?, offset: short()?, frame_bytes: short()? })
+    }
+}
+
+impl Record for Hash {
+    const BYTES: usize = HASH_BYTES;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.0);
+    }
+
+    fn decode(mut bytes: &[u8]) -> Option<Self> {
+        take(&mut bytes).map(Self)
+    }
+}
+
+impl List<Run> {
+    /// The runs that have bytes between two offsets of the file.
+    ///
+    /// # Errors
+    /// The file of the list cannot be read.
+    pub fn overlapping(&self, from: u64, end: u64) -> io::Result<Vec<Run>> {
+        let first = self.partition_point(|run| run.end() <= from)?;
+        self.iter_from(first).take_while(|run| run.as_ref().map_or(true, |run| run.at < end)).collect()
+    }
+}
+
+impl List<Hash> {
+    /// The hash of the file that has these chunks; `None` if there are none.
+    ///
+    /// # Errors
+    /// The file of the list cannot be read.
+    pub fn file_hash(&self) -> io::Result<Option<Hash>> {
+        self.file_hash_with(None)
+    }
+
+    /// Like [`Self::file_hash`], with another first chunk.
+    ///
+    /// # Errors
+    /// The file of the list cannot be read.
+    pub fn file_hash_with(&self, first: Option<Hash>) -> io::Result<Option<Hash>> {
+        let (mut tree, count) = (Tree::default(), self.len());
+        for (chunk, hash) in (0..).zip(self.iter()) {
+            let hash = hash?;
+            tree.add(count, chunk, first.filter(|_| chunk == 0).unwrap_or(hash));
+        }
+        Ok(tree.hash(count))
     }
 }
 

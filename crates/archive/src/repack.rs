@@ -3,7 +3,7 @@
 //! Only the host can do that, while it reads the pages anyway. A keeper has no identity to decrypt a pack, and cannot
 //! copy encrypted chunks into another pack: each is encrypted with the key of its own pack, and with its number there.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io};
 
 use crate::{Manifest, Run};
 
@@ -56,20 +56,23 @@ impl OpenFrame {
 }
 
 /// How much of each pack of a manifest is needed.
-#[must_use]
-pub fn uses(manifest: &Manifest) -> Vec<PackUse> {
+///
+/// # Errors
+/// The list of runs cannot be read.
+pub fn uses(manifest: &Manifest) -> io::Result<Vec<PackUse>> {
     let use_of = |pack_bytes| (PackUse { pack_bytes, ..PackUse::default() }, OpenFrame::default());
     let mut uses: Vec<_> = manifest.packs.iter().map(|pack| use_of(pack.bytes)).collect();
     // In each file, the frames of one pack are in the order of the file.
-    for run in manifest.files.iter().flat_map(|file| &file.runs) {
+    for run in manifest.files.iter().flat_map(|file| file.runs.iter()) {
+        let run = run?;
         let used = usize::try_from(run.pack).ok().and_then(|pack| uses.get_mut(pack));
-        used.into_iter().for_each(|(used, frame)| add(used, frame, run));
+        used.into_iter().for_each(|(used, frame)| add(used, frame, &run));
     }
     let close = |(used, frame): (PackUse, OpenFrame)| PackUse {
         packed_bytes: used.packed_bytes.saturating_add(frame.needed()),
         ..used
     };
-    uses.into_iter().map(close).collect()
+    Ok(uses.into_iter().map(close).collect())
 }
 
 fn add(used: &mut PackUse, frame: &mut OpenFrame, run: &Run) {
@@ -109,7 +112,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Digest,
+        Digest, List,
         manifest::{Head, Root, SCHEMA, StoredFile},
         receipt::Object,
     };
@@ -134,8 +137,8 @@ mod tests {
             },
             hash: None,
             head: None,
-            chunks: Vec::new(),
-            runs,
+            chunks: List::default(),
+            runs: runs.into(),
         };
         let head = Head {
             schema: SCHEMA.to_owned(),
@@ -160,7 +163,7 @@ mod tests {
     fn a_new_pack_is_needed_as_a_whole() {
         let whole: Vec<Run> = (0..20).map(|number| run(number * MIB, MIB, 0, number * 500_000, 0)).collect();
         let pages: Vec<Run> = (0..64).map(|page| run(3 * page * PAGE, PAGE, 1, 0, page * PAGE)).collect();
-        let uses = uses(&manifest(&[10_010_000, 500_300], vec![whole, pages]));
+        let uses = uses(&manifest(&[10_010_000, 500_300], vec![whole, pages])).unwrap();
         let expected = |pack_bytes, packed_bytes, live_bytes| PackUse { pack_bytes, packed_bytes, live_bytes };
         assert_eq!(uses, [expected(10_010_000, 10_000_000, 20 * MIB), expected(500_300, 500_000, MIB)]);
         assert!(sparse(&uses).is_empty());
@@ -172,7 +175,7 @@ mod tests {
         let mut runs: Vec<Run> =
             (0..64).map(|page| run(page * PAGE, PAGE, (page % 2) as u32, 0, page / (1 + page % 2) * PAGE)).collect();
         runs.push(run(MIB, PAGE, 0, 500_000, 0));
-        let uses = uses(&manifest(&[2_000_000, 500_000], vec![runs]));
+        let uses = uses(&manifest(&[2_000_000, 500_000], vec![runs])).unwrap();
         assert_eq!(uses[0].live_bytes, 33 * PAGE);
         // 32 of 63 pages; of a frame of which only the first page is needed the length is not known.
         assert!((750_000..770_000).contains(&uses[0].packed_bytes), "{uses:?}");

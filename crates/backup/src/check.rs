@@ -9,6 +9,7 @@ use agefile::Identity;
 use archive::{
     Digest, Error as ArchiveError, PackReader,
     chain::{ChainBreak, Link},
+    manifest::Lists,
     names::{self, Number},
     receipt::Object,
     sshsig::AllowedSigners,
@@ -312,7 +313,7 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
 
 /// Decrypts and parses a manifest: the hashes of its files have to fit together, and parts to be within files and packs.
 fn parse_manifest(repository: &Repository, object: &str, identities: &[Identity]) -> Result<(), Error> {
-    let parsed = read_manifest(repository.object(object)?, identities);
+    let parsed = read_manifest(repository.object(object)?, identities, Lists::not_kept());
     parsed.map(drop).map_err(|source| Error::of_object(object, source))
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agefile::Identity;
-use archive::KeyCheckRecord;
+use archive::{KeyCheckRecord, manifest::Lists};
 use innodb::keys::KeySource;
 use jiff::Timestamp;
 
@@ -26,7 +26,7 @@ pub fn check_backup(
     keys: &dyn KeySource,
 ) -> Result<(JudgedReceipt, KeyCheck), Error> {
     let judged = restore::open(repository, host, selector, None, None)?;
-    let manifest = judged.manifest(repository, identities)?;
+    let manifest = judged.manifest(repository, identities, Lists::not_kept())?;
     let checked = check(&manifest, keys);
     Ok((judged, checked))
 }

@@ -25,8 +25,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use archive::{Digest, Manifest, Receipt, Run, names::Number, prune::MAX_RUN_HOURS};
-use files::WriteOptions;
+use archive::{
+    Digest, Error as ArchiveError, Manifest, Receipt, Run, manifest::Lists, names::Number, prune::MAX_RUN_HOURS,
+};
+use files::{WriteOptions, unnamed_file};
 use innodb::{binlog::CopyPosition, keys::KeySource};
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
@@ -135,6 +137,8 @@ pub(crate) struct Base {
     pub(crate) pages: File,
     /// Whether the server's keys open it.
     pub(crate) keys: KeyCheck,
+    /// Whether each pack may be used. Parts in others count as changed.
+    pub(crate) uses_pack: Vec<bool>,
 }
 
 impl State {
@@ -188,6 +192,11 @@ impl State {
     /// Reads the proofs of the host's recipients.
     pub(crate) fn recipients(&self) -> Result<Recipients, Error> {
         Recipients::read(&self.directory)
+    }
+
+    /// Creates a file without a name, for what a run knows of all parts.
+    pub(crate) fn scratch(&self) -> Result<File, Error> {
+        scratch(&self.directory)
     }
 
     /// Starts writing the state of a backup.
@@ -273,33 +282,47 @@ impl State {
 }
 
 impl SavedState {
-    /// The complete state, and whether the keys open the backup; `None` if a part is damaged.
-    pub(crate) fn base(&self, keys: &dyn KeySource) -> Option<Base> {
-        let manifest = zstd::Decoder::new(File::open(self.directory.join(MANIFEST)).ok()?).ok()?;
-        let mut manifest = Manifest::read(&mut BufReader::new(manifest)).ok()?;
+    /// The complete state, and whether the keys open the backup; `None` if a part is damaged. The lists of its manifest are in files without a name.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if these cannot be written.
+    pub(crate) fn base(&self, keys: &dyn KeySource) -> Result<Option<Base>, Error> {
+        let lists = Lists::in_files(scratch(&self.directory)?, scratch(&self.directory)?);
+        match self.read_base(lists, keys) {
+            Err(ArchiveError::Lists(source)) => Err(Error::Lists(source)),
+            read => Ok(read.ok().flatten()),
+        }
+    }
+
+    fn read_base(&self, lists: Lists, keys: &dyn KeySource) -> Result<Option<Base>, ArchiveError> {
+        let open = |name: &str| File::open(self.directory.join(name));
+        let mut manifest = Manifest::read_with(&mut BufReader::new(zstd::Decoder::new(open(MANIFEST)?)?), lists)?;
         let keys = key_check::check(&manifest, keys);
         // Else, only a restore needs them.
         manifest.files.iter_mut().for_each(|file| file.head = None);
         let files: Vec<Option<FileState>> =
-            serde_json::from_reader(BufReader::new(File::open(self.directory.join(FILES)).ok()?)).ok()?;
-        let pages = File::open(self.directory.join(PAGES)).ok()?;
-        (files.len() == manifest.files.len()).then_some(Base { manifest, files, pages, keys })
+            serde_json::from_reader(BufReader::new(open(FILES)?)).map_err(io::Error::from)?;
+        let (pages, uses_pack) = (open(PAGES)?, vec![true; manifest.packs.len()]);
+        Ok((files.len() == manifest.files.len()).then_some(Base { manifest, files, pages, uses_pack, keys }))
     }
 }
 
 impl Base {
-    /// Frees the hashes of the files. Only a run that takes over files without reading them needs these.
-    pub(crate) fn forget_hashes(&mut self) {
-        self.manifest.files.iter_mut().for_each(|file| file.chunks = Vec::new());
+    /// Excludes packs from reuse.
+    pub(crate) fn only_with(mut self, uses: impl Fn(&Digest) -> bool) -> Self {
+        for (pack, is_used) in self.manifest.packs.iter().zip(&mut self.uses_pack) {
+            *is_used &= uses(&pack.sha256);
+        }
+        self
     }
 
-    /// Drops the parts that are in packs excluded from reuse, so that they count as changed.
-    pub(crate) fn only_with(mut self, uses: impl Fn(&Digest) -> bool) -> Self {
-        let Manifest { files, packs, .. } = &mut self.manifest;
-        let uses: Vec<bool> = packs.iter().map(|pack| uses(&pack.sha256)).collect();
-        let is_used = |run: &Run| usize::try_from(run.pack).ok().and_then(|pack| uses.get(pack)) == Some(&true);
-        files.iter_mut().for_each(|file| file.runs.retain(is_used));
-        self
+    /// The parts of a file, in packs that may be used, that have bytes between two offsets.
+    pub(crate) fn runs(&self, file: usize, from: u64, end: u64) -> io::Result<Vec<Run>> {
+        let uses = |run: &Run| usize::try_from(run.pack).ok().and_then(|pack| self.uses_pack.get(pack)) == Some(&true);
+        let Some(stored) = self.manifest.files.get(file) else { return Ok(Vec::new()) };
+        let mut runs = stored.runs.overlapping(from, end)?;
+        runs.retain(uses);
+        Ok(runs)
     }
 }
 
@@ -373,6 +396,10 @@ impl Draft {
     }
 }
 
+fn scratch(directory: &Path) -> Result<File, Error> {
+    unnamed_file(directory).map_err(Error::io(directory, "a temporary file cannot be created there"))
+}
+
 /// Locks a file, creating it if necessary; `None` if another process has the lock.
 pub(crate) fn lock(path: &Path) -> Result<Option<File>, Error> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
@@ -394,7 +421,8 @@ pub(crate) fn newest_position(directory: &Path) -> Result<Option<CopyPosition>, 
     let path = directory.join(directory_name(newest)).join(MANIFEST);
     let Ok(file) = File::open(&path) else { return Ok(None) };
     let decoder = zstd::Decoder::new(file).map_err(Error::io(&path, "cannot be read"))?;
-    Ok(Manifest::read(&mut BufReader::new(decoder)).ok().and_then(|manifest| manifest.head.position))
+    let manifest = Manifest::read_with(&mut BufReader::new(decoder), Lists::not_kept());
+    Ok(manifest.ok().and_then(|manifest| manifest.head.position))
 }
 
 fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), Error> {

@@ -19,6 +19,7 @@ pub mod runtime;
 pub mod secret;
 mod space;
 pub mod toml;
+mod unnamed;
 mod zero;
 
 pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, sync_parent, write_atomic};
@@ -29,4 +30,5 @@ pub use directory::{LOST_AND_FOUND, MANIFEST, STAGING, create_directory, open_di
 pub use fill::{fill, read_wiped};
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
 pub use space::{free_bytes, free_bytes_at};
+pub use unnamed::{unnamed_file, without_name};
 pub use zero::all_zero;

@@ -94,7 +94,8 @@ pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), Erro
         put(&Line::Entry(Box::new(EntryLine::new(&file.entry, file.hash))), out)?;
     }
     for (f, file) in (0..).zip(&manifest.files).filter(|(_, file)| file.chunks.len() > 1) {
-        for hashes in file.chunks.chunks(HASHES) {
+        for first in (0..file.chunks.len()).step_by(HASHES) {
+            let hashes = file.chunks.range(first, HASHES as u64)?;
             let mut bytes = Vec::with_capacity(hashes.len().saturating_mul(HASH_BYTES));
             hashes.iter().for_each(|hash| bytes.extend(hash.0));
             put(&Line::Chunks(ChunksLine { f, b3: BASE64.encode(&bytes) }), out)?;
@@ -110,8 +111,8 @@ pub(super) fn write(manifest: &Manifest, out: &mut dyn Write) -> Result<(), Erro
         put(&Line::Pack(PackLine { sha256: pack.sha256, bytes: pack.bytes }), out)?;
     }
     for (f, file) in (0..).zip(&manifest.files) {
-        for run in &file.runs {
-            put(&Line::Run(RunLine::new(f, run)), out)?;
+        for run in file.runs.iter() {
+            put(&Line::Run(RunLine::new(f, &run?)), out)?;
         }
     }
     for key in &manifest.keys {

@@ -10,7 +10,7 @@ use super::*;
 fn stored(path: &[u8], kind: Kind) -> StoredFile {
     let entry =
         Entry { path: RelativePath::parse(path).unwrap(), kind, mode: 0o640, uid: 27, gid: 27, modified: (-1, 5) };
-    StoredFile { entry, hash: None, head: None, chunks: Vec::new(), runs: Vec::new() }
+    StoredFile { entry, hash: None, head: None, chunks: List::default(), runs: List::default() }
 }
 
 fn manifest() -> Manifest {
@@ -19,13 +19,13 @@ fn manifest() -> Manifest {
     let long = StoredFile {
         hash: file_hash(&chunks),
         head: Some(FileHead::new(&[&[1, 2, 3][..], &[0; 997]].concat())),
-        chunks,
-        runs: vec![run(0, 16384, 1), run(16384, 16384, 0), run(1 << 20, 1, 1)],
+        chunks: chunks.into(),
+        runs: vec![run(0, 16384, 1), run(16384, 16384, 0), run(1 << 20, 1, 1)].into(),
         ..stored(b"d/long.ibd", Kind::File { bytes: 1500 * CHUNK_BYTES as u64 })
     };
     let short = StoredFile {
         hash: Some(Hash::compute(b"x")),
-        chunks: vec![Hash::compute(b"x")],
+        chunks: vec![Hash::compute(b"x")].into(),
         ..stored(b"d/\xff", Kind::File { bytes: 1 })
     };
     let head = Head {
@@ -62,6 +62,12 @@ fn text(manifest: &Manifest) -> String {
 fn a_manifest_reads_back() {
     let text = text(&manifest());
     assert_eq!(Manifest::read(&mut text.as_bytes()).unwrap(), manifest());
+    let [chunks, runs] = [0, 1].map(|_| tempfile::tempfile().unwrap());
+    let in_files = Manifest::read_with(&mut text.as_bytes(), Lists::in_files(chunks, runs)).unwrap();
+    assert_eq!(in_files, manifest());
+    let checked = Manifest::read_with(&mut text.as_bytes(), Lists::not_kept()).unwrap();
+    assert_eq!(checked.files[2].head, manifest().files[2].head);
+    assert!(checked.files[2].chunks.len() == 1500 && checked.files[2].chunks.get(0).is_err());
     assert!(text.lines().all(|line| (line.len() as u64) < MAX_LINE_BYTES));
 }
 
@@ -89,10 +95,10 @@ fn what_does_not_fit_together_is_refused() {
         assert_ne!(changed, text, "{from}");
         assert!(Manifest::read(&mut changed.as_bytes()).is_err(), "{to}");
     }
-    let hash = manifest().files[2].chunks[3].0;
-    let lost = manifest().files[2].chunks.iter().filter(|chunk| chunk.0 != hash).copied().collect();
     let mut changed = manifest();
-    changed.files[2].chunks = lost;
+    let mut hashes = changed.files[2].chunks.range(0, u64::MAX).unwrap();
+    hashes.remove(3);
+    changed.files[2].chunks = hashes.into();
     let mut out = Vec::new();
     changed.write(&mut out).unwrap();
     assert!(Manifest::read(&mut out.as_slice()).is_err());
@@ -101,15 +107,15 @@ fn what_does_not_fit_together_is_refused() {
 #[test]
 fn a_line_without_an_end_is_not_read_to_its_end() {
     struct Endless(u64);
-    impl std::io::Read for Endless {
-        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    impl io::Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             buffer.fill(b' ');
             self.0 += buffer.len() as u64;
             assert!(self.0 < 4 * MAX_LINE_BYTES, "read without an end");
             Ok(buffer.len())
         }
     }
-    assert!(Manifest::read(&mut std::io::BufReader::new(Endless(0))).is_err());
+    assert!(Manifest::read(&mut io::BufReader::new(Endless(0))).is_err());
 }
 
 #[test]
@@ -121,4 +127,37 @@ fn parts_of_runs_are_where_they_were() {
     assert_eq!(run.within(0, 100), None);
     let (one, other) = (run.within(100, 120).unwrap(), run.within(120, 150).unwrap());
     assert!(one.is_followed_by(&other) && !other.is_followed_by(&one));
+}
+
+#[test]
+fn lines_of_a_file_follow_one_another() {
+    let text = text(&manifest());
+    let moved_to_end = |kind: &str, which: usize| {
+        let mut lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().enumerate().filter(|(_, line)| line.starts_with(kind)).nth(which).unwrap().0;
+        let line = lines.remove(at);
+        lines.push(line);
+        lines.join("\n")
+    };
+    // The file of one byte gets a run between two of the other file.
+    let between = text.replacen(
+        "{\"run\":{\"f\":2,\"at\":16384",
+        "{\"run\":{\"f\":1,\"at\":0,\"n\":1,\"p\":0,\"o\":0,\"z\":7,\"zn\":9}}\n{\"run\":{\"f\":2,\"at\":16384",
+        1,
+    );
+    assert!(Manifest::read(&mut between.as_bytes()).is_err());
+    assert!(Manifest::read(&mut moved_to_end("{\"run\"", 0).as_bytes()).is_err(), "out of order");
+    assert!(Manifest::read(&mut moved_to_end("{\"run\"", 2).as_bytes()).is_ok(), "after the keys");
+    assert!(Manifest::read(&mut moved_to_end("{\"chunks\"", 1).as_bytes()).is_ok());
+    assert!(Manifest::read(&mut moved_to_end("{\"chunks\"", 0).as_bytes()).is_err());
+}
+
+#[test]
+fn runs_between_two_offsets_are_found() {
+    let runs = manifest().files[2].runs.clone();
+    let found = |from: u64, end: u64| runs.overlapping(from, end).unwrap().iter().map(|run| run.at).collect::<Vec<_>>();
+    assert_eq!(found(0, 1), [0]);
+    assert_eq!(found(16_383, 16_385), [0, 16384]);
+    assert_eq!(found(40_000, 1 << 20), [0; 0]);
+    assert_eq!(found(16_384, 2 << 20), [16384, 1 << 20]);
 }

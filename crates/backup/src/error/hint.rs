@@ -48,6 +48,10 @@ impl Error {
             Self::Reencrypt { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file"
             }
+            Self::Lists(_) => {
+                "a run keeps it in the directory of the state, a restore in the file system of its target or in TMPDIR: \
+                 make room there"
+            }
             Self::NoSocket => "give the socket, the user and its password file under [server]",
             _ => return None,
         }))

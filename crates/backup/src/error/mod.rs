@@ -30,6 +30,9 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// A temporary file with what is known of all parts of a backup cannot be written or read.
+    #[error("the temporary file with the list of all parts cannot be used: {0}")]
+    Lists(#[source] io::Error),
     /// A file that was named cannot be read.
     #[error("{path}: {source}")]
     Unreadable {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use agefile::{Decryptor, Identity};
-use archive::{Error as ArchiveError, HashingStream, Manifest, pack::MAX_PACK_BYTES, receipt::Object};
+use archive::{Error as ArchiveError, HashingStream, Manifest, manifest::Lists, pack::MAX_PACK_BYTES, receipt::Object};
 use store::{Error as StoreError, Name, Store, Version, s3::S3Fault};
 
 use super::Repository;
@@ -128,10 +128,10 @@ const fn lists_no_versions(fault: &S3Fault) -> bool {
     matches!(fault, S3Fault::Denied { .. } | S3Fault::Refused { .. } | S3Fault::Answer(_))
 }
 
-/// Decrypts and parses a manifest.
-pub(crate) fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, ArchiveError> {
+/// Decrypts and parses a manifest. Its lists are kept in `lists`.
+pub(crate) fn read_manifest(input: impl Read, identities: &[Identity], lists: Lists) -> Result<Manifest, ArchiveError> {
     let zstd = zstd::Decoder::with_buffer(Decryptor::new(input, identities)?)?;
-    Manifest::read(&mut BufReader::new(zstd))
+    Manifest::read_with(&mut BufReader::new(zstd), lists)
 }
 
 /// Reads a pack into `bytes` in one pass, since the store may be slow, and compares it with its receipt.

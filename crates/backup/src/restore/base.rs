@@ -3,78 +3,51 @@
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
 use archive::{Run, manifest::StoredFile};
-use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash};
+use codec::hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash};
 use files::regular::{self, Links};
 use rustix::fs::copy_file_range;
 
-/// A part of a file: its first offset, and its end.
-pub(super) type Range = (u64, u64);
-
 /// A file of the existing directory.
-pub(super) struct BaseFile<'b> {
-    stored: &'b StoredFile,
+pub(super) struct BaseFile {
+    /// Length of the file in the backup.
+    bytes: u64,
     file: File,
     room: Vec<u8>,
 }
 
-impl<'b> BaseFile<'b> {
+impl BaseFile {
     /// The file of the same path below `base`, if it can be read.
-    pub(super) fn open(base: &Path, stored: &'b StoredFile) -> Option<Self> {
+    pub(super) fn open(base: &Path, stored: &StoredFile) -> Option<Self> {
         let file = regular::open(&base.join(stored.entry.path.as_path()), Links::Refused).ok()?;
-        Some(Self { stored, file, room: vec![0; CHUNK_BYTES] })
+        Some(Self { bytes: stored.file_bytes(), file, room: vec![0; CHUNK_BYTES] })
     }
 
-    /// Copies chunks of a missing part into a staged file, in which the part is a hole. Returns what is still
-    /// missing, and the number of bytes copied.
+    /// Copies a chunk into a staged file, in which it is a hole, if it has the hash that the backup has. `runs` are those
+    /// of the chunk. Returns the number of its bytes; 0 if it was not copied.
     ///
     /// # Errors
     /// Those of the staged file.
-    pub(super) fn copy(&mut self, (from, end): Range, staged: &File) -> io::Result<(Vec<Range>, u64)> {
-        let (mut missing, mut copied) = (Vec::new(), 0_u64);
-        let first = from / CHUNK_BYTES as u64;
-        let chunks = self.stored.chunks.iter().enumerate().skip(usize::try_from(first).unwrap_or(usize::MAX));
-        for (chunk, expected) in chunks.map(|(chunk, hash)| (chunk as u64, hash)) {
-            let at = chunk.saturating_mul(CHUNK_BYTES as u64);
-            if at >= end {
-                break;
-            }
-            let length = chunk_bytes(self.stored.file_bytes(), chunk);
-            let range = (at, at.saturating_add(length as u64));
-            let room = self.room.get_mut(..length).unwrap_or_default();
-            let is_same = self.file.read_exact_at(room, at).is_ok()
-                && chunk_hash(self.stored.file_bytes(), chunk, room) == *expected;
-            if is_same {
-                self.copy_runs(range, staged)?;
-                copied = copied.saturating_add(length as u64);
-            } else {
-                push_range(&mut missing, range);
-            }
+    pub(super) fn copy(&mut self, chunk: u64, expected: Hash, runs: &[Run], staged: &File) -> io::Result<u64> {
+        let (at, length) = (chunk.saturating_mul(CHUNK_BYTES as u64), chunk_bytes(self.bytes, chunk));
+        let room = self.room.get_mut(..length).unwrap_or_default();
+        let read = self.file.read_exact_at(room, at);
+        if read.is_err() || chunk_hash(self.bytes, chunk, room) != expected {
+            return Ok(0);
         }
-        Ok((missing, copied))
+        let end = at.saturating_add(length as u64);
+        runs.iter().filter_map(|run| run.within(at, end)).try_for_each(|run| self.copy_run(at, &run, staged))?;
+        Ok(length as u64)
     }
 
-    /// Copies the parts of a chunk that are not holes.
-    fn copy_runs(&self, (from, end): Range, staged: &File) -> io::Result<()> {
-        let first = self.stored.runs.partition_point(|run| run.end() <= from);
-        let mut runs = self.stored.runs.iter().skip(first).map_while(|run| run.within(from, end));
-        runs.try_for_each(|run| {
-            // File systems with reflinks share the extents.
-            if copy_shared(&self.file, staged, &run) {
-                return Ok(());
-            }
-            let start = usize::try_from(run.at.saturating_sub(from)).unwrap_or(usize::MAX);
-            let length = usize::try_from(run.bytes).unwrap_or(usize::MAX);
-            let bytes = self.room.get(start..start.saturating_add(length)).unwrap_or_default();
-            staged.write_all_at(bytes, run.at)
-        })
-    }
-}
-
-/// Adds a range; joins it with the last one if it continues that.
-pub(super) fn push_range(ranges: &mut Vec<Range>, (from, end): Range) {
-    match ranges.last_mut() {
-        Some((_, last)) if *last == from => *last = end,
-        _ => ranges.push((from, end)),
+    /// Copies a part of the chunk at `from`.
+    fn copy_run(&self, from: u64, run: &Run, staged: &File) -> io::Result<()> {
+        // File systems with reflinks share the extents.
+        if copy_shared(&self.file, staged, run) {
+            return Ok(());
+        }
+        let start = usize::try_from(run.at.saturating_sub(from)).unwrap_or(usize::MAX);
+        let length = usize::try_from(run.bytes).unwrap_or(usize::MAX);
+        staged.write_all_at(self.room.get(start..start.saturating_add(length)).unwrap_or_default(), run.at)
     }
 }
 

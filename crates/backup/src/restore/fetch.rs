@@ -1,9 +1,9 @@
 //! Reads packs, or parts of them, in parallel, unpacks them, encrypts their pages and writes the staged files.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap},
     fs::File,
-    iter, ops,
+    io, iter, ops,
     os::unix::fs::FileExt,
     sync::{
         Mutex, PoisonError,
@@ -12,11 +12,11 @@ use std::{
 };
 
 use archive::{
-    Description, Error as ArchiveError, Frame, Manifest, PackReader, PartialPack, Run, manifest::StoredFile, names,
-    receipt::Object,
+    Description, Error as ArchiveError, Frame, List, Manifest, PackReader, PartialPack, Run, manifest::StoredFile,
+    names, receipt::Object,
 };
 use codec::{
-    hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
+    hash::{CHUNK_BYTES, chunk_bytes, chunk_hash},
     page::{SpaceCipher, SpaceKeys},
     path::RelativePath,
 };
@@ -27,9 +27,12 @@ use verify::Keys;
 
 use super::{
     Opened, RestoreOptions, RestoreProgress,
-    base::{BaseFile, Range, push_range},
+    base::BaseFile,
     in_threads,
+    missing::MissingChunks,
+    pack_runs::{PackRun, PackRuns},
     ranges::{HEAD_BYTES, ranges},
+    scratch::scratch,
 };
 use crate::{
     Error, Repository,
@@ -37,9 +40,6 @@ use crate::{
     memory::{Lists, restore_streams},
     repository::{read_pack, read_range},
 };
-
-/// The missing parts of files, by number: in order, without overlap.
-type Missing = BTreeMap<usize, Vec<Range>>;
 
 /// Space of a file that is allocated at once.
 const ALLOCATED_BYTES: u64 = 32 << 20;
@@ -117,75 +117,53 @@ impl<'f> Fetch<'f> {
     /// Fetches everything that is missing.
     pub(super) fn run(&self, resumed: bool, reading: Reading) -> Result<Fetched, Error> {
         let missing = self.all_missing(resumed)?;
-        let by_pack = self.runs_by_pack(&missing);
-        let packs = by_pack.len() as u64;
-        let queue = Mutex::new(by_pack.into_iter().collect::<VecDeque<_>>());
-        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let is_missing = |file: usize, run: &Run| missing.get(file).is_some_and(|missing| missing.overlaps(run));
+        let by_pack = PackRuns::sort(self.manifest, scratch(&self.options.into)?, &is_missing).map_err(Error::Lists)?;
+        let next = AtomicUsize::new(0);
         let work = || {
             let mut writer = Writer::new(self);
-            while let Some((pack, runs)) = next() {
-                let pack_parts = self.pack_parts(&runs, &missing);
-                drop(runs);
-                if let Err(error) = self.pack(pack, &pack_parts, reading, &mut writer) {
-                    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            loop {
+                let pack = next.fetch_add(1, Ordering::Relaxed);
+                if pack >= by_pack.packs() {
+                    return Ok(());
+                }
+                if let Err(error) = self.parts_of(pack, &by_pack, &missing, reading, &mut writer) {
+                    // The other threads stop, too.
+                    next.store(by_pack.packs(), Ordering::Relaxed);
                     return Err(error);
                 }
             }
-            Ok(())
         };
-        in_threads(restore_streams(self.options.streams, self.lists()), &work)?;
-        Ok(Fetched { packs, partial: self.partial.load(Ordering::Relaxed) })
+        let lists = Lists { files: self.manifest.files.len() as u64, packs: self.manifest.packs.len() as u64 };
+        let longest = self.manifest.packs.iter().map(|pack| pack.bytes).max().unwrap_or(0);
+        in_threads(restore_streams(self.options.streams, longest, lists), &work)?;
+        Ok(Fetched { packs: by_pack.wanted(), partial: self.partial.load(Ordering::Relaxed) })
     }
 
-    /// What the manifest has in lists.
-    fn lists(&self) -> Lists {
-        let count = |of: &dyn Fn(&StoredFile) -> usize| {
-            self.manifest.files.iter().fold(0_u64, |sum, file| sum.saturating_add(of(file) as u64))
-        };
-        let runs = count(&|file| file.runs.len());
-        // The numbers of the runs take a fifth of them.
-        Lists {
-            files: self.manifest.files.len() as u64,
-            chunks: count(&|file| file.chunks.len()),
-            runs: runs.saturating_add(runs / 5),
-        }
-    }
-
-    /// The runs to fetch, by pack: numbers of file and run. Parts are made of them pack by pack, since all of them would
-    /// take several times the memory of the manifest.
-    fn runs_by_pack(&self, missing: &Missing) -> BTreeMap<u32, Vec<(u32, u32)>> {
-        let mut by_pack: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
-        for (number, missing) in missing {
-            let runs = self.manifest.files.get(*number).map_or(&[][..], |file| file.runs.as_slice());
-            for (index, run) in (0_u32..).zip(runs) {
-                if overlaps(missing, run) {
-                    let number = u32::try_from(*number).unwrap_or(u32::MAX);
-                    by_pack.entry(run.pack).or_default().push((number, index));
-                }
-            }
-        }
-        by_pack
-    }
-
-    /// The missing parts of these runs, by frame.
-    fn pack_parts(&self, runs: &[(u32, u32)], missing: &Missing) -> PackParts {
-        let index = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    /// Fetches what is missing of files and in this pack.
+    fn parts_of(
+        &self,
+        pack: usize,
+        by_pack: &PackRuns,
+        missing: &[MissingChunks],
+        reading: Reading,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), Error> {
         let mut pack_parts = PackParts::default();
-        for (number, run) in runs {
-            let number = index(*number);
-            let run = self.manifest.files.get(number).and_then(|file| file.runs.get(index(*run)));
-            let Some((run, missing)) = run.zip(missing.get(&number)) else { continue };
-            let first = missing.partition_point(|(_, end)| *end <= run.at);
-            let parts = missing.iter().skip(first).map_while(|(from, end)| run.within(*from, *end));
-            pack_parts.frames.entry(run.frame_at).or_default().extend(parts.map(|part| (number, part)));
+        for part in by_pack.of(pack).iter() {
+            let PackRun { file, run } = part.map_err(Error::Lists)?;
+            let number = usize::try_from(file).unwrap_or(usize::MAX);
+            let parts = missing.get(number).map(|missing| missing.parts(&run)).unwrap_or_default();
+            let frame = pack_parts.frames.entry(run.frame_at).or_default();
+            frame.extend(parts.into_iter().map(|part| (number, part)));
         }
-        pack_parts
+        if pack_parts.frames.is_empty() { Ok(()) } else { self.pack(pack, &pack_parts, reading, writer) }
     }
 
-    /// The missing parts of each file, by number.
-    /// Chunks that an earlier attempt restored are recognised by their hash.
-    fn all_missing(&self, resumed: bool) -> Result<Missing, Error> {
-        let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    /// The missing chunks of each file, by number. Chunks that an earlier attempt restored are recognised by their hash.
+    fn all_missing(&self, resumed: bool) -> Result<Vec<MissingChunks>, Error> {
+        let all = vec![MissingChunks::default(); self.manifest.files.len()];
+        let (next, all) = (AtomicUsize::new(0), Mutex::new(all));
         let work = || {
             let mut parents = self.staging.parents();
             loop {
@@ -194,60 +172,73 @@ impl<'f> Fetch<'f> {
                 if file.hash.is_none() {
                     continue;
                 }
-                let missing = if resumed { self.missing(number, &mut parents)? } else { vec![(0, file.file_bytes())] };
+                let missing = if resumed { self.missing(file, &mut parents)? } else { MissingChunks::All };
                 let missing = self.missing_in_base(file, missing, &mut parents)?;
-                all.lock().unwrap_or_else(PoisonError::into_inner).insert(number, missing);
+                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(of_file) = all.get_mut(number) {
+                    *of_file = missing;
+                }
             }
         };
         in_threads(self.options.streams, &work)?;
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Copies the parts that the existing directory has. Returns the parts that are still missing.
+    /// Copies the chunks that the existing directory has. Returns those that are still missing.
     fn missing_in_base(
         &self,
         stored: &StoredFile,
-        missing: Vec<Range>,
+        missing: MissingChunks,
         parents: &mut ParentCache<'_>,
-    ) -> Result<Vec<Range>, Error> {
-        let base = self.options.base.as_deref().filter(|_| !missing.is_empty());
+    ) -> Result<MissingChunks, Error> {
+        let base = self.options.base.as_deref().filter(|_| missing != MissingChunks::None);
         let Some(mut base) = base.and_then(|base| BaseFile::open(base, stored)) else { return Ok(missing) };
         let staged = self.staging.open_file(parents, &stored.entry.path)?;
-        let mut left = Vec::new();
-        for range in missing {
-            let copied = base.copy(range, &staged);
-            let (parts, bytes) =
-                copied.map_err(Error::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
-            self.progress.base_bytes.fetch_add(bytes, Ordering::Relaxed);
-            left.extend(parts);
+        let mut left = MissingChunks::None;
+        for (chunk, expected) in (0..).zip(stored.chunks.iter()) {
+            let expected = expected.map_err(Error::Lists)?;
+            if !missing.has(chunk) {
+                continue;
+            }
+            let runs = stored.runs.overlapping(chunk_at(chunk), chunk_at(chunk.saturating_add(1)));
+            let copied = base.copy(chunk, expected, &runs.map_err(Error::Lists)?, &staged);
+            match copied.map_err(Error::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))? {
+                0 => left.insert(chunk),
+                bytes => {
+                    self.progress.base_bytes.fetch_add(bytes, Ordering::Relaxed);
+                }
+            }
         }
         Ok(left)
     }
 
-    /// The parts of a staged file that are missing or wrong. Parts that must be zero become holes.
-    fn missing(&self, number: usize, parents: &mut ParentCache<'_>) -> Result<Vec<Range>, Error> {
-        let Some(stored) = self.manifest.files.get(number) else { return Ok(Vec::new()) };
+    /// The chunks of a staged file that are missing or wrong. Those that must be zero become holes.
+    fn missing(&self, stored: &StoredFile, parents: &mut ParentCache<'_>) -> Result<MissingChunks, Error> {
         let file = self.staging.open_file(parents, &stored.entry.path)?;
-        let (bytes, mut missing, mut room) = (stored.file_bytes(), Vec::new(), vec![0; CHUNK_BYTES]);
-        for (chunk, expected) in (0..chunks_of(bytes)).zip(&stored.chunks) {
-            let (at, length) = (chunk.saturating_mul(CHUNK_BYTES as u64), chunk_bytes(bytes, chunk));
+        let (bytes, mut missing, mut room) = (stored.file_bytes(), MissingChunks::None, vec![0; CHUNK_BYTES]);
+        for (chunk, expected) in (0..).zip(stored.chunks.iter()) {
+            let (at, length, expected) = (chunk_at(chunk), chunk_bytes(bytes, chunk), expected.map_err(Error::Lists)?);
             let room = room.get_mut(..length).unwrap_or_default();
             let read = file.read_exact_at(room, at);
-            if read.is_ok() && chunk_hash(bytes, chunk, room) == *expected {
+            if read.is_ok() && chunk_hash(bytes, chunk, room) == expected {
                 self.progress.kept_bytes.fetch_add(length as u64, Ordering::Relaxed);
                 continue;
             }
-            let end = at.saturating_add(length as u64);
             clear(&file, at, length as u64)
                 .map_err(Error::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
-            push_range(&mut missing, (at, end));
+            missing.insert(chunk);
         }
         Ok(missing)
     }
 
-    fn pack(&self, pack: u32, pack_parts: &PackParts, reading: Reading, writer: &mut Writer<'_>) -> Result<(), Error> {
-        let object = usize::try_from(pack).ok().and_then(|pack| self.manifest.packs.get(pack));
-        let object: Object = *object.ok_or(Error::Stopped)?;
+    fn pack(
+        &self,
+        pack: usize,
+        pack_parts: &PackParts,
+        reading: Reading,
+        writer: &mut Writer<'_>,
+    ) -> Result<(), Error> {
+        let object: Object = *self.manifest.packs.get(pack).ok_or(Error::Stopped)?;
         let ranges = pack_parts.ranges(object.bytes).filter(|_| reading == Reading::Ranges);
         if let Some(ranges) = ranges {
             match self.ranges(object, pack_parts, &ranges, writer) {
@@ -430,7 +421,8 @@ impl<'w> Writer<'w> {
         let end = usize::try_from(run.bytes).map_or(usize::MAX, |bytes| from.saturating_add(bytes));
         let bytes =
             data.get(from..end).ok_or(Error::Archive(ArchiveError::Pack("a frame is shorter than its parts")))?;
-        file.allocate(run.at, || dense_bytes(&stored.runs, run.at));
+        // If the list cannot be read, a later error says so; space is only allocated ahead.
+        file.allocate(run.at, || dense_bytes(&stored.runs, run.at).unwrap_or(0));
         let written = file.write_at(run.at, bytes, &mut self.aligned);
         written.map_err(Error::io(&fetch.staging.path_of(&stored.entry.path), "cannot be written"))?;
         fetch.progress.written_bytes.fetch_add(run.bytes, Ordering::Relaxed);
@@ -438,27 +430,26 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Whether a run has bytes in one of the ranges.
-fn overlaps(ranges: &[Range], run: &Run) -> bool {
-    let first = ranges.partition_point(|(_, end)| *end <= run.at);
-    ranges.get(first).is_some_and(|(from, _)| *from < run.end())
-}
-
 /// Number of bytes from `at` to the next hole of the file, at most [`ALLOCATED_BYTES`].
-fn dense_bytes(runs: &[Run], at: u64) -> u64 {
-    let first = runs.partition_point(|run| run.end() <= at);
+fn dense_bytes(runs: &List<Run>, at: u64) -> io::Result<u64> {
     let mut end = at;
-    for run in runs.iter().skip(first) {
+    for run in runs.iter_from(runs.partition_point(|run| run.end() <= at)?) {
+        let run = run?;
         if run.at > end || end.saturating_sub(at) >= ALLOCATED_BYTES {
             break;
         }
         end = run.end();
     }
-    end.saturating_sub(at).min(ALLOCATED_BYTES)
+    Ok(end.saturating_sub(at).min(ALLOCATED_BYTES))
+}
+
+/// Offset of a chunk in its file.
+const fn chunk_at(chunk: u64) -> u64 {
+    chunk.saturating_mul(CHUNK_BYTES as u64)
 }
 
 /// Punches a hole into a file.
-fn clear(file: &File, at: u64, bytes: u64) -> std::io::Result<()> {
+fn clear(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     if fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok() {
         return Ok(());
@@ -494,8 +485,8 @@ mod tests {
             },
             hash: None,
             head: Some(FileHead::new(head)),
-            chunks: Vec::new(),
-            runs: Vec::new(),
+            chunks: List::default(),
+            runs: List::default(),
         };
         let tablespace = zstd::decode_all(SAMPLE).unwrap();
         let files = [file(b"#innodb_redo/#ib_redo7_tmp", &[0; 2048]), file(b"d/t.ibd", &tablespace[..16384])];
@@ -504,30 +495,15 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_fetched_if_a_missing_part_has_bytes_of_it() {
-        let mut missing = Vec::new();
-        for range in [(0, 100), (100, 200), (300, 400)] {
-            push_range(&mut missing, range);
-        }
-        assert_eq!(missing, [(0, 200), (300, 400)]);
-        let run = |at: u64, bytes: u64| Run { at, bytes, pack: 0, offset: 0, frame_at: 0, frame_bytes: 0 };
-        let cases =
-            [(0, 1, true), (150, 100, true), (200, 100, false), (250, 51, true), (399, 9, true), (400, 9, false)];
-        for (at, bytes, expected) in cases {
-            assert_eq!(overlaps(&missing, &run(at, bytes)), expected, "{bytes} bytes from {at}");
-        }
-        assert!(!overlaps(&[], &run(0, 9)));
-    }
-
-    #[test]
     fn space_is_allocated_up_to_the_next_hole() {
         let run = |at: u64, bytes: u64| Run { at, bytes, pack: 0, offset: 0, frame_at: 0, frame_bytes: 0 };
-        let runs = [run(0, 10), run(10, 20), run(40, 5), run(64 << 20, 20 << 20), run(84 << 20, 20 << 20)];
+        let runs = vec![run(0, 10), run(10, 20), run(40, 5), run(64 << 20, 20 << 20), run(84 << 20, 20 << 20)];
+        let runs = List::from(runs);
         let cases = [(0, 30), (5, 25), (10, 20), (40, 5), (44, 1), (64 << 20, 32 << 20), (90 << 20, 14 << 20)];
         for (at, expected) in cases {
-            assert_eq!(dense_bytes(&runs, at), expected, "from {at}");
+            assert_eq!(dense_bytes(&runs, at).unwrap(), expected, "from {at}");
         }
-        assert_eq!(dense_bytes(&runs, 30), 0, "a hole");
-        assert_eq!(dense_bytes(&runs, 104 << 20), 0, "after the last run");
+        assert_eq!(dense_bytes(&runs, 30).unwrap(), 0, "a hole");
+        assert_eq!(dense_bytes(&runs, 104 << 20).unwrap(), 0, "after the last run");
     }
 }

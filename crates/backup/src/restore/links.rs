@@ -97,7 +97,7 @@ fn resolved(directory: &Path) -> Option<PathBuf> {
 mod tests {
     use std::fs;
 
-    use archive::manifest::Head;
+    use archive::{List, manifest::Head};
     use verify::Keys;
 
     use super::*;
@@ -120,8 +120,8 @@ mod tests {
             },
             hash: None,
             head: None,
-            chunks: Vec::new(),
-            runs: Vec::new(),
+            chunks: List::default(),
+            runs: List::default(),
         };
         let link = |(path, target): &(&str, &str)| stored(path, Kind::Link { target: target.as_bytes().to_vec() });
         let mut files: Vec<StoredFile> = links.iter().map(link).collect();

@@ -5,7 +5,9 @@ mod fetch;
 mod interrupted;
 mod job;
 mod links;
+mod missing;
 mod open;
+mod pack_runs;
 mod plan;
 mod point_in_time;
 mod proof;
@@ -14,8 +16,10 @@ mod read_back;
 mod report;
 mod request;
 mod salvage;
+mod scratch;
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -46,6 +50,7 @@ use self::{
     plan::plan,
     proof::{check_rekey, prove_staged},
     salvage::Salvaged,
+    scratch::lists,
 };
 pub use self::{
     job::{Event, Job, JobResult, Observer, Target, Work},
@@ -238,7 +243,8 @@ fn restore(
     let mut fetched = {
         let fetch = Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
         let resumed = staging.has_files()?;
-        staging.check_space(stored_bytes(&manifest).saturating_sub(staging.staged_bytes(&entries)))?;
+        let stored_bytes = stored_bytes(&manifest).map_err(Error::Lists)?;
+        staging.check_space(stored_bytes.saturating_sub(staging.staged_bytes(&entries)))?;
         staging.make_resumed(&entries)?;
         // Without a manifest there are no hashes to compare staged files with.
         fetch.run(resumed && !options.salvage, reading)?
@@ -317,7 +323,7 @@ fn manifest(
             let Salvaged { manifest, lost } = salvage::find(repository, receipt, options)?;
             Ok((manifest, Some(lost)))
         }
-        None => Ok((opened.manifest(repository, options.identities)?, None)),
+        None => Ok((opened.manifest(repository, options.identities, lists(&options.into)?)?, None)),
     }
 }
 
@@ -351,7 +357,7 @@ fn file_count(manifest: &Manifest) -> u64 {
 }
 
 /// Bytes of all files, without holes.
-fn stored_bytes(manifest: &Manifest) -> u64 {
-    let runs = manifest.files.iter().flat_map(|file| &file.runs);
-    runs.fold(0, |sum, run| sum.saturating_add(run.bytes))
+fn stored_bytes(manifest: &Manifest) -> io::Result<u64> {
+    let mut runs = manifest.files.iter().flat_map(|file| file.runs.iter());
+    runs.try_fold(0_u64, |sum, run| Ok(sum.saturating_add(run?.bytes)))
 }

@@ -8,10 +8,13 @@ use std::{
 };
 
 use agefile::Identity;
-use archive::{Digest, Error as ArchiveError, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
+use archive::{
+    Digest, Error as ArchiveError, Manifest, Receipt, manifest::Lists, names::Number, sshsig::AllowedSigners,
+};
 use jiff::Timestamp;
 use verify::Keys;
 
+use super::scratch::temporary_lists;
 use crate::{
     Error, Repository,
     file_keys::{FileKeys, Head},
@@ -107,19 +110,20 @@ fn newest(repository: &Repository, host: &str, signers: Option<&AllowedSigners>)
 }
 
 impl JudgedReceipt {
-    /// Reads the manifest, and checks that it belongs to the receipt.
+    /// Reads the manifest, and checks that it belongs to the receipt. Its lists are kept in `lists`.
     ///
     /// # Errors
-    /// [`Error::Object`], [`Error::Store`].
-    pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, Error> {
+    /// [`Error::Object`], [`Error::Store`], [`Error::Lists`].
+    pub fn manifest(&self, repository: &Repository, identities: &[Identity], lists: Lists) -> Result<Manifest, Error> {
         let object = self.receipt.manifest_name();
         let wrong = |source: ArchiveError| match source {
             ArchiveError::Age(agefile::Error::NoMatch) => {
                 Error::OtherRecipients { object: object.clone(), recipients: self.receipt.recipients.clone() }
             }
+            ArchiveError::Lists(source) => Error::Lists(source),
             source => Error::Object { object: object.clone(), source },
         };
-        let read = |input: &mut dyn Read| read_manifest(input, identities).map_err(&wrong);
+        let read = |input: &mut dyn Read| read_manifest(input, identities, lists).map_err(&wrong);
         let manifest = repository.parse(&object, self.receipt.manifest, read)?;
         let head = &manifest.head;
         let is_of =
@@ -150,7 +154,7 @@ impl Opened {
     /// [`Error::Untrusted`] if it belongs to another repository.
     pub fn from_manifest(repository: &Repository, path: &Path, identities: &[Identity]) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::io(path, "cannot be read"))?;
-        let manifest = read_manifest(BufReader::new(file), identities)
+        let manifest = read_manifest(BufReader::new(file), identities, temporary_lists()?)
             .map_err(|source| Error::Object { object: path.display().to_string(), source })?;
         repository.check_id(&path.display().to_string(), &manifest.head.repo)?;
         Ok(Self::Manifest(Box::new(manifest)))
@@ -244,13 +248,18 @@ impl Opened {
         }
     }
 
-    /// The manifest.
+    /// The manifest. Unless the receipt is lost, it is read, and its lists are kept in `lists`.
     ///
     /// # Errors
-    /// [`Error::Object`], [`Error::Store`].
-    pub(super) fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, Error> {
+    /// [`Error::Object`], [`Error::Store`], [`Error::Lists`].
+    pub(super) fn manifest(
+        &self,
+        repository: &Repository,
+        identities: &[Identity],
+        lists: Lists,
+    ) -> Result<Manifest, Error> {
         match self {
-            Self::Receipt(judged) => judged.manifest(repository, identities),
+            Self::Receipt(judged) => judged.manifest(repository, identities, lists),
             Self::Manifest(manifest) => Ok(Manifest::clone(manifest)),
         }
     }

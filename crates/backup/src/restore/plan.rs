@@ -1,6 +1,6 @@
 //! Plans a restore without carrying it out.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fs::File, io, path::Path};
 
 use agefile::Identity;
 use archive::Manifest;
@@ -8,7 +8,9 @@ use verify::Keys;
 
 use super::{
     ExternalLinks, Opened, check_rekey, entries, fetch, file_count,
+    pack_runs::PackRuns,
     ranges::{bytes_of, ranges},
+    scratch::{existing, lists, scratch},
     stored_bytes,
 };
 use crate::{Error, Repository};
@@ -46,41 +48,39 @@ pub(super) fn plan(
     is_rekeyed: bool,
     links: ExternalLinks,
 ) -> Result<RestorePlan, Error> {
-    let mut manifest = opened.manifest(repository, identities)?;
+    let mut manifest = opened.manifest(repository, identities, lists(into)?)?;
     links.apply(repository, &mut manifest, into)?;
     if is_rekeyed {
         check_rekey(&manifest)?;
     }
     let entries = entries(&manifest, opened)?;
     fetch::spaces(&manifest.files, keys)?;
-    let (packs, fetch_bytes) = to_fetch(&manifest);
+    let (packs, fetch_bytes) = to_fetch(&manifest, scratch(into)?).map_err(Error::Lists)?;
     Ok(RestorePlan {
         entries: entries.len() as u64,
         files: file_count(&manifest),
         bytes: manifest.bytes(),
-        stored_bytes: stored_bytes(&manifest),
+        stored_bytes: stored_bytes(&manifest).map_err(Error::Lists)?,
         packs,
         fetch_bytes,
-        free_bytes: free_bytes(into),
+        free_bytes: files::free_bytes(existing(into)).ok(),
     })
 }
 
-/// Number of packs to be read, and of their bytes.
-fn to_fetch(manifest: &Manifest) -> (u64, u64) {
-    let mut used: BTreeMap<u32, BTreeMap<u64, u32>> = BTreeMap::new();
-    for run in manifest.files.iter().flat_map(|file| &file.runs) {
-        used.entry(run.pack).or_default().insert(run.frame_at, run.frame_bytes);
+/// Number of packs to be read, and of their bytes. `scratch` is an empty file.
+fn to_fetch(manifest: &Manifest, scratch: File) -> io::Result<(u64, u64)> {
+    let (by_pack, mut fetch_bytes) = (PackRuns::sort(manifest, scratch, &|_, _| true)?, 0_u64);
+    for (number, pack) in manifest.packs.iter().enumerate() {
+        let mut frames: BTreeMap<u64, u32> = BTreeMap::new();
+        for part in by_pack.of(number).iter() {
+            let run = part?.run;
+            frames.insert(run.frame_at, run.frame_bytes);
+        }
+        if !frames.is_empty() {
+            let ranges = ranges(pack.bytes, frames.into_iter());
+            let bytes = ranges.map_or(pack.bytes, |ranges| bytes_of(&ranges));
+            fetch_bytes = fetch_bytes.saturating_add(bytes);
+        }
     }
-    let bytes = used.iter().filter_map(|(pack, frames)| {
-        let pack = manifest.packs.get(usize::try_from(*pack).ok()?)?;
-        let ranges = ranges(pack.bytes, frames.iter().map(|(at, bytes)| (*at, *bytes)));
-        Some(ranges.map_or(pack.bytes, |ranges| bytes_of(&ranges)))
-    });
-    (used.len() as u64, bytes.fold(0, u64::saturating_add))
-}
-
-/// Free bytes of the file system that contains `path` or its nearest existing parent.
-fn free_bytes(path: &Path) -> Option<u64> {
-    let existing = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
-    files::free_bytes(existing.unwrap_or_else(|| Path::new("."))).ok()
+    Ok((by_pack.wanted(), fetch_bytes))
 }

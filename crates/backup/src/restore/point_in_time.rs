@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::{Digest, Head, names, sshsig::AllowedSigners};
+use archive::{Digest, Head, manifest::Lists, names, sshsig::AllowedSigners};
 use verify::Keys;
 
 use super::{Found, Restored};
@@ -41,7 +41,8 @@ impl PointInTime {
     pub fn open(found: &Found, until: Until, signers: Option<&AllowedSigners>) -> Result<Self, Error> {
         // Fail now rather than after the restore.
         memory::free_bytes(Path::new(memory::DIRECTORY))?;
-        let Head { position, instant, .. } = found.opened.manifest(&found.repository, &found.identities)?.head;
+        let manifest = found.opened.manifest(&found.repository, &found.identities, Lists::not_kept())?;
+        let Head { position, instant, .. } = manifest.head;
         let position = position.filter(|position| !position.log.file.is_empty()).unwrap_or_default();
         let target = ReplayRange {
             backup: found.opened.number(),

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use archive::Manifest;
+use codec::path::RelativePath;
 use innodb::server_file::ARIA_CONTROL;
 use keyring::WritableKeyring;
 use transfer::{
@@ -59,9 +60,12 @@ fn rekey(
     keyring: &WritableKeyring,
     list: &mut transfer::manifest::Manifest,
 ) -> Result<Rekeyed, Error> {
-    let chunks: HashMap<_, _> =
-        manifest.files.iter().map(|file| (file.entry.path.clone(), file.chunks.as_slice())).collect();
-    let rekeyed = rekey_staged(staging, options.keys, keyring, list, |path| chunks.get(path).copied());
+    let chunks: HashMap<_, _> = manifest.files.iter().map(|file| (&file.entry.path, &file.chunks)).collect();
+    let hash_with = |path: &RelativePath, first| match chunks.get(path) {
+        Some(chunks) => chunks.file_hash_with(Some(first)),
+        None => Ok(None),
+    };
+    let rekeyed = rekey_staged(staging, options.keys, keyring, list, hash_with);
     rekeyed.map_err(|fault| match fault {
         RekeyFault::Transfer(error) => error.into(),
         fault => Error::Rekey(fault),

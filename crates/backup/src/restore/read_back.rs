@@ -2,7 +2,6 @@
 //! page.
 
 use std::{
-    collections::VecDeque,
     ops::Range,
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError, atomic::Ordering},
@@ -82,15 +81,16 @@ struct ReadBack<'r> {
 type ChunkRange = (usize, Range<u64>);
 
 impl ReadBack<'_> {
-    fn run(&self, streams: u16, is_here: impl Fn(&StoredFile) -> bool) -> Result<(), Error> {
-        let queue = Mutex::new(self.parts(is_here));
-        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    fn run(&self, streams: u16, is_here: impl Fn(&StoredFile) -> bool + Send) -> Result<(), Error> {
+        let queue = Mutex::new(Some(self.parts(is_here)));
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.next();
         let work = || {
             let (mut parents, mut buffer) = (self.staging.parents(), Buffer::new(CHUNK_BYTES));
             let mut judged = PageResults::default();
             while let Some(part) = next() {
                 if let Err(error) = self.part(part, &mut parents, &mut buffer, &mut judged) {
-                    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    // The other threads stop, too.
+                    *queue.lock().unwrap_or_else(PoisonError::into_inner) = None;
                     return Err(error);
                 }
             }
@@ -99,15 +99,14 @@ impl ReadBack<'_> {
         in_threads(streams, &work)
     }
 
-    fn parts(&self, is_here: impl Fn(&StoredFile) -> bool) -> VecDeque<ChunkRange> {
+    fn parts(&self, is_here: impl Fn(&StoredFile) -> bool + Send) -> impl Iterator<Item = ChunkRange> + Send {
         let files = self.manifest.files.iter().enumerate();
-        let files = files.filter(|(_, stored)| stored.hash.is_some() && is_here(stored));
-        let parts = files.flat_map(|(number, stored)| {
+        let files = files.filter(move |(_, stored)| stored.hash.is_some() && is_here(stored));
+        files.flat_map(|(number, stored)| {
             let chunks = chunks_of(stored.file_bytes());
             let first = (0..chunks).step_by(usize::try_from(PART_CHUNKS).unwrap_or(1));
             first.map(move |first| (number, first..chunks.min(first.saturating_add(PART_CHUNKS))))
-        });
-        parts.collect()
+        })
     }
 
     fn part(
@@ -124,13 +123,14 @@ impl ReadBack<'_> {
         // The file is to be read from the disk.
         files::evict(&file, 0, None);
         let (reader, bytes, space) = (Reader::new(file), stored.file_bytes(), self.space(number, stored));
-        let first = usize::try_from(chunks.start).unwrap_or(usize::MAX);
-        for (chunk, expected) in chunks.zip(stored.chunks.iter().skip(first)) {
+        let expected = stored.chunks.iter_from(chunks.start);
+        for (chunk, expected) in chunks.zip(expected) {
+            let expected = expected.map_err(Error::Lists)?;
             let (at, length) = (chunk.saturating_mul(CHUNK_BYTES as u64), chunk_bytes(bytes, chunk));
             let room = buffer.take(length.next_multiple_of(4096));
             let read = reader.read_disk(at, room, 0).map_err(Error::io(&path, "cannot be read back"))?;
             let found = room.get(..length.min(read)).unwrap_or_default();
-            if found.len() != length || chunk_hash(bytes, chunk, found) != *expected {
+            if found.len() != length || chunk_hash(bytes, chunk, found) != expected {
                 return Err(Error::ReadBack { path });
             }
             if let Some(space) = space {
@@ -180,7 +180,7 @@ fn count(report: Report) -> (PageCounts, Report) {
 mod tests {
     use std::fs;
 
-    use archive::manifest::Head;
+    use archive::{List, manifest::Head};
     use codec::{
         entry::{Entry, Kind},
         hash::{Hash, file_hash},
@@ -202,7 +202,8 @@ mod tests {
             gid: 0,
             modified: (0, 0),
         };
-        let stored = StoredFile { entry, hash: file_hash(&chunks), head: None, chunks, runs: Vec::new() };
+        let (hash, chunks) = (file_hash(&chunks), chunks.into());
+        let stored = StoredFile { entry, hash, head: None, chunks, runs: List::default() };
         let head = serde_json::json!({
             "schema": "", "repo": "", "host": "db1", "number": 1, "instant": "2026-11-23T01:00:00Z",
             "provider": "stopped", "root": { "mode": 0o750, "uid": 0, "gid": 0 }, "entries": 1,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use archive::{
-    Description, Error as ArchiveError, Frame, Manifest, PackReader, Run,
+    Description, Error as ArchiveError, Frame, List, Manifest, PackReader, Run,
     manifest::{FileHead, Head, Root, SCHEMA, StoredFile},
     names,
     receipt::{Object, Receipt},
@@ -168,8 +168,8 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
         entry: Entry { path, kind: Kind::Directory, mode: DIRECTORY_MODE, uid, gid, modified },
         hash: None,
         head: None,
-        chunks: Vec::new(),
-        runs: Vec::new(),
+        chunks: List::default(),
+        runs: List::default(),
     };
     let file = |(path, found): (RelativePath, Found)| {
         let end = found.runs.values().map(Run::end).max().unwrap_or(0);
@@ -179,8 +179,8 @@ fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest
             // Computed when the file is written.
             hash: Some(Hash([0; 32])),
             head: found.head.filter(|_| found.is_decrypted),
-            chunks: Vec::new(),
-            runs: found.runs.into_values().collect(),
+            chunks: List::default(),
+            runs: found.runs.into_values().collect::<Vec<_>>().into(),
         }
     };
     let mut files: Vec<StoredFile> =
@@ -225,14 +225,14 @@ pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u
             let Some(stored) = next else { return Ok(()) };
             let (bytes, path) = (stored.file_bytes(), staging.path_of(&stored.entry.path));
             let file = staging.open_file(&mut parents, &stored.entry.path)?;
-            stored.chunks.clear();
+            let mut chunks = Vec::new();
             for chunk in 0..chunks_of(bytes) {
                 let room = room.get_mut(..chunk_bytes(bytes, chunk)).unwrap_or_default();
                 let read = file.read_exact_at(room, chunk.saturating_mul(CHUNK_BYTES as u64));
                 read.map_err(Error::io(&path, "cannot be read back"))?;
-                stored.chunks.push(chunk_hash(bytes, chunk, room));
+                chunks.push(chunk_hash(bytes, chunk, room));
             }
-            stored.hash = file_hash(&stored.chunks);
+            (stored.hash, stored.chunks) = (file_hash(&chunks), chunks.into());
         }
     };
     in_threads(streams, &work)

@@ -2,12 +2,13 @@
 
 use std::{
     fs,
-    io::{Cursor, Seek, SeekFrom},
+    io::{self, Cursor, Seek, SeekFrom},
 };
 
 use agefile::Encryptor;
 use archive::{
-    Digest, HashingStream, Manifest, Receipt,
+    Digest, HashingStream, List, Manifest, Receipt, Run as FileRun,
+    list::{ListWriter, Place},
     manifest::{self, ExcludedFile, Head, StoredFile},
     names::{self, Number},
     prune::{MAX_RUN_HOURS, is_run_too_old},
@@ -21,9 +22,10 @@ use verify::Keys;
 
 use super::{
     Phases, RunProgress, Source,
+    contents::Contents,
     files::Files,
     own_receipts::OwnReceipts,
-    packs::{Packs, Parts, StoredPacks},
+    packs::{Packs, StoredPacks},
     page_proofs::PageProofs,
 };
 use crate::{
@@ -87,12 +89,14 @@ impl Commit<'_> {
         }
         // Another run must not reuse the number, even if this run ends before its receipt.
         state.reserve(self.number)?;
-        let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
+        let (stored, contents) = packs.into_stored();
+        let lists = ListWriter::new(Place::File(state.scratch()?));
+        let (manifest, used) = self.manifest((files, plan), stored, &contents, lists, &summary.left_out)?;
         let object = self.noted(state, self.put_manifest(&draft, &manifest))?;
         let keys = files.keys.as_ref().map(|keys| self.put_keys(keys)).transpose();
         let keys = self.noted(state, keys)?;
         let states = files.states(&summary.proofs.sound);
-        let receipt = self.receipt(&manifest, (object, keys), used, summary);
+        let receipt = self.receipt(&manifest, (object, keys), used, summary)?;
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
         draft.finish(&manifest, &states, (&bytes, signature.as_bytes()), self.oldest)?;
@@ -122,20 +126,18 @@ impl Commit<'_> {
 
     fn manifest(
         &self,
-        files: &Files,
+        (files, plan): (&Files, &Plan),
         stored: StoredPacks,
-        plan: &Plan,
+        contents: &Contents,
+        runs: ListWriter<FileRun>,
         left_out: &[ExcludedFile],
     ) -> Result<(Manifest, Vec<Pack>), Error> {
-        let StoredPacks { packs, old, files: mut parts, keys } = stored;
-        let mut stored = Vec::new();
-        for (number, planned) in plan.entries.iter().enumerate() {
-            let (chunks, runs) = parts.remove(&number).map(Parts::into_order).unwrap_or_default();
-            let hash = planned.file_bytes().and_then(|_| codec::hash::file_hash(&chunks));
-            let head = files.get(number).and_then(|file| file.head.clone());
-            stored.push(StoredFile { entry: planned.entry.clone(), hash, head, chunks, runs });
-        }
-        let (packs, used) = renumber(&mut stored, &packs, old);
+        let UsedPacks { objects: packs, used, numbers } =
+            UsedPacks::find((files, plan), &stored, contents).map_err(Error::Lists)?;
+        // Those that are not needed would take memory.
+        let StoredPacks { keys, packs: all, .. } = stored;
+        drop(all);
+        let stored = stored_files((files, plan), contents, runs, &numbers).map_err(Error::Lists)?;
         let root = manifest::Root {
             mode: plan.root_attributes.mode,
             uid: plan.root_attributes.uid,
@@ -200,12 +202,12 @@ impl Commit<'_> {
         (object, keys): (Object, Option<Object>),
         packs: Vec<Pack>,
         summary: Summary<'_>,
-    ) -> Receipt {
+    ) -> Result<Receipt, Error> {
         use std::sync::atomic::Ordering::Relaxed;
         let Summary { proofs: PageProofs { mut pages, findings, .. }, progress, unproven_recipients, .. } = summary;
         let changed = progress.changed_bytes.load(Relaxed);
-        pages.changed = pages_of(manifest, &packs);
-        Receipt {
+        pages.changed = pages_of(manifest, &packs).map_err(Error::Lists)?;
+        Ok(Receipt {
             schema: receipt::SCHEMA.to_owned(),
             repo: self.repository.id.clone(),
             host: self.config.host.clone(),
@@ -237,38 +239,78 @@ impl Commit<'_> {
             unproven_recipients,
             findings,
             tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
-        }
+        })
     }
 }
 
 /// Number of 16 KiB units, or pages, in new packs.
-fn pages_of(manifest: &Manifest, packs: &[Pack]) -> u64 {
+fn pages_of(manifest: &Manifest, packs: &[Pack]) -> io::Result<u64> {
     let is_new = |pack: u32| usize::try_from(pack).ok().and_then(|pack| packs.get(pack)).is_some_and(|pack| pack.new);
-    let runs = manifest.files.iter().flat_map(|file| &file.runs).filter(|run| is_new(run.pack));
-    runs.map(|run| run.bytes.div_ceil(16 << 10)).fold(0, u64::saturating_add)
+    let mut pages = 0_u64;
+    for run in manifest.files.iter().flat_map(|file| file.runs.iter()) {
+        let run = run?;
+        if is_new(run.pack) {
+            pages = pages.saturating_add(run.bytes.div_ceil(16 << 10));
+        }
+    }
+    Ok(pages)
 }
 
-/// Drops packs that are no longer needed. Returns the remaining ones, each with how much of it is needed.
-fn renumber(files: &mut [StoredFile], packs: &[Object], old: usize) -> (Vec<Object>, Vec<Pack>) {
-    let mut live = vec![0_u64; packs.len()];
-    let index = |pack: u32| usize::try_from(pack).unwrap_or(usize::MAX);
-    for run in files.iter().flat_map(|file| &file.runs) {
-        if let Some(bytes) = live.get_mut(index(run.pack)) {
-            *bytes = bytes.saturating_add(run.bytes);
+/// The packs that a backup needs.
+struct UsedPacks {
+    objects: Vec<Object>,
+    /// How much of each is needed.
+    used: Vec<Pack>,
+    /// The number that each pack of the run, needed or not, has among these.
+    numbers: Vec<u32>,
+}
+
+impl UsedPacks {
+    /// Drops the packs of the run that are no longer needed.
+    fn find((files, plan): (&Files, &Plan), stored: &StoredPacks, contents: &Contents) -> io::Result<Self> {
+        let mut live = vec![0_u64; stored.packs.len()];
+        contents.each_run(plan, files, &mut |_, run| {
+            if let Some(bytes) = live.get_mut(usize::try_from(run.pack).unwrap_or(usize::MAX)) {
+                *bytes = bytes.saturating_add(run.bytes);
+            }
+            Ok(())
+        })?;
+        let needed = live.iter().filter(|bytes| **bytes > 0).count();
+        let (mut objects, mut used) = (Vec::with_capacity(needed), Vec::with_capacity(needed));
+        let mut numbers = Vec::with_capacity(live.len());
+        for (number, (pack, live_bytes)) in stored.packs.iter().zip(live).enumerate() {
+            numbers.push(u32::try_from(objects.len()).unwrap_or(u32::MAX));
+            if live_bytes > 0 {
+                objects.push(*pack);
+                used.push(Pack { sha256: pack.sha256, bytes: pack.bytes, live_bytes, new: number >= stored.old });
+            }
         }
+        Ok(Self { objects, used, numbers })
     }
-    let (mut numbers, mut kept, mut used) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, (pack, live_bytes)) in packs.iter().zip(live).enumerate() {
-        numbers.push(u32::try_from(kept.len()).unwrap_or(u32::MAX));
-        if live_bytes > 0 {
-            kept.push(*pack);
-            used.push(Pack { sha256: pack.sha256, bytes: pack.bytes, live_bytes, new: number >= old });
-        }
+}
+
+/// All entries, with the hashes of files and the locations of their parts. `numbers` has the new number of each pack.
+fn stored_files(
+    (files, plan): (&Files, &Plan),
+    contents: &Contents,
+    mut runs: ListWriter<FileRun>,
+    numbers: &[u32],
+) -> io::Result<Vec<StoredFile>> {
+    let mut stored = Vec::with_capacity(plan.entries.len());
+    for (number, planned) in plan.entries.iter().enumerate() {
+        let file = files.get(number).zip(planned.file_bytes());
+        let chunks = file.map(|(file, bytes)| contents.chunks(file, bytes)).unwrap_or_default();
+        let (entry, hash) = (planned.entry.clone(), chunks.file_hash()?);
+        let head = file.and_then(|(file, _)| file.head.clone());
+        stored.push(StoredFile { entry, hash, head, chunks, runs: List::default() });
     }
-    for run in files.iter_mut().flat_map(|file| &mut file.runs) {
-        run.pack = numbers.get(index(run.pack)).copied().unwrap_or(u32::MAX);
-    }
-    (kept, used)
+    contents.each_run(plan, files, &mut |number, run| {
+        let Some(file) = stored.get_mut(number) else { return Ok(()) };
+        let pack = usize::try_from(run.pack).ok().and_then(|pack| numbers.get(pack)).copied().unwrap_or(u32::MAX);
+        runs.push(&mut file.runs, &FileRun { pack, ..run }).map(drop)
+    })?;
+    runs.finish(stored.iter_mut().map(|file| &mut file.runs))?;
+    Ok(stored)
 }
 
 /// Writes signature, then receipt. The manifest has reserved the number.
@@ -326,3 +368,6 @@ pub(super) fn finish_earlier(
         ended => ended.map(|()| Some(number)),
     }
 }
+
+#[cfg(test)]
+mod large;

@@ -8,6 +8,7 @@ use std::{
 
 use archive::manifest::FileHead;
 use codec::{
+    hash::chunks_of,
     page::{HEAD_BYTES, SpaceKeys},
     path::RelativePath,
 };
@@ -47,6 +48,8 @@ pub(super) struct FilePlan {
     pub(super) space: Option<SpaceKeys>,
     pub(super) head: Option<FileHead>,
     pub(super) state: FileState,
+    /// Number of its first chunk among those of all files.
+    pub(super) first_chunk: u64,
     /// The file in the last backup.
     pub(super) before: Option<PreviousFile>,
     /// Whether it need not be read: it was sound, and has not been written since it was read.
@@ -80,7 +83,7 @@ impl Files {
         let checkpoint_lsn = heads::newest_checkpoint(with_paths());
         let logs = RedoKeys::new(with_paths());
         let before = base.map(numbers).unwrap_or_default();
-        let (mut files, mut pages_at) = (Vec::with_capacity(plan.entries.len()), 0_u64);
+        let (mut files, mut pages_at, mut first_chunk) = (Vec::with_capacity(plan.entries.len()), 0_u64, 0_u64);
         for (number, planned) in plan.entries.iter().enumerate() {
             let Some(bytes) = planned.file_bytes() else {
                 files.push(None);
@@ -91,7 +94,7 @@ impl Files {
                 file_keys.add(&head, keys);
             }
             let mut file = FilePlan::new(path, &head, keys, pages, &logs, state);
-            file.state.pages_at = pages_at;
+            (file.state.pages_at, file.first_chunk) = (pages_at, first_chunk);
             file.before = base.and_then(|base| file.in_base(path, base, &before));
             let stamp = planned.stamp(looked);
             let known = file.before.and_then(|before| unwritten_since(&before.state, stamp, config.scan, now));
@@ -99,9 +102,16 @@ impl Files {
             file.state.seen = known.or_else(|| stamp.map(|stamp| Seen { stamp, read_at: now }));
             file.attempts = attempts.of(path, &file.state);
             pages_at = pages_at.saturating_add(bytes.div_ceil(file.unit_bytes as u64).saturating_mul(PAGE_HASH_BYTES));
+            first_chunk = first_chunk.saturating_add(chunks_of(bytes));
             files.push(Some(file));
         }
         Ok(Self { files, keys: file_keys, checkpoint_lsn })
+    }
+
+    /// Files of which nothing was read.
+    #[cfg(test)]
+    pub(super) const fn of(files: Vec<Option<FilePlan>>) -> Self {
+        Self { files, keys: None, checkpoint_lsn: None }
     }
 
     pub(super) fn get(&self, number: usize) -> Option<&FilePlan> {
@@ -151,6 +161,7 @@ impl FilePlan {
                 decrypted_from: 0,
                 seen: None,
             },
+            first_chunk: 0,
             before: None,
             is_unwritten: false,
             attempts: Vec::new(),

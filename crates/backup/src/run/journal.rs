@@ -13,7 +13,7 @@
 //! like one that has changed: the verdicts of the other run are lost.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     fs::{self, File},
     io::{self, BufRead, BufReader, Write},
     path::PathBuf,
@@ -27,10 +27,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use transfer::plan::Plan;
 
-use super::{Scope, files::Files, frames::PackedPart};
+use super::{Scope, files::Files, frames::PackedPart, unit_map::UnitMap};
 use crate::{
     Error, Repository,
-    state::{Attempt, Draft, FileState, JOURNAL, JOURNAL_FILES, PAGES, State},
+    state::{Attempt, Draft, FileState, JOURNAL, JOURNAL_FILES, PAGE_HASH_BYTES, PAGES, State},
 };
 
 /// The journal that a run writes.
@@ -121,13 +121,15 @@ pub(super) struct Attempts {
     files: HashMap<RelativePath, Vec<Arc<StoredParts>>>,
 }
 
-/// The parts of a file that a run without a receipt has stored.
+/// A file of which a run without a receipt has stored parts.
 #[derive(Debug)]
 pub(super) struct StoredParts {
     /// State of the file in that run.
     pub(super) state: FileState,
-    /// In file order.
-    pub(super) runs: Vec<FileRun>,
+    /// Number of its units.
+    pub(super) units: u64,
+    /// Locations of the units of all files that were stored.
+    pub(super) map: UnitMap,
     /// Hashes of the pages of all files.
     pub(super) pages: Arc<File>,
 }
@@ -153,15 +155,10 @@ impl Attempts {
         // The oldest first: a salvage takes what the pack with the highest number has of a page.
         for attempt in &found {
             // What cannot be read is stored again.
-            let _ = attempts.add(attempt, recipients, first_pack, &is_there);
+            let map = UnitMap::new(state.scratch()?);
+            let _ = attempts.add(attempt, map, recipients, first_pack, &is_there);
         }
         Ok(attempts)
-    }
-
-    /// Number of all parts.
-    pub(super) fn runs(&self) -> u64 {
-        let parts = self.files.values().flatten().map(|parts| parts.runs.len() as u64);
-        parts.fold(0, u64::saturating_add)
     }
 
     /// The parts of a file that were stored with this state.
@@ -175,6 +172,7 @@ impl Attempts {
     fn add(
         &mut self,
         attempt: &Attempt,
+        map: UnitMap,
         recipients: &BTreeSet<String>,
         first_pack: usize,
         is_there: &dyn Fn(&Digest, u64) -> bool,
@@ -183,7 +181,7 @@ impl Attempts {
         let FileList { files, .. } = Some(list).filter(|list| list.recipients == *recipients)?;
         let pages = Arc::new(File::open(attempt.directory.join(PAGES)).ok()?);
         let journal = BufReader::new(File::open(attempt.directory.join(JOURNAL)).ok()?);
-        let (packs_before, mut runs) = (self.packs.len(), BTreeMap::<usize, Vec<FileRun>>::new());
+        let (packs_before, mut stored) = (self.packs.len(), BTreeSet::new());
         // A kill may have cut the last line off.
         let lines = journal.lines().map_while(|line| serde_json::from_str::<PackLine>(&line.ok()?).ok());
         for PackLine { sha256, bytes, keys, parts } in lines.filter(|line| is_there(&line.sha256, line.bytes)) {
@@ -191,16 +189,21 @@ impl Attempts {
             self.packs.push(Object { sha256, bytes });
             self.keys.extend(keys);
             for part in parts {
-                runs.entry(part.f).or_default().extend(part.runs(pack));
+                let Some(Some((_, state))) = files.get(part.f) else { continue };
+                stored.insert(part.f);
+                part.runs(pack).try_for_each(|run| map.put(state, &run)).ok()?;
             }
         }
-        for (file, mut runs) in runs {
+        for file in stored {
             let Some(Some((path, state))) = files.get(file) else { continue };
             let Some(path) = HEXLOWER.decode(path.as_bytes()).ok().and_then(|path| RelativePath::parse(&path)) else {
                 continue;
             };
-            runs.sort_unstable_by_key(|run| run.at);
-            let parts = StoredParts { state: *state, runs, pages: Arc::clone(&pages) };
+            // The units of the next file follow.
+            let next =
+                files.iter().skip(file.saturating_add(1)).flatten().next().map_or(u64::MAX, |(_, next)| next.pages_at);
+            let units = next.saturating_sub(state.pages_at) / PAGE_HASH_BYTES;
+            let parts = StoredParts { state: *state, units, map: map.clone(), pages: Arc::clone(&pages) };
             self.files.entry(path).or_default().push(Arc::new(parts));
         }
         if self.packs.len() > packs_before {

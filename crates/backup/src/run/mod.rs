@@ -1,6 +1,7 @@
 //! Makes backups.
 
 mod commit;
+mod contents;
 mod files;
 mod frames;
 mod journal;
@@ -14,6 +15,7 @@ mod result;
 mod sample;
 mod scope;
 mod source;
+mod unit_map;
 mod uploads;
 mod worker;
 
@@ -26,7 +28,6 @@ use std::{
 };
 
 use archive::receipt::fingerprint;
-use codec::hash::chunks_of;
 use jiff::Timestamp;
 use snapshot::{SnapshotCopy, SnapshotGuard};
 use verify::{Keys, PageVerifier};
@@ -40,6 +41,7 @@ pub use self::scope::Scope;
 pub use self::source::{SourceCopy, take};
 use self::{
     commit::Commit,
+    contents::Contents,
     files::Files,
     journal::{Attempts, Journal},
     packs::Packs,
@@ -50,9 +52,7 @@ use self::{
     worker::{Queue, Worker},
 };
 use crate::{
-    Config, Error, Repository,
-    config::Scan,
-    judge,
+    Config, Error, Repository, judge,
     memory::{Buffers, Lists},
     selection,
     state::{Base, State},
@@ -102,23 +102,21 @@ pub fn run(
     let finished = commit::finish_earlier(repository, &config.host, signing_key.public(), &state)?;
     let recipients: BTreeSet<String> = config.recipients.iter().map(fingerprint).collect();
     let keys = &config.server.keys()?.0;
-    let mut predecessor =
+    let predecessor =
         Predecessor::find(repository, &config.host, signing_key.public(), &state, scope, &recipients, keys)?;
     let (plan, left_out) = selection::plan(source.guard.root(), &config.server.key_files())?;
     selection::check_links(&plan)?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     progress.files.store(plan.files() as u64, Ordering::Release);
     let draft = state.begin(predecessor.number)?;
-    if let (Some(base), Scan::All) = (&mut predecessor.base, config.scan) {
-        base.forget_hashes();
-    }
     let (base, plan) = (predecessor.base.as_ref(), &plan);
     let first_pack = base.map_or(0, |base| base.manifest.packs.len());
     let attempts = Attempts::read(repository, &config.host, &state, scope, &recipients, first_pack)?;
     let files = &Files::read(plan, keys, config, (base, &attempts), &state, looked)?;
-    let buffers = buffers(config, plan, base, &attempts);
+    let buffers = buffers(config, plan, first_pack, &attempts);
     let journal = Journal::begin(&draft, recipients, plan, files)?;
-    let packs = Packs::new(repository, config, base.map(|base| &base.manifest), &attempts, journal);
+    let contents = Contents::new(state.scratch()?, state.scratch()?);
+    let packs = Packs::new(repository, config, base.map(|base| &base.manifest), &attempts, journal, (files, contents));
     let (pages, secret) = (&draft.pages, &state.secret);
     let inputs = Inputs { config, buffers, plan, files, keys, base, packs: &packs, progress, pages, secret };
     let (limited_by, proofs) = inputs.store(source.guard.root())?;
@@ -163,17 +161,12 @@ pub fn run(
     })
 }
 
-/// Threads and packs that leave room for what the run has in lists: the parts of the last backup and of interrupted runs,
-/// and those of the new one: at least one for each chunk, and some of what changed.
-fn buffers(config: &Config, plan: &transfer::plan::Plan, base: Option<&Base>, attempts: &Attempts) -> Buffers {
-    let runs = base.into_iter().flat_map(|base| &base.manifest.files).map(|file| file.runs.len() as u64);
-    let hashes = base.into_iter().flat_map(|base| &base.manifest.files).map(|file| file.chunks.len() as u64);
-    let (known, chunks) = (runs.fold(0, u64::saturating_add), chunks_of(plan.bytes));
-    let lists = Lists {
-        files: plan.entries.len() as u64,
-        chunks: hashes.fold(chunks, u64::saturating_add),
-        runs: known.saturating_add(known.max(chunks)).saturating_add(chunks / 8).saturating_add(attempts.runs()),
-    };
+/// Threads and packs that leave room for what the run knows of all files and packs: those of the last backup and of
+/// interrupted runs, and new ones, as if nothing could be compressed.
+fn buffers(config: &Config, plan: &transfer::plan::Plan, first_pack: usize, attempts: &Attempts) -> Buffers {
+    let known = (first_pack as u64).saturating_add(attempts.packs.len() as u64);
+    let new = plan.allocated_bytes.div_ceil(config.pack_bytes.max(1));
+    let lists = Lists { files: plan.entries.len() as u64, packs: known.saturating_add(new) };
     let wanted = Buffers { streams: config.streams, pack_bytes: config.pack_bytes };
     wanted.fitting(lists, uploads::THREADS, uploads::MARGIN_BYTES)
 }

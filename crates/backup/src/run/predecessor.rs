@@ -1,12 +1,12 @@
 //! The backup that a run builds on, or why there is none.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io};
 
 use archive::{
-    Digest, Manifest,
+    Digest,
     names::Number,
     receipt::{Pack, Receipt},
-    repack,
+    repack::{self, PackUse},
     sshsig::PublicKey,
 };
 use innodb::keys::KeySource;
@@ -82,7 +82,7 @@ impl Predecessor {
             false => Self::remembered(state, newest, scope, keys)?,
         };
         let found = if earlier.is_none_or(|earlier| earlier == *recipients) { found } else { found.not_incremental() };
-        Ok(found.without_sparse_packs())
+        found.without_sparse_packs()
     }
 
     /// Does not build on a backup for other recipients.
@@ -94,10 +94,10 @@ impl Predecessor {
     }
 
     /// Drops the packs of which little is needed, so that what is needed of them counts as changed.
-    fn without_sparse_packs(mut self) -> Self {
-        let Some(base) = self.base.take() else { return self };
-        let (sparse, repacked) = sparse(&base.manifest);
-        Self { base: Some(base.only_with(|pack| !sparse.contains(pack))), repacked, ..self }
+    fn without_sparse_packs(mut self) -> Result<Self, Error> {
+        let Some(base) = self.base.take() else { return Ok(self) };
+        let (sparse, repacked) = sparse(&base).map_err(Error::Lists)?;
+        Ok(Self { base: Some(base.only_with(|pack| !sparse.contains(pack))), repacked, ..self })
     }
 
     fn in_repository(
@@ -115,7 +115,7 @@ impl Predecessor {
             _ if *scope == Scope::All => (None, Some(FullReason::Asked)),
             (Some(_), None) => (None, Some(FullReason::NoState)),
             (Some(previous), Some(remembered)) if remembered.sha256 != previous => (None, Some(FullReason::OtherState)),
-            (Some(_), Some(remembered)) => match remembered.base(keys) {
+            (Some(_), Some(remembered)) => match remembered.base(keys)? {
                 None => (None, Some(FullReason::NoState)),
                 Some(_) if !has_packs(repository, &remembered.receipt, scope)? => (None, Some(FullReason::LostPacks)),
                 Some(base) => (Some(base.only_with(|pack| scope.uses(pack))), None),
@@ -151,7 +151,7 @@ impl Predecessor {
             });
         }
         let previous = remembered.as_ref().map(|remembered| remembered.sha256);
-        let (base, full) = match remembered.map(|remembered| remembered.base(keys)) {
+        let (base, full) = match remembered.map(|remembered| remembered.base(keys)).transpose()? {
             None => (None, Some(FullReason::First)),
             Some(_) if *scope == Scope::All => (None, Some(FullReason::Asked)),
             Some(None) => (None, Some(FullReason::NoState)),
@@ -162,16 +162,18 @@ impl Predecessor {
 }
 
 /// The packs that are to be stored again.
-fn sparse(manifest: &Manifest) -> (BTreeSet<Digest>, Repacked) {
-    let uses = repack::uses(manifest);
+fn sparse(base: &Base) -> io::Result<(BTreeSet<Digest>, Repacked)> {
+    let mut uses = repack::uses(&base.manifest)?;
+    let unused = uses.iter_mut().zip(&base.uses_pack).filter(|(_, is_used)| !**is_used);
+    unused.for_each(|(of, _)| *of = PackUse::default());
     let (mut sparse, mut repacked) = (BTreeSet::new(), Repacked::default());
     for index in repack::sparse(&uses) {
-        let (Some(pack), Some(used)) = (manifest.packs.get(index), uses.get(index)) else { continue };
+        let (Some(pack), Some(used)) = (base.manifest.packs.get(index), uses.get(index)) else { continue };
         sparse.insert(pack.sha256);
         repacked.packs = repacked.packs.saturating_add(1);
         repacked.bytes = repacked.bytes.saturating_add(used.live_bytes);
     }
-    (sparse, repacked)
+    Ok((sparse, repacked))
 }
 
 /// Refuses a state that is older than the repository, if this host may not read the newer backups: packs of the state's

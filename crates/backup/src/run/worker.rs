@@ -1,11 +1,11 @@
 //! A thread of a run: reads, hashes, compares with the last backup, judges and packs what changed.
 
 use std::{
-    collections::VecDeque,
     fs::File,
+    iter,
     ops::Range,
     os::unix::fs::FileExt,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Mutex, PoisonError, atomic::Ordering},
     time::Instant,
 };
 
@@ -30,8 +30,7 @@ use crate::{
 const PART_CHUNKS: u64 = 64;
 
 /// Parts that remain to be read.
-#[derive(Debug)]
-pub(super) struct Queue(Mutex<VecDeque<ChunkRange>>);
+pub(super) struct Queue(Mutex<Box<dyn Iterator<Item = ChunkRange> + Send>>);
 
 /// Consecutive chunks of a file.
 #[derive(Clone, Debug)]
@@ -52,17 +51,25 @@ impl Queue {
             let first = (0..chunks).step_by(usize::try_from(PART_CHUNKS).unwrap_or(1));
             first.map(move |first| ChunkRange { file, chunks: first..chunks.min(first.saturating_add(PART_CHUNKS)) })
         });
-        Self(Mutex::new(parts.collect()))
+        Self(Mutex::new(Box::new(parts)))
     }
 
     fn next(&self) -> Option<ChunkRange> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next()
     }
 
     /// Makes all threads stop.
     pub(super) fn stop(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(iter::empty());
     }
+}
+
+/// What earlier runs have stored of a part of a file, in file order.
+struct Stored {
+    /// The last backup.
+    base: Vec<FileRun>,
+    /// Each run without a receipt that has stored something of the file.
+    attempts: Vec<Vec<FileRun>>,
 }
 
 /// A chunk that was read.
@@ -112,6 +119,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         let source = SourceFile::open(run.inputs.plan, part.file)?;
         self.frames.begin(part.file, file);
         let space = run.tablespaces.space(part.file);
+        let stored = self.stored(part, file)?;
         let (mut chunks, mut kept) = (Vec::new(), Vec::new());
         for chunk in part.chunks.clone() {
             let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
@@ -123,7 +131,7 @@ impl<'r, 'j> Worker<'r, 'j> {
             let done = read.and_then(|bytes| {
                 let (hash, units) = hasher.finish();
                 chunks.push(hash);
-                self.chunk(file, space, chunk, Chunk { bytes, units: &units }, &mut kept)
+                self.chunk((file, space, &stored), chunk, Chunk { bytes, units: &units }, &mut kept)
             });
             self.buffer = buffer;
             done?;
@@ -133,8 +141,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         if let Some(space) = space {
             space.add(&mut self.judged);
         }
-        run.inputs.packs.add(part.file, part.chunks.start, &chunks, kept);
-        Ok(())
+        run.inputs.packs.add(file, part.chunks.start, &chunks, &kept)
     }
 
     /// Takes over what the last backup has of a part of a tablespace that has not been written since; `false` if the part
@@ -146,17 +153,21 @@ impl<'r, 'j> Worker<'r, 'j> {
         let space = run.tablespaces.space(part.file).filter(|space| space.page_bytes() == file.unit_bytes);
         let stored = base.manifest.files.get(before.number).filter(|_| !run.tablespaces.is_system(part.file));
         let Some((space, stored)) = space.zip(stored) else { return Ok(false) };
-        let Some(chunks) = chunks_within(&stored.chunks, &part.chunks) else { return Ok(false) };
+        let wanted = part.chunks.end.saturating_sub(part.chunks.start);
+        let chunks = stored.chunks.range(part.chunks.start, wanted).map_err(Error::Lists)?;
+        if chunks.len() as u64 != wanted {
+            return Ok(false);
+        }
         let [at, end] = [part.chunks.start, part.chunks.end].map(|chunk| chunk.saturating_mul(CHUNK_BYTES as u64));
         let (end, page_bytes) = (end.min(stored.file_bytes()), file.unit_bytes as u64);
         let pages: Vec<(u64, u64)> =
             (at..end).step_by(file.unit_bytes).map(|at| (at, page_bytes.min(end - at))).collect();
         let first = at.checked_div(page_bytes).unwrap_or(0);
         let hashes = hashes_at(&base.pages, &before.state, first, pages.len());
-        let mut kept = Vec::new();
+        let (runs, mut kept) = (base.runs(before.number, at, end).map_err(Error::Lists)?, Vec::new());
         // A hole has no hash, and is not stored; what is stored counts even if its hash is damaged.
         let mut is_stored =
-            |(hash, (at, bytes)): (&u64, &(u64, u64))| keep(&stored.runs, *at, *bytes, &mut kept) || *hash == 0;
+            |(hash, (at, bytes)): (&u64, &(u64, u64))| keep(&runs, *at, *bytes, &mut kept) || *hash == 0;
         if hashes.len() != pages.len() || !hashes.iter().zip(&pages).all(&mut is_stored) {
             return Ok(false);
         }
@@ -166,15 +177,14 @@ impl<'r, 'j> Worker<'r, 'j> {
         for counter in [&run.inputs.progress.bytes, &run.inputs.progress.unread_bytes] {
             counter.fetch_add(end.saturating_sub(at), Ordering::Relaxed);
         }
-        run.inputs.packs.add(part.file, part.chunks.start, chunks, kept);
+        run.inputs.packs.add(file, part.chunks.start, &chunks, &kept)?;
         Ok(true)
     }
 
     /// Compares the units of a chunk with the last backup; packs and judges those that changed.
     fn chunk(
         &mut self,
-        file: &FilePlan,
-        space: Option<&Tablespace<'_>>,
+        (file, space, stored): (&FilePlan, Option<&Tablespace<'_>>, &Stored),
         chunk: u64,
         read: Chunk<'_>,
         kept: &mut Vec<FileRun>,
@@ -184,7 +194,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         let first = at.checked_div(file.unit_bytes as u64).unwrap_or(0);
         let units = bytes.chunks(file.unit_bytes).zip(read.units);
         let hashes: Vec<u64> = units.map(|(unit, hash)| self.hash(unit, hash)).collect();
-        let unchanged = self.pack(file, first, bytes, &hashes, kept)?;
+        let unchanged = self.pack((file, stored), first, bytes, &hashes, kept)?;
         if let Some(space) = space {
             self.judge(file, space, first, bytes, &unchanged);
         }
@@ -197,15 +207,15 @@ impl<'r, 'j> Worker<'r, 'j> {
     /// not change.
     fn pack(
         &mut self,
-        file: &FilePlan,
+        (file, stored): (&FilePlan, &Stored),
         first: u64,
         bytes: &[u8],
         hashes: &[u64],
         kept: &mut Vec<FileRun>,
     ) -> Result<Vec<bool>, Error> {
-        let (before, runs) = (self.before(file, first, hashes.len()), self.runs_before(file));
-        let attempt = |parts: &'_ Arc<StoredParts>| hashes_at(&parts.pages, &parts.state, first, hashes.len());
-        let attempts: Vec<Vec<u64>> = file.attempts.iter().map(attempt).collect();
+        let before = self.before(file, first, hashes.len());
+        let attempts = file.attempts.iter().map(|parts| hashes_at(&parts.pages, &parts.state, first, hashes.len()));
+        let attempts: Vec<(&Vec<FileRun>, Vec<u64>)> = stored.attempts.iter().zip(attempts).collect();
         let location = |unit: u64| first.saturating_add(unit).saturating_mul(file.unit_bytes as u64);
         let mut unchanged = vec![false; hashes.len()];
         if before.is_empty() && attempts.is_empty() && bytes.len() == MAX_FRAME_BYTES && !hashes.contains(&0) {
@@ -217,12 +227,11 @@ impl<'r, 'j> Worker<'r, 'j> {
             if hash == 0 {
                 continue;
             }
-            let is_same = before.get(index) == Some(&hash) && keep(runs, location, unit.len() as u64, kept);
+            let is_same = before.get(index) == Some(&hash) && keep(&stored.base, location, unit.len() as u64, kept);
             // Other runs without a receipt may have stored a changed unit. It is still to be judged.
             let mut is_stored = || {
-                let mut found =
-                    file.attempts.iter().zip(&attempts).filter(|(_, hashes)| hashes.get(index) == Some(&hash));
-                found.any(|(parts, _)| keep(&parts.runs, location, unit.len() as u64, kept))
+                let mut found = attempts.iter().filter(|(_, hashes)| hashes.get(index) == Some(&hash));
+                found.any(|(runs, _)| keep(runs, location, unit.len() as u64, kept))
             };
             match unchanged.get_mut(index).filter(|_| is_same) {
                 Some(unchanged) => *unchanged = true,
@@ -276,10 +285,17 @@ impl<'r, 'j> Worker<'r, 'j> {
         hashes_at(&base.pages, &state, first, count)
     }
 
-    fn runs_before(&self, file: &FilePlan) -> &'r [FileRun] {
+    fn stored(&self, part: &ChunkRange, file: &FilePlan) -> Result<Stored, Error> {
+        let [from, end] = [part.chunks.start, part.chunks.end].map(|chunk| chunk.saturating_mul(CHUNK_BYTES as u64));
         let base = self.run.inputs.base.zip(file.before);
-        let stored = base.and_then(|(base, before)| base.manifest.files.get(before.number));
-        stored.map_or(&[], |stored| stored.runs.as_slice())
+        let base = base.map(|(base, before)| base.runs(before.number, from, end)).transpose();
+        let units = |parts: &StoredParts| {
+            let [from, end] = [from, end].map(|at| (at / file.unit_bytes as u64).min(parts.units));
+            parts.map.runs(&parts.state, u64::MAX, from..end)
+        };
+        let attempts = file.attempts.iter().map(|parts| units(parts)).collect::<Result<_, _>>();
+        let stored = base.and_then(|base| Ok(Stored { base: base.unwrap_or_default(), attempts: attempts? }));
+        stored.map_err(Error::Lists)
     }
 
     fn write(&self, file: &FilePlan, first: u64, hashes: &[u64]) -> Result<(), Error> {
@@ -288,10 +304,6 @@ impl<'r, 'j> Worker<'r, 'j> {
         let written = self.run.inputs.pages.write_all_at(&bytes, at);
         written.map_err(Error::io(&self.run.inputs.config.state, "the hashes of pages cannot be written"))
     }
-}
-
-fn chunks_within<'h>(hashes: &'h [Hash], chunks: &Range<u64>) -> Option<&'h [Hash]> {
-    hashes.get(usize::try_from(chunks.start).ok()?..usize::try_from(chunks.end).ok()?)
 }
 
 /// The hashes of `count` units of a file from unit `first` on, as a run has recorded them.
@@ -310,18 +322,12 @@ fn hashes_at(pages: &File, state: &FileState, first: u64, count: usize) -> Vec<u
 /// Records the former location of a unit, if the unit is stored there completely; returns whether it is.
 fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool {
     let end = at.saturating_add(bytes);
-    let mut index = runs.partition_point(|run| run.end() <= at);
-    let (mut found, mut covered) = (Vec::new(), at);
-    while covered < end {
-        let Some(part) = runs.get(index).and_then(|run| run.within(covered, end)) else { return false };
-        if part.at != covered {
-            return false;
-        }
-        covered = part.end();
-        found.push(part);
-        index = index.saturating_add(1);
-    }
-    found.into_iter().for_each(|run| super::packs::push(kept, run));
+    let run = runs.get(runs.partition_point(|run| run.end() <= at));
+    // A frame has whole units.
+    let Some(part) = run.and_then(|run| run.within(at, end)).filter(|part| part.at == at && part.end() == end) else {
+        return false;
+    };
+    super::unit_map::push(kept, part);
     true
 }
 

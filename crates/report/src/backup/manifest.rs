@@ -51,7 +51,8 @@ fn write_file(entry: &Entry, out: &mut dyn Write) -> Result<(), Error> {
 fn write_runs(manifest: &Manifest, file: &StoredFile, out: &mut dyn Write) -> Result<(), Error> {
     let path = file.entry.path.to_string();
     let path = visible(&path);
-    for run in &file.runs {
+    for run in file.runs.iter() {
+        let run = run?;
         let pack = usize::try_from(run.pack).ok().and_then(|pack| manifest.packs.get(pack));
         let pack = pack.map(|pack| pack.sha256.to_string()).unwrap_or_default();
         writeln!(out, "{path}  {} {}  {pack}", run.at, run.bytes)?;

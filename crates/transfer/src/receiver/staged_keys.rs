@@ -1,6 +1,6 @@
 //! Rewraps the keys of a staged directory before it is committed.
 
-use std::os::unix::fs::FileExt;
+use std::{io, os::unix::fs::FileExt};
 
 use innodb::{
     crypt::wrapped::{HEAD_BYTES, Secret},
@@ -11,7 +11,7 @@ use keyring::WritableKeyring;
 use super::{keyring_config::write_configuration, rekey::add_master_keys, staging::Staging};
 use crate::{
     error::Error,
-    hash::{Hash, chunk_bytes, chunk_hash, file_hash},
+    hash::{Hash, chunk_bytes, chunk_hash},
     manifest::Manifest,
     path::RelativePath,
     plan::{Plan, Selection},
@@ -20,17 +20,17 @@ use crate::{
 };
 
 /// Unwraps the keys of all staged files with `keys`, and wraps them with new master keys in `keyring`. If a file
-/// configures a keyring, it is changed to name this one. `list` gets the hashes of the changed files; `chunks_of`
-/// returns the chunk hashes of a file.
+/// configures a keyring, it is changed to name this one. `list` gets the hashes of the changed files; `hash_with` returns
+/// the hash of a file that has another first chunk, from the hash of that chunk.
 ///
 /// # Errors
 /// [`RekeyFault`]. Some files may already be changed, so a new attempt has to write their first chunks again.
-pub fn rekey_staged<'c>(
+pub fn rekey_staged(
     staging: &Staging,
     keys: &dyn KeySource,
     keyring: &WritableKeyring,
     list: &mut Manifest,
-    chunks_of: impl Fn(&RelativePath) -> Option<&'c [Hash]>,
+    hash_with: impl Fn(&RelativePath, Hash) -> io::Result<Option<Hash>>,
 ) -> Result<Rekeyed, RekeyFault> {
     let plan = Plan::scan(&staging.files_path(), &Selection::default())?;
     let mut secrets = Collected::default();
@@ -39,7 +39,7 @@ pub fn rekey_staged<'c>(
     let masters = add_master_keys(staging, keyring, secrets.0.iter().map(|(_, secret)| secret), &entries)?;
     for (number, secret) in &secrets.0 {
         let Some(planned) = plan.entries.get(*number) else { continue };
-        let hash = rewrap_file(staging, &planned.entry, secret, &masters, &chunks_of)?;
+        let hash = rewrap_file(staging, &planned.entry, secret, &masters, &hash_with)?;
         let listed = list.entries.iter_mut().find(|(entry, _)| entry.path == planned.entry.path);
         if let Some((_, listed)) = listed {
             *listed = Some(hash);
@@ -52,12 +52,12 @@ pub fn rekey_staged<'c>(
 }
 
 /// Rewraps the key of one file. Returns the file's new hash.
-fn rewrap_file<'c>(
+fn rewrap_file(
     staging: &Staging,
     entry: &Entry,
     secret: &Secret,
     masters: &MasterKeys,
-    chunks_of: &impl Fn(&RelativePath) -> Option<&'c [Hash]>,
+    hash_with: &impl Fn(&RelativePath, Hash) -> io::Result<Option<Hash>>,
 ) -> Result<Hash, Error> {
     let path = staging.path_of(&entry.path);
     let failed = |source| Error::Target { path: path.clone(), doing: "cannot be rewritten", source };
@@ -69,11 +69,9 @@ fn rewrap_file<'c>(
     let Some(head) = first.get_mut(..head) else { return Err(Error::Stopped) };
     masters.rewrap(secret, head, || path.clone())?;
     file.write_all_at(head, 0).and_then(|()| file.sync_all()).map_err(failed)?;
-    let mut chunks = chunks_of(&entry.path).unwrap_or_default().to_vec();
-    if let Some(chunk) = chunks.first_mut() {
-        *chunk = chunk_hash(bytes, 0, &first);
-    }
-    file_hash(&chunks).ok_or(Error::Stopped)
+    let hash = hash_with(&entry.path, chunk_hash(bytes, 0, &first));
+    hash.map_err(|source| Error::Target { path, doing: "cannot be compared with its hashes", source })?
+        .ok_or(Error::Stopped)
 }
 
 /// Unwrapped keys, by the number of the file.

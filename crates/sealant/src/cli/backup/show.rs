@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ::backup::config::identities;
 use ::backup::restore::{BackupSelector, open};
+use archive::manifest::Lists;
 use clap::Args;
 use report::{ManifestList, store_messages, write_manifest_table, write_receipt_table};
 
@@ -51,12 +52,13 @@ impl Show {
         let judged = open(&repository, &host, self.backup, None, None)?;
         say(&store_messages(&repository));
         if let Some(identity) = &self.identity {
-            let manifest = judged.manifest(&repository, &identities(identity)?)?;
             let list = match (self.files, self.keys) {
                 (true, _) => ManifestList::Files,
                 (_, true) => ManifestList::Keys,
                 _ => ManifestList::Map,
             };
+            let lists = if self.map { Lists::default() } else { Lists::not_kept() };
+            let manifest = judged.manifest(&repository, &identities(identity)?, lists)?;
             to_stdout(&|out| write_manifest_table(&manifest, list, out).map_err(std::io::Error::from))?;
             return Ok(Exit::Clean);
         }
