@@ -203,7 +203,9 @@ pub fn required(source: &ServerVersion, target: &ServerVersion, request: &Reques
         grants.extend(accounts(target));
     }
     let written = schemas.iter().map(String::as_str).chain([STATE_SCHEMA]);
-    grants.extend(written.map(|schema| grant(Side::Target, &WRITE, Some(schema), Some("ALL"))));
+    // On MariaDB, ALL includes privileges that administrators of RDS cannot give, such as DELETE HISTORY.
+    let shown = (target.flavor != Flavor::MariaDb).then_some("ALL");
+    grants.extend(written.map(|schema| grant(Side::Target, &WRITE, Some(schema), shown)));
     grants.sort();
     grants.dedup();
     grants
