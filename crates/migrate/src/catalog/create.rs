@@ -390,7 +390,7 @@ mod tests {
         let known = ["utf8mb4_bin", "utf8mb4_uca1400_nopad_ai_ci"].map(str::to_owned).into();
         let there = There { collations: Some(known), ..there("10.11.19-MariaDB") };
         let rewritten = |create: &str| {
-            let rewritten = definition(&there, &table("t", create), true).unwrap();
+            let rewritten = definition(&there, &table("t", create), Encrypt::All).unwrap();
             rewritten.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let create = "CREATE TABLE `t` (\n  `a` varchar(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci DEFAULT 'COLLATE utf8mb4_0900_ai_ci',\n  \
