@@ -1,6 +1,6 @@
 //! A proxy in front of an S3 server or a Vault. It causes the failures of real services and networks.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,7 +102,7 @@ impl FaultyStore {
 }
 
 impl Shared {
-    /// Serves the requests of a connection, until a fault or the client closes it.
+    /// Serves the requests of a connection, until one was passed on, or a fault or the client closes it.
     fn serve(&self, client: &TcpStream) -> std::io::Result<()> {
         let mut reader = BufReader::new(client.try_clone()?);
         loop {
@@ -112,7 +112,11 @@ impl Shared {
             let fault = (self.choose.lock().unwrap_or_else(PoisonError::into_inner))(&seen);
             self.faults.fetch_add(usize::from(fault != Fault::None), Ordering::Relaxed);
             match fault {
-                Fault::None => (&mut &*client).write_all(&self.forward(&head, &body)?)?,
+                Fault::None => {
+                    (&mut &*client).write_all(&self.forward(&head, &body)?)?;
+                    // The service closes its connection, too. If it was killed, its answer may not be whole.
+                    return client.shutdown(Shutdown::Both);
+                }
                 Fault::Answer(status, code) => {
                     let text = format!("<Error><Code>{code}</Code><Message>as the test wants</Message></Error>");
                     (&mut &*client).write_all(reply(status, "Fault", &text).as_bytes())?;
@@ -179,8 +183,11 @@ impl Shared {
         // A server that refuses the request may not read the whole body.
         let _ = upstream.write_all(body);
         let mut answer = Vec::new();
-        let read = upstream.read_to_end(&mut answer);
-        if answer.is_empty() { read.map(|_| answer) } else { Ok(answer) }
+        match upstream.read_to_end(&mut answer) {
+            Err(error) if answer.is_empty() => Err(error),
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            _ => Ok(answer),
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod certs;
+pub mod clouds;
 pub mod faulty;
 pub mod galera;
 pub mod group;

@@ -3,29 +3,37 @@
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::certs::{Authority, Profile};
+use crate::certs::{Authority, Profile, TlsFiles};
 use crate::command::run;
 use crate::process::Daemon;
 use crate::server::new_directory;
 use crate::{Error, cache, free_port, limit, within};
 
-/// An S3 server that enforces object lock and policies.
-const VERSITY: &str = "versitygw";
 const ROOT: (&str, &str) = ("root-access", "root-secret");
 
-/// A versitygw with its buckets, users and access log. It ends when the value is dropped.
+/// The program that serves.
+#[derive(Clone, Copy, Debug)]
+enum Product {
+    /// Enforces object lock and policies.
+    VersityGw,
+    /// Ignores locks, keeps bytes whose checksum it refuses, and has neither versions nor users.
+    S3sFs,
+}
+
+/// An S3 server with its buckets. It ends when the value is dropped.
 #[derive(Debug)]
 pub struct S3Server {
     // Dropped before the directory that it uses.
-    _daemon: Daemon,
+    daemon: Option<Daemon>,
+    product: Product,
     directory: TempDir,
     port: u16,
-    is_encrypted: bool,
+    tls: Option<TlsFiles>,
 }
 
 /// Credentials of a user: of the administrator, or of a user whom a bucket's policy restricts.
@@ -35,53 +43,107 @@ pub struct S3User {
     pub file: PathBuf,
 }
 
-/// Starts a server with or without TLS, or prints on stderr that the test is skipped.
+/// Starts versitygw with or without TLS, or prints on stderr that the test is skipped.
 ///
 /// # Panics
 /// If `CI` is set and the server is not installed, or it does not start.
 #[must_use]
 pub fn s3_server(is_encrypted: bool) -> Option<S3Server> {
-    let program = program();
-    if !program.exists() {
-        let missing =
-            format!("{VERSITY} is not here ({}); run tests/harness/bin/install-servers {VERSITY}", program.display());
-        crate::skip(&missing);
-        return None;
-    }
-    Some(S3Server::start(&program, is_encrypted).expect("the S3 server starts"))
+    Product::VersityGw.start(is_encrypted)
 }
 
-fn program() -> PathBuf {
-    cache().join("servers").join(VERSITY).join("bin").join(VERSITY)
+/// Starts s3s-fs, which does less than S3 promises, without TLS, or prints on stderr that the test is skipped.
+///
+/// # Panics
+/// As [`s3_server`].
+#[must_use]
+pub fn careless_s3_server() -> Option<S3Server> {
+    Product::S3sFs.start(false)
+}
+
+impl Product {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::VersityGw => "versitygw",
+            Self::S3sFs => "s3s-fs",
+        }
+    }
+
+    fn program(self) -> PathBuf {
+        cache().join("servers").join(self.name()).join("bin").join(self.name())
+    }
+
+    fn start(self, is_encrypted: bool) -> Option<S3Server> {
+        let (name, program) = (self.name(), self.program());
+        if !program.exists() {
+            let missing =
+                format!("{name} is not here ({}); run tests/harness/bin/install-servers {name}", program.display());
+            crate::skip(&missing);
+            return None;
+        }
+        Some(S3Server::new(self, is_encrypted).expect("the S3 server starts"))
+    }
+
+    /// The command that serves the directory of a server.
+    fn command(self, server: &S3Server) -> Command {
+        let mut command = Daemon::command(&self.program());
+        match self {
+            Self::VersityGw => {
+                command.env("ROOT_ACCESS_KEY", ROOT.0).env("ROOT_SECRET_KEY", ROOT.1);
+                let address = format!("127.0.0.1:{}", server.port);
+                command.args(["--quiet", "--keep-alive", "--port", &address, "--iam-cache-disable"]);
+                command.arg("--iam-dir").arg(server.path("iam")).arg("--access-log").arg(server.path("access.log"));
+                if let Some(files) = &server.tls {
+                    command.arg("--cert").arg(&files.cert).arg("--key").arg(&files.key);
+                }
+                command.args(["posix", "--versioning-dir"]).arg(server.path("versions"));
+            }
+            Self::S3sFs => {
+                command.args(["--host", "127.0.0.1", "--port", &server.port.to_string()]);
+                command.args(["--access-key", ROOT.0, "--secret-key", ROOT.1]);
+            }
+        }
+        command.arg(server.path("data"));
+        command
+    }
 }
 
 impl S3Server {
-    fn start(program: &Path, is_encrypted: bool) -> Result<Self, Error> {
+    fn new(product: Product, is_encrypted: bool) -> Result<Self, Error> {
         let directory = new_directory()?;
         let at = |name: &str| directory.path().join(name);
         for name in ["data", "versions", "iam"] {
             fs::DirBuilder::new().mode(0o700).create(at(name)).map_err(Error::file(at(name)))?;
         }
         let port = free_port().map_err(Error::file("a port"))?;
-        let mut command = Daemon::command(program);
-        command.env("ROOT_ACCESS_KEY", ROOT.0).env("ROOT_SECRET_KEY", ROOT.1);
-        command.args(["--quiet", "--keep-alive", "--port", &format!("127.0.0.1:{port}"), "--iam-cache-disable"]);
-        command.arg("--iam-dir").arg(at("iam")).arg("--access-log").arg(at("access.log"));
-        if is_encrypted {
-            let authority = Authority::create(&at("ca"))?;
-            let files = authority.issue("s3", &Profile::default())?;
-            command.arg("--cert").arg(files.cert).arg("--key").arg(files.key);
-        }
-        command.args(["posix", "--versioning-dir"]).arg(at("versions")).arg(at("data"));
-        let log = fs::File::create(at("log")).map_err(Error::file(at("log")))?;
+        let issue = || Authority::create(&at("ca"))?.issue("s3", &Profile::default());
+        let tls = is_encrypted.then(issue).transpose()?;
+        let mut server = Self { daemon: None, product, directory, port, tls };
+        server.start()?;
+        Ok(server)
+    }
+
+    /// Kills the server with SIGKILL, as in a crash; the files stay.
+    pub fn kill(&mut self) {
+        self.daemon = None;
+    }
+
+    /// Starts the server on its files, at the same address as before.
+    ///
+    /// # Errors
+    /// [`Error`] if it does not accept connections.
+    pub fn start(&mut self) -> Result<(), Error> {
+        let mut command = self.product.command(self);
+        let path = self.path("log");
+        let log = fs::File::options().create(true).append(true).open(&path).map_err(Error::file(&path))?;
         command.stdout(Stdio::null()).stderr(log);
-        let daemon = Daemon::spawn(command).map_err(|source| Error::Spawn { program: VERSITY.to_owned(), source })?;
-        let server = Self { _daemon: daemon, directory, port, is_encrypted };
-        within(limit(60), || TcpStream::connect(("127.0.0.1", port))).map_err(|why| {
-            let log_tail = fs::read_to_string(server.path("log")).unwrap_or_default();
+        let failed = |source| Error::Spawn { program: self.product.name().to_owned(), source };
+        self.daemon = Some(Daemon::spawn(command).map_err(failed)?);
+        within(limit(60), || TcpStream::connect(("127.0.0.1", self.port))).map_err(|why| {
+            let log_tail = fs::read_to_string(&path).unwrap_or_default();
             Error::NotStarted { why, log_tail }
         })?;
-        Ok(server)
+        Ok(())
     }
 
     /// A path in the server's directory.
@@ -93,7 +155,7 @@ impl S3Server {
     /// Address of the server.
     #[must_use]
     pub fn endpoint(&self) -> String {
-        let scheme = if self.is_encrypted { "https" } else { "http" };
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://127.0.0.1:{}", self.port)
     }
 
@@ -106,7 +168,7 @@ impl S3Server {
     /// The authority of its certificate.
     #[must_use]
     pub fn ca(&self) -> Option<PathBuf> {
-        self.is_encrypted.then(|| self.path("ca/ca.pem"))
+        self.tls.as_ref().map(|files| files.ca.clone())
     }
 
     /// The administrator.
@@ -117,7 +179,7 @@ impl S3Server {
         self.user(ROOT.0, ROOT.1)
     }
 
-    /// Creates a user with the rights that policies grant.
+    /// Creates a user with the rights that policies grant, in versitygw.
     ///
     /// # Errors
     /// [`Error`] if the server refuses.
@@ -127,16 +189,20 @@ impl S3Server {
         self.user(name, &secret)
     }
 
-    /// Creates a bucket, with object lock and versions or without.
+    /// Creates a bucket, with object lock and versions, if the server has them, or without.
     ///
     /// # Errors
     /// [`Error`] if the server refuses.
     pub fn create_bucket(&self, name: &str, is_locking: bool) -> Result<(), Error> {
+        if matches!(self.product, Product::S3sFs) {
+            let bucket = self.path("data").join(name);
+            return fs::create_dir(&bucket).map_err(Error::file(bucket));
+        }
         let lock = if is_locking { "--object-lock-enabled-for-bucket" } else { "--no-object-lock-enabled-for-bucket" };
         self.admin(&["create-bucket", "--owner", ROOT.0, "--bucket", name, lock])
     }
 
-    /// Lines of the access log so far.
+    /// Lines of versitygw's access log so far.
     #[must_use]
     pub fn access_log(&self) -> Vec<String> {
         let text = fs::read_to_string(self.path("access.log")).unwrap_or_default();
@@ -154,9 +220,9 @@ impl S3Server {
     }
 
     fn admin(&self, arguments: &[&str]) -> Result<(), Error> {
-        let mut command = Command::new(program());
+        let mut command = Command::new(Product::VersityGw.program());
         command.args(["admin", "--access", ROOT.0, "--secret", ROOT.1, "--endpoint-url", &self.endpoint()]);
-        if self.is_encrypted {
+        if self.tls.is_some() {
             command.arg("--allow-insecure");
         }
         run(command.args(arguments), b"", limit(60)).map(drop)
