@@ -15,9 +15,10 @@ use harness::s3::{S3Server, s3_server};
 use serde_json::Value;
 
 use crate::support::backup::{
-    Backups, Ran, age, ended, files, files_below, is_same, stopped_mysql, with_keeper, write_incompressible,
+    Backups, age, ended, files, files_below, is_same, stopped_mysql, with_keeper, write_incompressible,
 };
 use crate::support::chance::Random;
+use crate::support::clock::WrongClock;
 use crate::support::disk::text;
 use crate::support::schema::has_its_schema;
 use crate::support::{Audit, sealant};
@@ -470,31 +471,13 @@ fn killed_runs_and_a_full_store_lose_no_backup() {
 /// The store refuses requests of a host whose clock is wrong, which then uses the store's time. Backups are in the order
 /// of their numbers.
 fn a_wrong_clock_changes_no_order(backups: &Backups) {
-    let clock = WrongClock::new(backups);
+    let clock = WrongClock::new(&backups.path(""));
     for (seconds, which) in [(-7200, "s slow"), (7200, "s fast")] {
         let ran = clock.ahead(seconds, &mut backups.command(&["run", "--json"])).is(0);
         let ran = ran.says("the clock of this host is 7").says(&format!("{which}, by the store's"));
         let list = backups.backup(&["list"]).is(0).json;
         let listed = list["backups"].as_array().expect("a list");
         assert_eq!(listed.last().expect("one")["number"], ran.json["number"], "{list}");
-    }
-}
-
-/// A library by which a command sees a wrong clock.
-struct WrongClock(PathBuf);
-
-impl WrongClock {
-    fn new(backups: &Backups) -> Self {
-        let (source, library) = (backups.path("clock.c"), backups.path("clock.so"));
-        fs::write(&source, CLOCK).expect("written");
-        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
-        assert!(compiled.expect("a C compiler").success());
-        Self(library)
-    }
-
-    /// Runs a command whose clock is this many seconds ahead.
-    fn ahead(&self, seconds: i64, command: &mut Command) -> Ran {
-        ended(command.env("LD_PRELOAD", &self.0).env("CLOCK_AHEAD", seconds.to_string()))
     }
 }
 
@@ -506,7 +489,7 @@ fn a_wrong_clock_makes_no_lock_longer_or_shorter_and_no_object_old() {
     const MONTH: i64 = 30 * 86_400;
     let Some(Lab { s3, server: _server, keyring: _, backups }) = Lab::new(true) else { return };
     backups.configure("timeout", "lock_days = 2\nlock_mode = \"governance\"\ntimeout");
-    let clock = WrongClock::new(&backups);
+    let clock = WrongClock::new(&backups.path(""));
     for ahead in [MONTH, -MONTH] {
         clock.ahead(ahead, &mut backups.command(&["run", "--json"])).is(0);
     }
@@ -527,19 +510,6 @@ fn a_wrong_clock_makes_no_lock_longer_or_shorter_and_no_object_old() {
         assert_eq!(plan(ahead).number("/hosts/0/unneeded/objects"), 1, "{ahead}");
     }
 }
-
-/// A clock that is wrong by a number of seconds.
-const CLOCK: &str = r#"
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    long failed = syscall(SYS_clock_gettime, clock, now);
-    if (failed == 0 && clock == CLOCK_REALTIME) now->tv_sec += atol(getenv("CLOCK_AHEAD"));
-    return (int)failed;
-}
-"#;
 
 /// Copies a directory with everything in it.
 fn copy(from: &Path, to: &Path) {

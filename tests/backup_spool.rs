@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use harness::faulty::{Fault, FaultyStore, Seen};
 use harness::s3::{S3Server, s3_server};
@@ -13,6 +13,8 @@ use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, limit, 
 use serde_json::Value;
 
 use crate::support::backup::{Backups, ended, files_below};
+use crate::support::chance::{Random, number};
+use crate::support::clock::MovedClock;
 use crate::support::disk::text;
 use crate::support::tmpfs::{self, Tmpfs};
 
@@ -95,10 +97,14 @@ impl Case {
     }
 
     fn follow(&self) -> Child {
+        self.follower().spawn().expect("it starts")
+    }
+
+    fn follower(&self) -> Command {
         let says = fs::File::options().create(true).append(true).open(self.backups.path("says")).expect("a file");
         let mut command = self.backups.command(&["binlogs", "--follow"]);
         command.arg("--prometheus").arg(self.backups.path("metrics.prom")).stderr(says).stdout(Stdio::null());
-        command.spawn().expect("it starts")
+        command
     }
 
     fn says(&self) -> String {
@@ -183,7 +189,8 @@ impl Case {
 }
 
 fn rows(server: &Server) -> String {
-    server.value("SELECT GROUP_CONCAT(note ORDER BY note) FROM shop.orders").expect("rows")
+    let whole = "/*+ SET_VAR(group_concat_max_len = 1000000) */";
+    server.value(&format!("SELECT {whole} GROUP_CONCAT(note ORDER BY note) FROM shop.orders")).expect("rows")
 }
 
 fn kill(mut follower: Child) {
@@ -193,7 +200,7 @@ fn kill(mut follower: Child) {
 
 /// Asks a follower to end; returns its exit code.
 fn stop(mut follower: Child) -> Option<i32> {
-    let asked = std::process::Command::new("kill").arg(follower.id().to_string()).status().expect("kill runs");
+    let asked = Command::new("kill").arg(follower.id().to_string()).status().expect("kill runs");
     assert!(asked.success());
     follower.wait().expect("it ends").code()
 }
@@ -484,4 +491,141 @@ fn what_a_former_server_left_is_stored() {
     assert_eq!(stop(follower), Some(0), "{}", case.says());
     case.has_empty_spool();
     assert_eq!(case.has_everything_of(&replica, "all")["segments"], 0, "nothing was left to store");
+}
+
+/// The store's server is killed at any moment while parts arrive: it has each, or each waits until it is there again.
+#[test]
+fn a_killed_store_loses_no_logs() {
+    let Some(mut case) = Case::new() else { return };
+    case.backups.configure("timeout = \"10s\"", "timeout = \"10s\"\ngive_up = \"1s\"");
+    let follower = case.follow();
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    let mut random = Random::new(0x5c);
+    for round in 0..number("SEALANT_FAULTS", 2) {
+        let (began, moment) = (Instant::now(), Duration::from_millis(random.below(1500)));
+        for row in 0.. {
+            case.insert(&format!("{round}-{row}"));
+            if began.elapsed() > moment {
+                break;
+            }
+        }
+        case.s3.kill();
+        case.insert_spooled(&format!("{round}-away"));
+        case.s3.start().expect("it starts again");
+        case.wait("the spool is stored", || case.spooled().is_empty());
+    }
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    case.has_empty_spool();
+    let said = case.says();
+    assert!(said.contains("does not answer") && !said.contains("lost"), "{said}");
+    assert_eq!(case.has_everything("all")["segments"], 0, "nothing was left to store");
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Whole seconds of the pauses that a follower has announced.
+fn pauses(said: &str) -> Vec<u64> {
+    let pauses = said.split("; trying again in ").skip(1).filter_map(|after| after.split(' ').next());
+    pauses.map(|seconds| seconds.parse().expect("a number")).collect()
+}
+
+/// Asserts that a follower has tried again all the time, though not too often. Pauses that double without a bound would
+/// be a dozen in hours.
+#[track_caller]
+fn tries_patiently(said: &str, time: Duration) {
+    let pauses = pauses(said);
+    assert!(pauses.iter().all(|pause| *pause <= 30) && pauses.contains(&30), "{pauses:?}");
+    let most = time.as_secs() / 30 + 10;
+    assert!((30..=most).contains(&(pauses.len() as u64)), "{} attempts in {time:?}", pauses.len());
+}
+
+/// Hours pass before the store can be reached again, and the server removes the logs that were read. The pauses between
+/// attempts stay bounded, and so does the state.
+#[test]
+fn hours_without_a_network_lose_nothing() {
+    const MINUTES: u32 = 240;
+    let Some(case) = Case::new() else { return };
+    let clock = MovedClock::new(&case.backups.path(""));
+    let follower = clock.set(&mut case.follower()).spawn().expect("it starts");
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    case.insert_spooled("first");
+    let (stored, began) = (case.stored(), clock.ahead());
+    for minute in 0..MINUTES {
+        clock.advance(MINUTE);
+        case.insert(&format!("minute {minute}"));
+    }
+    let time = clock.ahead() - began;
+    assert!(time >= MINUTE * MINUTES);
+    tries_patiently(&case.says(), time);
+    case.server.sql("FLUSH BINARY LOGS").expect("flushed");
+    case.insert_spooled("in the newest log");
+    let newest = case.server.value("SHOW BINARY LOG STATUS").expect("a log");
+    let newest = newest.split('\t').next().expect("a name");
+    case.server.sql(&format!("PURGE BINARY LOGS TO '{newest}'")).expect("purged");
+    assert_eq!(case.stored(), stored, "nothing has reached the store");
+    // A part has the rows that came while the one before was written.
+    case.wait("many parts wait", || case.spooled().len() > 30);
+    let is_state =
+        |path: &PathBuf| path.extension() == Some("json".as_ref()) && path.to_string_lossy().contains("/binlogs-");
+    let state = files_below(&case.backups.path("state")).into_iter().find(is_state).expect("a state");
+    let bytes = fs::metadata(&state).expect("a file").len();
+    assert!(bytes < 4096, "{} has {bytes} bytes", state.display());
+
+    case.set_down(false);
+    // The longest pause.
+    clock.advance(Duration::from_secs(30));
+    case.wait("the spool is stored", || case.spooled().is_empty());
+    assert_eq!(stop(follower), Some(0), "{}", case.says());
+    assert!(!case.says().contains("lost"), "{}", case.says());
+    case.has_everything("all");
+}
+
+/// The spool is full for an hour, and the server removes logs that were not read: the gap is named, and what comes after
+/// it is archived.
+#[test]
+fn what_an_hour_without_a_network_costs_is_named() {
+    let Some(case) = Case::new() else { return };
+    case.backups.configure("segment_every", "spool_max = \"4KiB\"\nsegment_every");
+    // The server gives up a connection that reads nothing, as it does after a minute by default.
+    case.server.sql("SET GLOBAL net_write_timeout = 1; CREATE TABLE shop.bulk (bytes LONGTEXT)").expect("configured");
+    let clock = MovedClock::new(&case.backups.path(""));
+    let follower = clock.set(&mut case.follower()).spawn().expect("it starts");
+    case.insert("before");
+    case.wait("something is archived", || case.stored() > 0);
+    case.set_down(true);
+    case.wait("it says so", || {
+        clock.advance(MINUTE);
+        case.insert(&format!("{}-{}", jiff::Timestamp::now(), "x".repeat(150)));
+        case.says().contains("there is no space for more")
+    });
+    let (said, began) = (case.says().len(), clock.ahead());
+    // More than the buffers of a connection have room for.
+    let bulk = "INSERT INTO shop.bulk VALUES (REPEAT('x', 1000000)); ".repeat(8);
+    case.server.sql(&format!("{bulk} FLUSH BINARY LOGS")).expect("written");
+    case.wait("an hour passes", || clock.ahead() - began > MINUTE * 60);
+    tries_patiently(&case.says()[said..], clock.ahead() - began);
+    let readers = "SELECT COUNT(*) FROM performance_schema.processlist WHERE command LIKE 'Binlog Dump%'";
+    case.wait("the server has given up", || case.server.value(readers).expect("a number") == "0");
+    let newest = case.server.value("SHOW BINARY LOG STATUS").expect("a log");
+    let newest = newest.split('\t').next().expect("a name");
+    case.server.sql(&format!("PURGE BINARY LOGS TO '{newest}'")).expect("purged");
+
+    case.set_down(false);
+    let named = "binary logs are lost from ";
+    case.wait("the gap is noticed", || {
+        clock.advance(Duration::from_secs(30));
+        case.says().contains(named)
+    });
+    case.insert("after");
+    case.wait("the spool is stored", || case.spooled().is_empty());
+    assert_eq!(stop(follower), Some(3), "{}", case.says());
+    assert_eq!(case.says().matches(named).count(), 1, "{}", case.says());
+    case.has_empty_spool();
+    case.backups.backup(&["binlogs", "--once"]).is(0);
+    let shown = case.backups.backup(&["binlogs", "show"]).is(3).json.to_string();
+    assert!(shown.contains("missing"), "{shown}");
+    case.backups.backup(&["check", "all", "--objects"]).is(0);
 }

@@ -14,6 +14,7 @@ mod backup_ranges;
 mod backup_s3;
 mod backup_secrets;
 mod backup_spool;
+mod backup_store_kills;
 mod backup_takeover;
 mod backup_targets;
 mod backup_vectors;

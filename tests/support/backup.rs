@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use harness::s3::{S3Server, S3User};
@@ -48,10 +48,13 @@ struct Place {
 
 impl Place {
     fn bucket(server: &S3Server, user: &S3User, url: &str) -> Self {
-        let (endpoint, ca) = (server.endpoint(), server.ca());
-        let lines = format!("endpoint = {endpoint:?}\ncredentials = {:?}\ntimeout = \"10s\"\n", user.file);
+        Self::store(&server.endpoint(), server.ca(), &user.file, url)
+    }
+
+    fn store(endpoint: &str, ca: Option<PathBuf>, credentials: &Path, url: &str) -> Self {
+        let lines = format!("endpoint = {endpoint:?}\ncredentials = {credentials:?}\ntimeout = \"10s\"\n");
         let lines = lines + &ca.as_ref().map(|ca| format!("ca = {ca:?}\n")).unwrap_or_default();
-        let options = [OsString::from("--endpoint"), endpoint.into(), "--credentials".into(), user.file.clone().into()];
+        let options = [OsString::from("--endpoint"), endpoint.into(), "--credentials".into(), credentials.into()];
         let of_ca = ca.into_iter().flat_map(|ca| [OsString::from("--ca"), ca.into()]);
         Self { url: PathBuf::from(url), lines, options: options.into_iter().chain(of_ca).collect() }
     }
@@ -266,7 +269,11 @@ pub(crate) fn last_json(output: &[u8]) -> Value {
 }
 
 pub(crate) fn ended(command: &mut Command) -> Ran {
-    let output = command.output().expect("the binary starts");
+    ran(&command.output().expect("the binary starts"))
+}
+
+/// What a run that has ended says.
+pub(crate) fn ran(output: &Output) -> Ran {
     let json = last_json(&output.stdout);
     if let Some(id) = json["schema"].as_str() {
         let name = id.trim_start_matches("sealant.").replace('/', "-");

@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod binlog;
 pub(crate) mod chance;
+pub(crate) mod clock;
 pub(crate) mod disk;
 pub(crate) mod encryption;
 pub(crate) mod key_services;
