@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use harness::Server;
 use harness::faulty::{Fault, FaultyStore, Seen};
-use harness::s3::{S3Server, s3_server};
+use harness::s3::{S3Server, careless_s3_server, s3_server};
 use serde_json::Value;
 
 use crate::support::backup::{
@@ -337,6 +337,39 @@ fn a_store_that_replaces_objects_is_refused() {
     let careless = backups.command(&init).output().expect("it starts");
     let said = String::from_utf8_lossy(&careless.stderr).into_owned();
     assert!(careless.status.code() == Some(1) && said.contains("the store replaces an object"), "{said}");
+}
+
+/// `init` says what a store does less than it should. It refuses to replace objects, so backups in it are whole.
+#[test]
+fn a_careless_store_is_named_and_its_backups_restore() {
+    let Some(s3) = careless_s3_server() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let root = s3.root().expect("root");
+    let backups =
+        Backups::in_bucket(server.datadir(), &format!("keyring = {keyring:?}"), &s3, &root, "s3://backups/mysql");
+    // Whether it locks shows in an object that is put with a lock.
+    backups.configure("s3://backups/mysql", "s3://backups/locked");
+    backups.configure("timeout", "lock_days = 2\ntimeout");
+    let init = ended(&mut backups.command(&["init", "--unproven-recipient"])).is(0);
+    init.says("refuses to replace objects: yes, refuses wrong checksums: no, keeps versions: no, locks objects: no")
+        .says("the store keeps bytes whose checksum is wrong")
+        .says("the store ignores object locks: lock_days protects nothing");
+    backups.configure("s3://backups/locked", "s3://backups/mysql");
+    backups.configure("lock_days = 2\n", "");
+    ended(&mut backups.command(&["init", "--unproven-recipient"])).is(0);
+    backups.backup(&["run"]).is(0);
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
+    server.stop().expect("it stops");
+    backups.backup(&["run"]).is(0).says("continues from 1");
+    let check = backups.backup(&["check", "all", "--objects"]).is(0);
+    assert_eq!(check.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", check.json);
+    with_keeper(&backups, "keep_last = 1\ndaily = 0\nweekly = 0\nmonthly = 0\nmin_good = 1");
+    files_below(&s3.path("data/backups/mysql/hosts")).iter().for_each(|object| age(object, 60));
+    assert_eq!(backups.backup(&["prune", "--yes"]).is(0).number("/pruned/backups"), 1);
+    backups.restore("2", &backups.path("into"), &["--keyring", text(&keyring)]).is(0);
+    is_same(&backups.path("into"), &files(server.datadir()));
 }
 
 /// Stores without versions refuse the list of versions, or answer with a list of objects.

@@ -10,7 +10,7 @@ use std::{
 
 use harness::{
     faulty::{Fault, FaultyStore, Seen},
-    s3::{S3Server, S3User, s3_server},
+    s3::{S3Server, S3User, careless_s3_server, s3_server},
 };
 use store::{
     Deletion, Error, LockState, Name, Put, S3, Store,
@@ -56,6 +56,27 @@ fn a_bucket_keeps_objects_as_every_store_does() {
             assert!(store.warnings().is_empty());
         }
     }
+}
+
+/// A store that does less than S3 promises has the same conditions, ranges and listings, and what it ignores is observed.
+#[test]
+fn a_careless_store_keeps_objects_and_is_seen_through() {
+    let Some(server) = careless_s3_server() else { return };
+    let root = server.root().expect("root");
+    server.create_bucket("backups", false).expect("a bucket");
+    conformance::check(&S3::open(&settings(&server, &root, "s3://backups/below/a-prefix")).expect("a store"));
+
+    let lock = Some(Lock { mode: LockMode::Compliance, days: 1 });
+    let store = S3::open(&Settings { lock, ..settings(&server, &root, "s3://backups/db") }).expect("a store");
+    assert_eq!(put(&store, "existing", b"x").expect("put"), Put::New);
+    let (observed, faults) = store.observe(&name("existing"), Put::New, &name("absent"));
+    assert!(faults.is_empty(), "{faults:?}");
+    let seen = (observed.checksums, observed.versions, observed.locks);
+    assert_eq!(seen, (Some(false), Some(false), Some(false)), "{observed:?}");
+    assert_eq!(observed.warnings().len(), 2, "{observed:?}");
+    assert_eq!(store.list("").expect("a listing").len(), 1, "nothing is left of what it kept with a wrong checksum");
+    assert_eq!(store.delete(&name("existing")).expect("deleted"), Deletion::Done);
+    assert_eq!(store.lock_end(&name("existing")).expect("answered"), None);
 }
 
 #[test]
