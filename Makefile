@@ -106,6 +106,9 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_faults::
 	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_faults:: backup_failures::a_run_killed
 	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_store_kills:: backup_spool::a_killed_store_
+	$(SERVERS) azurite fake-gcs
+	cargo test --package sealant-store --features clouds clouds
+	cargo test --package sealant --features clouds --test commands -- backup_clouds::
 	SEALANT_WRITER_PAUSE_MS=0 cargo test --package sealant --test commands -- backup::backups_of_a_running_
 	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt::a_run_killed_ encrypt::a_run_whose_server_was_killed encrypt::a_run_on_mariadb_ encrypt::a_table_with_an_odd_name
 	SEALANT_FAULTS=51 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt_steered::the_next_run_removes_leftovers

@@ -6,6 +6,8 @@ mod at_rest;
 mod audit_outputs;
 mod backup;
 mod backup_binlogs;
+#[cfg(feature = "clouds")]
+mod backup_clouds;
 mod backup_credentials;
 mod backup_failures;
 mod backup_faults;

@@ -107,6 +107,20 @@ impl Backups {
         Self::at(directory, Place::bucket(server, user, url), datadir, keys)
     }
 
+    /// Like [`Self::new`], in a store of a cloud.
+    #[cfg(feature = "clouds")]
+    pub(crate) fn at_store(
+        datadir: &Path,
+        keys: &str,
+        endpoint: &str,
+        ca: Option<PathBuf>,
+        credentials: &Path,
+        url: &str,
+    ) -> Self {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        Self::at(directory, Place::store(endpoint, ca, credentials, url), datadir, keys)
+    }
+
     fn at(directory: tempfile::TempDir, repository: Place, datadir: &Path, keys: &str) -> Self {
         let identity = agefile::Identity::generate().expect("an identity");
         let at = |name: &str| directory.path().join(name);

@@ -186,7 +186,10 @@ fn of_file(path: &Path) -> Result<Credentials, Error> {
 }
 
 /// Reads a file that must not be accessible to others.
-fn read_secret(path: &Path) -> io::Result<Zeroizing<String>> {
+///
+/// # Errors
+/// It cannot be read, others may read or write it, it is too long, or it is no text.
+pub fn read_secret(path: &Path) -> io::Result<Zeroizing<String>> {
     let mut file = regular::open(path, Links::Followed)?;
     if file.metadata()?.mode() & 0o077 != 0 {
         return Err(io::Error::other("others may read or write it: chmod 600"));

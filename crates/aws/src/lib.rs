@@ -8,6 +8,6 @@ mod credentials;
 mod error;
 mod sign;
 
-pub use crate::credentials::{Credentials, Source};
+pub use crate::credentials::{Credentials, Source, read_secret};
 pub use crate::error::Error;
 pub use crate::sign::{EMPTY_BODY, Scope, Signed, query_text, sign};

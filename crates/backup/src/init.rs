@@ -109,13 +109,22 @@ fn make_repository(config: &Config) -> Result<(Repository, bool, Option<Observat
             (repository, may_list)
         }
     };
-    let Location::Bucket(settings) = &config.repository else { return Ok((repository, put == Put::New, None)) };
+    let settings = match &config.repository {
+        Location::Bucket(settings) => settings,
+        Location::Directory(_) => return Ok((repository, put == Put::New, None)),
+        #[cfg(feature = "clouds")]
+        Location::Cloud(_) => {
+            // A run that starts while the store cannot be reached needs the id.
+            repository_record::write(config, false, &repository.id, may_read, None)?;
+            return Ok((repository, put == Put::New, None));
+        }
+    };
     let (mut observed, faults) = observe(settings, &config.host, put)?;
     let known = repository_record::read(config).filter(|known| known.id == repository.id);
     if let Some(earlier) = known.and_then(|known| known.observed) {
         observed = observed.or_earlier(&earlier);
     }
-    repository_record::write(config, settings, &repository.id, may_read, observed.clone())?;
+    repository_record::write(config, settings.lock.is_some(), &repository.id, may_read, Some(observed.clone()))?;
     // Without a lock in the configuration, none has to work.
     observed.locks = observed.locks.filter(|_| settings.lock.is_some());
     Ok((repository, put == Put::New, Some((observed, faults))))

@@ -7,7 +7,7 @@ use std::{
 };
 
 use store::{
-    Directory, S3, Store,
+    CLOUD_SCHEMES, Directory, S3, Store,
     s3::{Address, DEFAULT_TIMEOUT, GIVE_UP, Lock, LockMode, SCHEME, Settings, Style},
 };
 
@@ -30,6 +30,9 @@ pub enum Location {
     Directory(PathBuf),
     /// A bucket, or a prefix in one.
     Bucket(Box<Settings>),
+    /// A container of Azure or a bucket of Google, or a prefix in one.
+    #[cfg(feature = "clouds")]
+    Cloud(Box<store::clouds::Settings>),
 }
 
 /// Further settings of a bucket.
@@ -56,13 +59,17 @@ pub struct BucketOptions {
 }
 
 impl Location {
-    /// Parses an absolute path, `file://` followed by an absolute path, or `s3://BUCKET/PREFIX`.
+    /// Parses an absolute path, `file://` followed by an absolute path, `s3://BUCKET/PREFIX`, `az://CONTAINER/PREFIX` or
+    /// `gs://BUCKET/PREFIX`. The last two need the feature `clouds`.
     ///
     /// # Errors
     /// What is wrong with the URL or the options.
     pub fn parse(url: &str, options: BucketOptions) -> Result<Self, String> {
         if url.starts_with(SCHEME) {
             return options.bucket(url).map(|settings| Self::Bucket(Box::new(settings)));
+        }
+        if is_cloud(url) {
+            return options.cloud(url);
         }
         let path = url.strip_prefix("file://").unwrap_or(url);
         if !path.starts_with('/') {
@@ -80,7 +87,7 @@ impl Location {
     /// # Errors
     /// What is wrong with the bucket's URL or the options.
     pub fn named(repository: &Path, options: BucketOptions) -> Result<Self, String> {
-        match repository.to_str().filter(|text| text.starts_with(SCHEME)) {
+        match repository.to_str().filter(|text| text.starts_with(SCHEME) || is_cloud(text)) {
             Some(url) => Self::parse(url, options),
             None => Ok(Self::from(repository)),
         }
@@ -88,10 +95,14 @@ impl Location {
 
     /// Shortens the retries of store calls, for a run that continues with other work and tries again later.
     pub(crate) fn end_calls_early(&mut self) {
-        if let Self::Bucket(settings) = self {
-            settings.give_up = settings.give_up.min(CALL);
-            settings.timeout = settings.timeout.min(CALL_TIMEOUT);
-        }
+        let (give_up, timeout) = match self {
+            Self::Directory(_) => return,
+            Self::Bucket(settings) => (&mut settings.give_up, &mut settings.timeout),
+            #[cfg(feature = "clouds")]
+            Self::Cloud(settings) => (&mut settings.give_up, &mut settings.timeout),
+        };
+        *give_up = CALL.min(*give_up);
+        *timeout = CALL_TIMEOUT.min(*timeout);
     }
 
     /// Opens the store.
@@ -102,6 +113,8 @@ impl Location {
         Ok(match self {
             Self::Directory(path) => Box::new(Directory::open(path)?),
             Self::Bucket(settings) => Box::new(S3::open(settings)?),
+            #[cfg(feature = "clouds")]
+            Self::Cloud(settings) => Box::new(store::clouds::Cloud::open(settings)?),
         })
     }
 
@@ -113,7 +126,7 @@ impl Location {
     pub fn make(&self) -> Result<Box<dyn Store>, Error> {
         match self {
             Self::Directory(path) => Ok(Box::new(Directory::make(path)?)),
-            Self::Bucket(_) => self.open(),
+            _ => self.open(),
         }
     }
 
@@ -122,6 +135,8 @@ impl Location {
         match self {
             Self::Directory(path) => path.display().to_string(),
             Self::Bucket(settings) => format!("{:?}", settings.address),
+            #[cfg(feature = "clouds")]
+            Self::Cloud(settings) => format!("{:?}", settings.address),
         }
     }
 }
@@ -134,7 +149,16 @@ pub fn bucket_policy(url: &str, dialect: Dialect, allowed: &[Allowed]) -> Result
     match Location::parse(url, BucketOptions::default())? {
         Location::Bucket(settings) => Ok(policy(&settings.address, dialect, allowed)),
         Location::Directory(_) => Err("a directory has no policy: its file system decides who may write it".to_owned()),
+        #[cfg(feature = "clouds")]
+        Location::Cloud(_) => {
+            Err("policies are printed for s3:// alone; give roles with the provider's tools".to_owned())
+        }
     }
+}
+
+/// Whether a URL is one of Azure's or Google's stores.
+fn is_cloud(url: &str) -> bool {
+    CLOUD_SCHEMES.iter().any(|scheme| url.starts_with(scheme))
 }
 
 impl From<&Path> for Location {
@@ -148,6 +172,8 @@ impl fmt::Display for Location {
         match self {
             Self::Directory(path) => path.display().fmt(f),
             Self::Bucket(settings) => settings.address.fmt(f),
+            #[cfg(feature = "clouds")]
+            Self::Cloud(settings) => settings.address.fmt(f),
         }
     }
 }
@@ -173,8 +199,36 @@ impl BucketOptions {
         })
     }
 
+    #[cfg(feature = "clouds")]
+    fn cloud(self, url: &str) -> Result<Location, String> {
+        let only_s3 = ["region", "addressing", "lock_days", "lock_mode"];
+        if let Some(option) = self.given().find(|option| only_s3.contains(option)) {
+            return Err(format!("repository.{option} is for s3:// alone"));
+        }
+        let address = store::clouds::Address::new(url, self.endpoint.as_deref()).map_err(|fault| fault.to_string())?;
+        Ok(Location::Cloud(Box::new(store::clouds::Settings {
+            address,
+            ca: self.ca,
+            credentials: self.credentials,
+            timeout: self.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            give_up: self.give_up.unwrap_or(GIVE_UP),
+        })))
+    }
+
+    #[cfg(not(feature = "clouds"))]
+    fn cloud(self, _: &str) -> Result<Location, String> {
+        Err("this program was built without az:// and gs://: build it with `cargo build --release --package sealant \
+             --features clouds`"
+            .to_owned())
+    }
+
     /// Name of the first option that is given.
     fn first(&self) -> Option<&'static str> {
+        self.given().next()
+    }
+
+    /// Names of the options that are given.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             (self.endpoint.is_some(), "endpoint"),
             (self.region.is_some(), "region"),
@@ -186,6 +240,40 @@ impl BucketOptions {
             (self.timeout.is_some(), "timeout"),
             (self.give_up.is_some(), "give_up"),
         ];
-        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+        given.into_iter().filter_map(|(is_given, name)| is_given.then_some(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(not(feature = "clouds"))]
+    #[test]
+    fn a_cloud_is_refused_with_the_way_to_build_it() {
+        for url in ["az://backups/mysql", "gs://backups/mysql"] {
+            for refused in [
+                Location::parse(url, BucketOptions::default()),
+                Location::named(Path::new(url), BucketOptions::default()),
+            ] {
+                let refused = refused.unwrap_err();
+                assert!(refused.contains("cargo build --release --package sealant --features clouds"), "{refused}");
+            }
+        }
+    }
+
+    #[cfg(feature = "clouds")]
+    #[test]
+    fn a_cloud_has_no_options_of_s3() {
+        let options = |lock_days, endpoint: &str| BucketOptions {
+            lock_days,
+            endpoint: Some(endpoint.to_owned()),
+            ..BucketOptions::default()
+        };
+        let parse = |options| Location::parse("az://backups/mysql", options).map(|location| location.identity());
+        let endpoint = "https://shop1.blob.core.windows.net";
+        assert_eq!(parse(options(None, endpoint)).unwrap(), format!("az://backups/mysql at {endpoint}"));
+        assert!(parse(options(Some(2), endpoint)).unwrap_err().contains("repository.lock_days is for s3:// alone"));
+        assert!(parse(BucketOptions::default()).unwrap_err().contains("endpoint of its account"));
     }
 }

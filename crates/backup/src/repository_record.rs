@@ -3,7 +3,7 @@
 //! A host that may only put objects gets the repository's id from `init`, and everything else from its own state.
 
 use archive::{Digest, RepositoryRecord, repository::RECORD_SCHEMA};
-use store::s3::{Observed, Settings};
+use store::s3::Observed;
 
 use crate::{Config, Error, note_file::NoteFile};
 
@@ -21,13 +21,13 @@ pub(crate) fn read(config: &Config) -> Option<Record> {
     (record.location == config.repository.identity()).then_some(record)
 }
 
-/// Records the result of `init` for a bucket with these settings.
+/// Records the result of `init` for a bucket.
 pub(crate) fn write(
     config: &Config,
-    settings: &Settings,
+    asks_for_locks: bool,
     id: &str,
     may_read: bool,
-    observed: Observed,
+    observed: Option<Observed>,
 ) -> Result<(), Error> {
     let record = Record {
         schema: RECORD_SCHEMA.to_owned(),
@@ -35,8 +35,8 @@ pub(crate) fn write(
         url: config.repository.to_string(),
         id: id.to_owned(),
         may_read,
-        asks_for_locks: settings.lock.is_some(),
-        observed: Some(observed),
+        asks_for_locks,
+        observed,
     };
     let record = serde_json::to_vec(&record).unwrap_or_default();
     let file = file(config);

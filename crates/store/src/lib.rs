@@ -1,10 +1,12 @@
 //! Named objects that never change.
 //!
 //! [`Store::put_new`] writes a new object completely and durably, or not at all; it never replaces one. The crate does
-//! not interpret objects. [`Directory`] stores them as files, [`S3`] in a bucket; `tests/support/conformance.rs`
-//! tests every implementation.
+//! not interpret objects. [`Directory`] stores them as files, [`S3`] in a bucket, and the feature `clouds` in those of
+//! Azure and Google; `tests/support/conformance.rs` tests every implementation.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "clouds")]
+pub mod clouds;
 mod directory;
 mod error;
 mod name;
@@ -27,6 +29,9 @@ pub use crate::error::Error;
 pub use crate::name::{InvalidName, Name};
 pub use crate::s3::S3;
 pub use crate::wrapper::Wrapper;
+
+/// Schemes of the URLs of Azure Blob Storage and Google Cloud Storage, which need the feature `clouds`.
+pub const CLOUD_SCHEMES: [&str; 2] = ["az://", "gs://"];
 
 /// Result of [`Store::put_new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,6 +25,14 @@ pub enum S3Fault {
     /// There are no credentials.
     #[error(transparent)]
     Credentials(#[from] aws::Error),
+    /// The credentials for Azure or Google cannot be used. The reason has nothing of their content.
+    #[error("the credentials in {origin} cannot be used: {reason}")]
+    UnusableCredentials {
+        /// The file, or the environment.
+        origin: String,
+        /// Why they cannot be used.
+        reason: String,
+    },
     /// The store does not answer, or not in time.
     #[error("{endpoint} does not answer: {reason} (gave up after {attempts} attempts)")]
     Unreachable {

@@ -52,10 +52,7 @@ impl Address {
         if !is_bucket(bucket) {
             return Err(wrong(url, "has no valid name of a bucket: 3 to 63 of a-z, 0-9, '.' and '-'"));
         }
-        let prefix = prefix.trim_end_matches('/');
-        if !prefix.is_empty() && prefix.parse::<Name>().is_err() {
-            return Err(wrong(url, "has no valid prefix: parts of letters, digits, '.', '_' and '-', joined by '/'"));
-        }
+        let prefix = key_prefix(prefix).map_err(|reason| wrong(url, reason))?;
         let region = region.unwrap_or(DEFAULT_REGION);
         if region.is_empty() || !region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return Err(wrong(region, "is not the name of a region"));
@@ -76,7 +73,7 @@ impl Address {
             host: if is_path { authority.to_owned() } else { format!("{bucket}.{authority}") },
             root: if is_path { format!("/{bucket}") } else { String::new() },
             bucket: bucket.to_owned(),
-            prefix: if prefix.is_empty() { String::new() } else { format!("{prefix}/") },
+            prefix,
             region: region.to_owned(),
         })
     }
@@ -133,8 +130,17 @@ impl fmt::Debug for Address {
     }
 }
 
+/// The prefix of all keys, from the end of a URL: empty, or ends with `/`.
+pub(crate) fn key_prefix(text: &str) -> Result<String, &'static str> {
+    match text.trim_end_matches('/') {
+        "" => Ok(String::new()),
+        prefix if prefix.parse::<Name>().is_ok() => Ok(format!("{prefix}/")),
+        _ => Err("has no valid prefix: parts of letters, digits, '.', '_' and '-', joined by '/'"),
+    }
+}
+
 /// Scheme, and host with port, of an endpoint.
-fn endpoint_of(text: &str) -> Result<(&'static str, &str), &'static str> {
+pub(crate) fn endpoint_of(text: &str) -> Result<(&'static str, &str), &'static str> {
     let (scheme, authority) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
         (Some(rest), _) => ("https", rest.trim_end_matches('/')),
         (None, Some(rest)) => ("http", rest.trim_end_matches('/')),
@@ -152,7 +158,7 @@ fn endpoint_of(text: &str) -> Result<(&'static str, &str), &'static str> {
 }
 
 /// The host of `host:port`, or of `[address]:port` with its brackets.
-fn host_of(authority: &str) -> &str {
+pub(crate) fn host_of(authority: &str) -> &str {
     match authority.find(']') {
         Some(end) if authority.starts_with('[') => authority.get(..=end).unwrap_or_default(),
         Some(_) => "",
@@ -168,7 +174,7 @@ fn is_address(host: &str) -> bool {
     host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
 }
 
-fn is_bucket(name: &str) -> bool {
+pub(crate) fn is_bucket(name: &str) -> bool {
     let sound = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte);
     (3..=63).contains(&name.len())
         && name.bytes().all(sound)

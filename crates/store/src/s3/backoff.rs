@@ -17,7 +17,7 @@ const GROWTH: Duration = Duration::from_secs(60);
 
 /// The pause after `failed` attempts: random, so that many clients do not return together ("full jitter"), and at least
 /// what the store asked for.
-pub(super) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
+pub(crate) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
     let most = Backoff::new(SHORTEST, LONGEST).after(failed);
     let mut random = [0; 4];
     // Without random bytes, use the whole pause.
@@ -29,7 +29,7 @@ pub(super) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
 /// Limits the number of concurrent requests and of bodies that are read: halved when the store asks to slow down, one
 /// more each minute.
 #[derive(Debug)]
-pub(super) struct ConcurrencyLimit {
+pub(crate) struct ConcurrencyLimit {
     state: Mutex<State>,
     left: Condvar,
 }
@@ -44,15 +44,15 @@ struct State {
 
 /// Permission to run one request, or to read a piece of a body.
 #[derive(Debug)]
-pub(super) struct Permit<'l>(&'l ConcurrencyLimit);
+pub(crate) struct Permit<'l>(&'l ConcurrencyLimit);
 
 impl ConcurrencyLimit {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { state: Mutex::new(State { running: 0, most: None, changed: Instant::now() }), left: Condvar::new() }
     }
 
     /// Waits until a request may run, or a piece of a body be read.
-    pub(super) fn acquire(&self) -> Permit<'_> {
+    pub(crate) fn acquire(&self) -> Permit<'_> {
         let mut state = self.lock();
         loop {
             state.grow(Instant::now());
@@ -66,7 +66,7 @@ impl ConcurrencyLimit {
     }
 
     /// Reduces the limit, because the store asked to slow down.
-    pub(super) fn slow_down(&self) {
+    pub(crate) fn slow_down(&self) {
         self.lock().slow_down(Instant::now());
     }
 

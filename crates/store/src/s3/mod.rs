@@ -34,6 +34,13 @@ pub use self::{
     address::{Address, SCHEME, Style},
     observe::Observed,
 };
+#[cfg(feature = "clouds")]
+pub(crate) use self::{
+    address::{endpoint_of, host_of, is_bucket, key_prefix},
+    backoff::ConcurrencyLimit,
+    client::{ASKED_BYTES, Failed, MAX_ERROR_BYTES, authorities, read, retry, unanswered},
+    xml::{Refusal, refusal},
+};
 use self::{
     client::{Call, Client, Reply, Upload},
     download::Download,

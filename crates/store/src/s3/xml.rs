@@ -41,11 +41,11 @@ pub(super) struct Versions {
 
 /// An error document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) code: String,
-    pub(super) message: String,
+pub(crate) struct Refusal {
+    pub(crate) code: String,
+    pub(crate) message: String,
     /// The bucket's region, if the request went to another one.
-    pub(super) region: Option<String>,
+    pub(crate) region: Option<String>,
 }
 
 /// Parses a listing; `None` if the document is not one.
@@ -97,7 +97,7 @@ pub(super) fn versions(bytes: &[u8]) -> Option<Versions> {
 }
 
 /// Parses an error document; the code is empty if it is not one.
-pub(super) fn refusal(bytes: &[u8]) -> Refusal {
+pub(crate) fn refusal(bytes: &[u8]) -> Refusal {
     let mut refusal = Refusal::default();
     walk(bytes, |path, text| match (path, text) {
         (["Error", "Code"], Some(text)) => text.clone_into(&mut refusal.code),

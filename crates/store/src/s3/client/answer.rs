@@ -13,12 +13,12 @@ use super::{Call, Client, Reply};
 use crate::s3::{S3Fault, xml};
 
 /// Maximum length of an error document that is read.
-const MAX_ERROR_BYTES: u64 = 1 << 16;
+pub(crate) const MAX_ERROR_BYTES: u64 = 1 << 16;
 /// Difference between two clocks up to which a store accepts a signature: 15 minutes. Source: Amazon S3, error
 /// `RequestTimeTooSkewed`.
 const MAX_SKEW: SignedDuration = SignedDuration::from_mins(15);
 /// Why an attempt failed.
-pub(super) enum Failed {
+pub(crate) enum Failed {
     /// Transient: retry. `may_have_acted`: the request may have taken effect. `asked`: Retry-After.
     Transient {
         fault: S3Fault,
@@ -39,23 +39,6 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Client {
-    /// Classifies an attempt without an answer.
-    pub(super) fn unanswered(&self, error: &ureq::Error, may_have_acted: bool) -> Failed {
-        let (endpoint, reason) = (self.address.origin(), describe(error));
-        match error {
-            ureq::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData => {
-                Failed::Final(S3Fault::Tls { endpoint, reason })
-            }
-            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failed::Final(S3Fault::Tls { endpoint, reason }),
-            ureq::Error::Http(_) | ureq::Error::BadUri(_) => Failed::Final(S3Fault::Answer(reason)),
-            _ => Failed::Transient {
-                fault: S3Fault::Unreachable { endpoint, reason, attempts: 0 },
-                may_have_acted,
-                asked: None,
-            },
-        }
-    }
-
     /// Classifies an answer: as a reply for the caller, a transient failure, or a final one.
     pub(super) fn classify(&self, attempt: &Attempt<'_>, reply: Response<Answer>) -> Result<Reply, Failed> {
         let call = attempt.call;
@@ -166,6 +149,23 @@ impl Client {
     }
 }
 
+/// Classifies an attempt without an answer from this endpoint.
+pub(crate) fn unanswered(endpoint: String, error: &ureq::Error, may_have_acted: bool) -> Failed {
+    let reason = describe(error);
+    match error {
+        ureq::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData => {
+            Failed::Final(S3Fault::Tls { endpoint, reason })
+        }
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failed::Final(S3Fault::Tls { endpoint, reason }),
+        ureq::Error::Http(_) | ureq::Error::BadUri(_) => Failed::Final(S3Fault::Answer(reason)),
+        _ => Failed::Transient {
+            fault: S3Fault::Unreachable { endpoint, reason, attempts: 0 },
+            may_have_acted,
+            asked: None,
+        },
+    }
+}
+
 /// The time in a header.
 fn time_of(date: &str) -> Option<Timestamp> {
     rfc2822::parse(date).ok().map(|zoned| zoned.timestamp())
@@ -176,7 +176,7 @@ fn is_skewed(date: Option<&str>, signed: Timestamp) -> bool {
     date.and_then(time_of).is_some_and(|theirs| theirs.duration_since(signed).abs() > MAX_SKEW)
 }
 
-pub(super) fn read(body: &mut Answer, most_bytes: u64) -> Result<Vec<u8>, ureq::Error> {
+pub(crate) fn read(body: &mut Answer, most_bytes: u64) -> Result<Vec<u8>, ureq::Error> {
     body.with_config().limit(most_bytes).read_to_vec()
 }
 

@@ -17,7 +17,10 @@ use ureq::{
     http::{HeaderMap, Request},
 };
 
-use self::answer::{Attempt, Failed, cut_off, read};
+#[cfg(feature = "clouds")]
+pub(crate) use self::answer::MAX_ERROR_BYTES;
+use self::answer::{Attempt, cut_off};
+pub(crate) use self::answer::{Failed, read, unanswered};
 use super::{
     Address, Lock, S3Fault, Settings,
     backoff::{ConcurrencyLimit, Permit, pause},
@@ -25,7 +28,7 @@ use super::{
 use crate::Body;
 
 /// Minimum length of bodies that are sent only after the store has accepted the headers (`Expect: 100-continue`).
-const ASKED_BYTES: u64 = 1 << 20;
+pub(crate) const ASKED_BYTES: u64 = 1 << 20;
 /// Number of retries for bytes that were changed in transit.
 const MAX_GARBLED: u32 = 3;
 
@@ -142,38 +145,8 @@ impl Client {
         self.retry(attempt).map(|(text, _)| text)
     }
 
-    /// Attempts something until it succeeds or fails for good. Also returns whether the answer to an earlier attempt was
-    /// lost, which may have taken effect.
-    fn retry<T>(&self, mut attempt: impl FnMut() -> Result<T, Failed>) -> Result<(T, bool), S3Fault> {
-        let mut first_failure = None;
-        let (mut attempts, mut amended, mut garbled, mut is_repeated) = (0_u32, 0_u32, 0_u32, false);
-        loop {
-            attempts = attempts.saturating_add(1);
-            let permit = self.permit();
-            let ended = attempt();
-            drop(permit);
-            let (fault, asked) = match ended {
-                Ok(done) => return Ok((done, is_repeated)),
-                Err(Failed::Final(fault)) => return Err(fault),
-                Err(Failed::Corrected(fault)) if amended > 1 => return Err(fault),
-                Err(Failed::Corrected(_)) => {
-                    amended = amended.saturating_add(1);
-                    continue;
-                }
-                Err(Failed::Transient { fault, may_have_acted, asked }) => {
-                    is_repeated |= may_have_acted;
-                    (fault, asked)
-                }
-            };
-            garbled = garbled.saturating_add(u32::from(matches!(fault, S3Fault::Garbled)));
-            let pause = pause(attempts, asked);
-            // The first attempt may have sent a body for longer than that before it failed.
-            let failing = first_failure.get_or_insert_with(Instant::now).elapsed();
-            if garbled > MAX_GARBLED || failing.saturating_add(pause) > self.give_up {
-                return Err(after(fault, attempts));
-            }
-            sleep(pause);
-        }
+    fn retry<T>(&self, attempt: impl FnMut() -> Result<T, Failed>) -> Result<(T, bool), S3Fault> {
+        retry(&self.concurrency, self.give_up, attempt)
     }
 
     fn attempt(&self, call: &Call<'_>, upload: Option<&mut Upload<'_>>) -> Result<Reply, Failed> {
@@ -191,7 +164,7 @@ impl Client {
             }
         };
         // A store that rejects a body may close the connection before it has read it. It never stores a partial body.
-        let reply = answered.map_err(|error| self.unanswered(&error, is_sent))?;
+        let reply = answered.map_err(|error| unanswered(self.address.origin(), &error, is_sent))?;
         self.classify(&Attempt { call, credentials: &credentials, signed: now }, reply)
     }
 
@@ -241,6 +214,44 @@ impl Client {
     }
 }
 
+/// Attempts something until it succeeds or fails for good, or for this long without success. Also returns whether the
+/// answer to an earlier attempt was lost, which may have taken effect.
+pub(crate) fn retry<T>(
+    concurrency: &ConcurrencyLimit,
+    give_up: Duration,
+    mut attempt: impl FnMut() -> Result<T, Failed>,
+) -> Result<(T, bool), S3Fault> {
+    let mut first_failure = None;
+    let (mut attempts, mut amended, mut garbled, mut is_repeated) = (0_u32, 0_u32, 0_u32, false);
+    loop {
+        attempts = attempts.saturating_add(1);
+        let permit = concurrency.acquire();
+        let ended = attempt();
+        drop(permit);
+        let (fault, asked) = match ended {
+            Ok(done) => return Ok((done, is_repeated)),
+            Err(Failed::Final(fault)) => return Err(fault),
+            Err(Failed::Corrected(fault)) if amended > 1 => return Err(fault),
+            Err(Failed::Corrected(_)) => {
+                amended = amended.saturating_add(1);
+                continue;
+            }
+            Err(Failed::Transient { fault, may_have_acted, asked }) => {
+                is_repeated |= may_have_acted;
+                (fault, asked)
+            }
+        };
+        garbled = garbled.saturating_add(u32::from(matches!(fault, S3Fault::Garbled)));
+        let pause = pause(attempts, asked);
+        // The first attempt may have sent a body for longer than that before it failed.
+        let failing = first_failure.get_or_insert_with(Instant::now).elapsed();
+        if garbled > MAX_GARBLED || failing.saturating_add(pause) > give_up {
+            return Err(after(fault, attempts));
+        }
+        sleep(pause);
+    }
+}
+
 /// Adds the number of attempts to a fault.
 fn after(fault: S3Fault, tried: u32) -> S3Fault {
     match fault {
@@ -251,7 +262,7 @@ fn after(fault: S3Fault, tried: u32) -> S3Fault {
 }
 
 /// The authorities in a file, or those that the system trusts.
-fn authorities(path: Option<&Path>) -> Result<https::Authorities, S3Fault> {
+pub(crate) fn authorities(path: Option<&Path>) -> Result<https::Authorities, S3Fault> {
     let path = path.or_else(https::system_authorities).ok_or(S3Fault::NoAuthorities)?;
     Ok(https::authorities(path)?)
 }
