@@ -62,7 +62,7 @@ fn a_container_of_azure_keeps_objects_as_every_store_does() {
         emulator.create_container("backups").expect("a container");
         for url in ["az://backups", "az://backups/below/a-prefix"] {
             let store = open(&emulator, url);
-            conformance::check(&store);
+            conformance::check(&store, true);
             assert!(store.warnings().is_empty());
         }
     }

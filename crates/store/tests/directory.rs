@@ -9,5 +9,5 @@ use store::Directory;
 fn a_directory_keeps_objects_as_every_store_does() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = Directory::make(&directory.path().join("repository")).expect("a store");
-    conformance::check(&store);
+    conformance::check(&store, true);
 }
