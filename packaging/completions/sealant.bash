@@ -2015,7 +2015,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__backup)
-            opts="-S -u -q -h --into --before --no-peers --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --rounds --budget --format --raw --html --quiet --help"
+            opts="-S -u -q -h --into --before --no-peers --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --rounds --budget --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2085,6 +2085,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2093,7 +2097,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__disk)
-            opts="-y -q -h --sets --sector-bytes --on --patterns --disk-span --no-queues --fio --destroy-unknown-data --yes --dry-run --span --rounds --budget --format --raw --html --quiet --help"
+            opts="-y -q -h --sets --sector-bytes --on --patterns --disk-span --no-queues --fio --destroy-unknown-data --yes --dry-run --span --rounds --budget --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2144,6 +2148,10 @@ _sealant() {
                     return 0
                     ;;
                 --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --markdown)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2309,7 +2317,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__judge)
-            opts="-h --to --by --format --html --help"
+            opts="-h --to --by --format --html --markdown --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2331,6 +2339,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2339,7 +2351,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__migrate)
-            opts="-q -h --dir --server --mysqld --tables --rows --no-peers --rounds --budget --format --raw --html --quiet --help"
+            opts="-q -h --dir --server --mysqld --tables --rows --no-peers --rounds --budget --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2350,7 +2362,7 @@ _sealant() {
                     return 0
                     ;;
                 --server)
-                    COMPREPLY=($(compgen -W "mysql mariadb" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --mysqld)
@@ -2385,6 +2397,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2393,7 +2409,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__oltp)
-            opts="-q -h --dir --server --mysqld --server-option --defaults-file --preset --arms --workload --tables --rows --uniform --threads --rate --span --buffer-pool --driver --rounds --budget --format --raw --html --quiet --help"
+            opts="-q -h --dir --server --mysqld --server-option --defaults-file --preset --arms --workload --tables --rows --uniform --threads --rate --span --buffer-pool --driver --rounds --budget --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2404,7 +2420,7 @@ _sealant() {
                     return 0
                     ;;
                 --server)
-                    COMPREPLY=($(compgen -W "mysql mariadb" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --mysqld)
@@ -2479,6 +2495,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2487,7 +2507,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__sst)
-            opts="-q -h --into --mariadbd --provider --methods --rounds --server-option --format --raw --html --quiet --help"
+            opts="-q -h --into --mariadbd --provider --methods --rounds --server-option --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2529,6 +2549,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2537,7 +2561,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__tls)
-            opts="-q -h --server-program --round-trips --sizes --oltp --no-peers --into --span --rounds --budget --format --raw --html --quiet --help"
+            opts="-q -h --server-program --round-trips --sizes --oltp --no-peers --into --span --rounds --budget --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2587,6 +2611,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2595,7 +2623,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__transfer)
-            opts="-S -u -q -h --into --rounds --budget --peers --no-peers --peers-without-aes --rate --streams --compress --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --format --raw --html --quiet --help"
+            opts="-S -u -q -h --into --rounds --budget --peers --no-peers --peers-without-aes --rate --streams --compress --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2677,6 +2705,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2685,7 +2717,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__verify)
-            opts="-q -h --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rounds --budget --innochecksum --inno --cold --fio --format --raw --html --quiet --help"
+            opts="-q -h --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rounds --budget --innochecksum --inno --cold --fio --format --raw --html --markdown --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2736,6 +2768,10 @@ _sealant() {
                     return 0
                     ;;
                 --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --markdown)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7127,7 +7163,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__abort)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --drop-tables --yes --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --drop-tables --yes --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7222,11 +7258,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7241,7 +7281,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__cutover)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --fence --fence-account --fence-program --accept-soft-fence --on-switch --max-blocked --fallback --watch --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --fence --fence-account --fence-program --accept-soft-fence --on-switch --max-blocked --fallback --watch --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7336,11 +7376,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7383,7 +7427,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__fallback)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --max-blocked --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --max-blocked --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7478,11 +7522,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7501,7 +7549,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__finish)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --proof --discard-proof --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --proof --discard-proof --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7596,11 +7644,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7801,7 +7853,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__pause)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7896,11 +7948,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -7915,7 +7971,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__plan)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --format --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8010,11 +8066,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -8033,7 +8093,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__report)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --html --proof --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --html --proof --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8128,11 +8188,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -8155,7 +8219,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__resume)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8250,11 +8314,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -8269,7 +8337,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__run)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --until --yes --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --until --yes --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8364,11 +8432,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -8387,7 +8459,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__status)
-            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --help"
+            opts="-h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8482,11 +8554,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)
@@ -8501,7 +8577,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__migrate__subcmd__verify)
-            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --min-tls --json --quiet --help"
+            opts="-q -h --source --source-socket --source-user --source-password-file --source-password-fd --source-tls-ca --source-tls-fingerprint --source-tls-cert --source-tls-key --insecure-unverified-source --target --target-socket --target-user --target-password-file --target-password-fd --target-tls-ca --target-tls-fingerprint --target-tls-cert --target-tls-key --insecure-unverified-target --defaults-file --tls-any-name --timeout --schema --exclude --encrypt --accounts --attest --min-tls --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8596,11 +8672,15 @@ _sealant() {
                     return 0
                     ;;
                 --encrypt)
-                    COMPREPLY=($(compgen -W "all as-source" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "all as-source storage" -- "${cur}"))
                     return 0
                     ;;
                 --accounts)
                     COMPREPLY=($(compgen -W "report create" -- "${cur}"))
+                    return 0
+                    ;;
+                --attest)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --min-tls)

@@ -198,10 +198,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l config -d 'Configuration file, which `sealant backup init --help` describes' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l host -d 'Host whose backups to use [default: the host in the configuration]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Also decrypt and decompress everything, or only this percentage of the packs, which needs --state: each check continues where the one before stopped' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Also decrypt and decompress everything, or only this percentage of the objects, which needs --state: each check continues where the one before stopped' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l identity -d 'File with age identities, one of which decrypts the backup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l allowed-signers -d 'File of the allowed signers; without it, signatures are not verified' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l state -d 'File in which each check records the newest receipt and which packs it has read, for the next one' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l state -d 'File in which each check records the newest receipt and which objects it has read, for the next one' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l objects -d 'Compute SHA-256 of every object'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l require-complete -d 'Exit with 4 if signatures were not verified, or if a newer receipt may have been hidden'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l json -d 'Write JSON to standard output, one object per line; the schema is in docs/schema'
@@ -246,6 +246,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l no-peers -d 'Measure only this program'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -270,6 +271,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l no-queues -d 'Open volumes without dm-crypt\'s work queues'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l destroy-unknown-data -d 'Overwrite the disk even if it holds data that no known signature explains'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s y -l yes -d 'Do not ask for confirmation'
@@ -282,10 +284,10 @@ p95-latency\t'95th percentile of the latency, of arms with single operations'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from judge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l dir -d 'Directory below which servers and their data are made and removed' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l server -d 'Which installed server to start [default: mariadb, or mysql if there is none]' -r -f -a "mysql\t'`mysqld`'
-mariadb\t'`mariadbd`'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l server -d 'Which installed server to start: mysql or mariadb, or one of them with the version that it must have, such as mysql97 [default: mariadb, or mysql if there is none]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l mysqld -d 'Server program to start [default: from PATH or /usr/sbin]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l tables -d 'Number of tables' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l rows -d 'Rows in each table' -r
@@ -295,12 +297,12 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -l no-peers -d 'Measure only this program'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from migrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l dir -d 'Directory below which servers and their data are made and removed' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server -d 'Which installed server to start [default: mariadb, or mysql if there is none]' -r -f -a "mysql\t'`mysqld`'
-mariadb\t'`mariadbd`'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server -d 'Which installed server to start: mysql or mariadb, or one of them with the version that it must have, such as mysql97 [default: mariadb, or mysql if there is none]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l mysqld -d 'Server program to start [default: from PATH or /usr/sbin]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server-option -d 'Option for all servers, such as --innodb-doublewrite=OFF (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l defaults-file -d 'Option file of a server, such as my.cnf, whose settings of InnoDB, logs, buffers and limits all servers get; paths, accounts, network, encryption and the size of the buffer pool are left out, with a warning' -r -F
@@ -345,6 +347,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l uniform -d 'Access all rows equally often, not mostly one row in a hundred as sysbench does'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -360,6 +363,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l server-program -d 'Server program to start [default: `mariadbd` or `mysqld`, from PATH or /usr/sbin]' -r -F
@@ -374,6 +378,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l no-peers -d 'Measure only this program and the server\'s own TLS'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -402,6 +407,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l no-peers -d 'Measure only this program'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l peers-without-aes -d 'Measure tools that use OpenSSL a second time without the processor\'s AES instructions (x86-64)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -s q -l quiet -d 'Show no status line on standard error'
@@ -419,6 +425,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l html -d 'Also write an HTML report with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l cold -d 'Read from disk instead of the page cache'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Show no status line on standard error'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -559,7 +566,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts; the schemas are in docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l html -d 'Also write an HTML report with charts to this file' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l markdown -d 'Also write the layers and the advice to this file, as Markdown' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l markdown -d 'Also write the report to this file, as Markdown without charts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l raw -d 'Also write every sample to this file, as JSON Lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -s p -l ask-password -d 'Ask for the password, even if an option file has one'
 complete -c sealant -n "__fish_sealant_using_subcommand cost; and not __fish_seen_subcommand_from compare predict help" -l insecure-plaintext-tcp -d 'Allow --tls off over TCP: statements and results are then readable on the network'
@@ -984,9 +991,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -1018,9 +1027,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l until -d 'How far to go' -r -f -a "copied\t'Every row is copied, and every change since then applied once'
@@ -1056,9 +1067,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1088,9 +1101,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1120,9 +1135,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1152,9 +1169,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1186,9 +1205,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence -d 'How to stop writes to the source; `lock-tables,accounts` and `lock-tables,external` are two fences, of which the first ends with the command' -r -f -a "read-only\t'SET GLOBAL super_read_only = ON; read_only on MariaDB'
@@ -1232,9 +1253,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l max-blocked -d 'Longest time that writes are stopped; then give up, and make the target writable again' -r
@@ -1268,9 +1291,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l html -d 'Also write an HTML report to this file' -r -F
@@ -1302,9 +1327,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l proof -d 'Write the proof to this file, as JSON Lines, before the state is removed' -r -F
@@ -1336,9 +1363,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l schema -d 'Only the tables of this schema (repeatable) [default: all but the server\'s own]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l exclude -d 'Leave out tables whose SCHEMA.TABLE matches this pattern, such as \'shop.log_*\' (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l encrypt -d 'Which tables to encrypt at the target; those that are encrypted at the source always are' -r -f -a "all\t'Every table'
-as-source\t'Only those that are encrypted at the source'"
+as-source\t'Only those that are encrypted at the source'
+storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
