@@ -99,13 +99,15 @@ pub(crate) mod peak {
     /// Length of the data, in GiB, for the process of a test that runs alone.
     const ALONE: &str = "SEALANT_TEST_ALONE_GIB";
     const GROWN: &str = "grown by kB: ";
+    /// Length of the data to compare with, in GiB. Buffers such as that of zstd have their full length there.
+    const SMALL_GIB: u64 = 8;
 
     /// Length of the data of tests that measure, in GiB.
     pub(crate) fn scale_gib() -> u64 {
-        env::var("SEALANT_SCALE_GIB").map_or(64, |text| text.parse().unwrap())
+        env::var("SEALANT_SCALE_GIB").map_or(128, |text| text.parse().unwrap())
     }
 
-    /// Does the work of a test of this crate in processes of its own, for 1 GiB and for [`scale_gib`]. Returns how many
+    /// Does the work of a test of this crate in processes of its own, for [`SMALL_GIB`] and for [`scale_gib`]. Returns how many
     /// bytes of memory the second one took more than the first.
     #[allow(clippy::print_stdout, reason = "for the process that compares, and for `make scale`")]
     pub(crate) fn growth(test: &str, work: impl FnOnce(u64)) -> u64 {
@@ -115,8 +117,8 @@ pub(crate) mod peak {
             println!("{GROWN}{}", kilobytes("VmHWM:").saturating_sub(before));
             return 0;
         }
-        let [small, large] = [1, scale_gib()].map(|gib| alone(test, gib));
-        println!("{test}: {small} kB for 1 GiB, {large} kB for {} GiB", scale_gib());
+        let [small, large] = [SMALL_GIB, scale_gib()].map(|gib| alone(test, gib));
+        println!("{test}: {small} kB for {SMALL_GIB} GiB, {large} kB for {} GiB", scale_gib());
         large.saturating_sub(small) << 10
     }
 
