@@ -146,7 +146,7 @@ pub(crate) fn server_program(named: Option<&Path>, names: &[&str]) -> Result<Pat
     found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
 }
 
-/// As [`server_program`], of this version: 97 and 9.7 are 9.7.4.
+/// As `server_program`, of this version: 97 and 9.7 are 9.7.4.
 ///
 /// # Errors
 /// [`Error::NoServer`]; [`Error::OtherVersion`] if the installed program is of another version; [`Error::Program`] if it
