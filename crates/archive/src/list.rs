@@ -43,6 +43,15 @@ enum Storage {
     File(File),
 }
 
+impl Storage {
+    fn sync(&self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.sync_data(),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
 /// Consecutive records. A clone shares them.
 #[derive(Debug)]
 pub struct List<T> {
@@ -281,6 +290,7 @@ impl<T: Record> ListWriter<T> {
         T: 'l,
     {
         self.flush()?;
+        self.storage.as_ref().map_or(Ok(()), Storage::sync)?;
         let storage = self.storage.map(Arc::new);
         lists.for_each(|list| list.storage.clone_from(&storage));
         Ok(())
@@ -321,6 +331,15 @@ impl<T: Record> Slots<T> {
             Storage::File(file) => file.write_all_at(&bytes, offset::<T>(first)),
             Storage::Memory(_) => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// Waits until all records are on the disk: a file system may notice only then that it cannot store them, and would
+    /// show zeros in their place.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn sync(&self) -> io::Result<()> {
+        self.storage.sync()
     }
 
     /// Consecutive records.

@@ -121,7 +121,7 @@ impl JudgedReceipt {
                 Error::OtherRecipients { object: object.clone(), recipients: self.receipt.recipients.clone() }
             }
             ArchiveError::Lists(source) => Error::Lists(source),
-            source => Error::Object { object: object.clone(), source },
+            source => Error::of_object(&object, source),
         };
         let read = |input: &mut dyn Read| read_manifest(input, identities, lists).map_err(&wrong);
         let manifest = repository.parse(&object, self.receipt.manifest, read)?;
@@ -154,8 +154,11 @@ impl Opened {
     /// [`Error::Untrusted`] if it belongs to another repository.
     pub fn from_manifest(repository: &Repository, path: &Path, identities: &[Identity]) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::io(path, "cannot be read"))?;
-        let manifest = read_manifest(BufReader::new(file), identities, temporary_lists()?)
-            .map_err(|source| Error::Object { object: path.display().to_string(), source })?;
+        let manifest =
+            read_manifest(BufReader::new(file), identities, temporary_lists()?).map_err(|source| match source {
+                ArchiveError::Lists(source) => Error::Lists(source),
+                source => Error::Object { object: path.display().to_string(), source },
+            })?;
         repository.check_id(&path.display().to_string(), &manifest.head.repo)?;
         Ok(Self::Manifest(Box::new(manifest)))
     }
@@ -240,7 +243,7 @@ impl Opened {
         let head = Head::new(&repository.id, host, number);
         let mut read = |input: &mut dyn Read| {
             let read = FileKeys::decrypt(input, &head, identities, keys);
-            read.map_err(|source| Error::Object { object: object.clone(), source })
+            read.map_err(|source| Error::of_object(&object, source))
         };
         match self.receipt() {
             Some(judged) => repository.parse(&object, judged.receipt.keys.ok_or(Error::NoFileKeys { number })?, read),

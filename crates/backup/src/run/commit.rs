@@ -90,6 +90,7 @@ impl Commit<'_> {
         // Another run must not reuse the number, even if this run ends before its receipt.
         state.reserve(self.number)?;
         let (stored, contents) = packs.into_stored();
+        contents.sync().map_err(Error::Lists)?;
         let lists = ListWriter::new(Place::File(state.scratch()?));
         let (manifest, used) = self.manifest((files, plan), stored, &contents, lists, &summary.left_out)?;
         let object = self.noted(state, self.put_manifest(&draft, &manifest))?;

@@ -26,6 +26,12 @@ impl Contents {
         Self { units: UnitMap::new(units), chunks: Slots::new(chunks) }
     }
 
+    /// Waits until all of it is on the disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.units.sync()?;
+        self.chunks.sync()
+    }
+
     /// Records where a part of a file is.
     pub(super) fn put_run(&self, file: &FilePlan, run: &FileRun) -> io::Result<()> {
         self.units.put(&file.state, run)

@@ -63,6 +63,11 @@ impl UnitMap {
         self.0.put(slot(state, first), (0..run.bytes.div_ceil(unit_bytes)).map(location))
     }
 
+    /// Waits until all locations are on the disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+
     /// Calls `each` for the parts of a file of this length in some of its units, in order. What continues the part
     /// before it, in the file and in the frame, belongs to it.
     pub(super) fn each_run(
