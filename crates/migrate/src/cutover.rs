@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use server::Connection;
+use server::{Connection, Flavor};
 
 use crate::{
     Error, Event, Phase, Side,
@@ -113,6 +113,10 @@ fn create_accounts(active: &mut Active<'_>, events: &mut dyn FnMut(Event)) -> Re
     let settings = active.settings;
     if settings.accounts == Accounts::Report {
         return Ok(());
+    }
+    if link::flavor(&active.source) == Flavor::MySql && link::flavor(&active.target) == Flavor::MariaDb {
+        let what = "accounts of MySQL are not yet created at a MariaDB server (--accounts report)".to_owned();
+        return Err(Error::NotReady { what });
     }
     let tables = definitions::names(settings);
     let moved = Moved { filter: &settings.filter, tables: &tables };
@@ -254,10 +258,10 @@ fn switch(
     end: &Position,
     switch_end: &SwitchEnd,
 ) -> Result<(), Error> {
-    unchanged(source, fence, &active.source, end, active.shared)?;
     // From `keep` on, nothing lifts the fence when the time is up: only what the target may wait for limits it.
     let left = active.settings.max_blocked.saturating_sub(fence.age());
     let waits = link::limit_waits(&mut active.target, left)?;
+    unchanged(source, fence, &active.source, end, active.shared)?;
     fence.keep()?;
     active.others_may_write()?;
     let stored = state::set_switched(&mut active.target, switch_end);

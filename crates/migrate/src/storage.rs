@@ -136,7 +136,7 @@ pub(crate) fn evidence(attestation: Option<&Attestation>, server: &Server) -> Re
         return Err(NotProven::unknown("a server that is reached through its socket has no storage of a service"));
     };
     let tls = &server.options.tls;
-    if tls.mode_for(endpoint) == TlsMode::VerifyCa || !tls.verifies(endpoint) {
+    if tls.mode_for(endpoint) != TlsMode::VerifyIdentity {
         let why = "nothing proves that this is the server of that name: its certificate is not verified by CA and name";
         return Err(NotProven::unknown(why));
     }
@@ -211,6 +211,14 @@ mod tests {
         assert!(evidence(None, &server("shop.mysql.database.azure.com", false)).is_ok());
         assert!(evidence(None, &server("shop.mysql.database.azure.com", true)).is_err());
         assert!(evidence(None, &server("mysql.database.azure.com.example", false)).is_err());
+    }
+
+    #[test]
+    fn a_known_certificate_does_not_prove_the_name() {
+        let mut pinned = server("shop.mysql.database.azure.com", false);
+        pinned.options.tls.ca_file = None;
+        pinned.options.tls.fingerprints = vec!["00".repeat(32).parse().unwrap()];
+        assert!(evidence(None, &pinned).is_err());
     }
 
     #[test]

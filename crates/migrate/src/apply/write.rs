@@ -351,11 +351,12 @@ impl<'m> Writer<'m> {
 }
 
 /// [`STATEMENT_BYTES`], or half of what the server accepts (`max_allowed_packet`) if that is less: names of columns and
-/// conditions come on top.
+/// conditions come on top. Without `local_infile`, as a source on the way back may be, all that it accepts.
 fn statement_bytes(target: &mut Connection) -> Result<usize, Error> {
     let limit = link::variable(target, Side::Target, "max_allowed_packet")?;
-    let half = limit.parse::<usize>().map_or(STATEMENT_BYTES, |limit| limit / 2);
-    Ok(half.min(STATEMENT_BYTES))
+    let Ok(limit) = limit.parse::<usize>() else { return Ok(STATEMENT_BYTES) };
+    let may_load = link::variable(target, Side::Target, "local_infile")? == "1";
+    Ok(if may_load { STATEMENT_BYTES.min(limit / 2) } else { limit })
 }
 
 /// Checks that the server has warned of nothing but ENUMs with the number 0, of each of which it warns once.

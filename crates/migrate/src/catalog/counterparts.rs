@@ -36,6 +36,12 @@ pub(crate) fn is_exact(name: &str) -> bool {
     counterpart(name).is_some_and(|(_, _, exact)| exact)
 }
 
+/// MariaDB's collation that compares some texts otherwise than MySQL's of this name. Newer versions of MariaDB have MySQL's
+/// name for it, too.
+pub(crate) fn inexact(name: &str) -> Option<&'static str> {
+    counterpart(name).filter(|(_, _, exact)| !exact).map(|(_, there, _)| there)
+}
+
 /// Whether a collation of MariaDB is the one in place of MySQL's.
 pub(super) fn is_counterpart(there: &str, name: &str) -> bool {
     counterpart(name).is_some_and(|(_, counterpart, _)| counterpart == there)

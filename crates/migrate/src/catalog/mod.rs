@@ -25,7 +25,7 @@ pub use self::{
 };
 pub(crate) use {
     cascades::{Cascade, cascades, groups, reaching},
-    counterparts::{collation_at, is_exact},
+    counterparts::{collation_at, inexact, is_exact},
     create::{RESTRICTED, less_encrypted},
     order::{Order, is_ordered_by_servers},
     read::{base_table_names, collations},

@@ -1,6 +1,9 @@
 //! Logs and temporary data are not less encrypted at the target than at the source.
 
-use server::dialect::encryption::{Encrypts, switches};
+use server::dialect::{
+    encryption::{Encrypts, switches},
+    variable,
+};
 
 use super::prelude::*;
 use crate::catalog::Encrypt;
@@ -44,8 +47,8 @@ fn of_artefact(source: &ServerFacts, target: &ServerFacts, what: Encrypts, name:
         Encrypts::Undo if !to_mysql => Encrypts::Tablespaces,
         what => what,
     };
-    if on(target, at_target).is_some() {
-        return None;
+    if let Some(switch) = on(target, at_target) {
+        return without_threads(target, switch, name);
     }
     let switch = switches(at_target).into_iter().find(|switch| target.variables.contains_key(*switch));
     let evidence = format!("{name} is not encrypted, and it is at the source ({at_source})");
@@ -54,6 +57,15 @@ fn of_artefact(source: &ServerFacts, target: &ServerFacts, what: Encrypts, name:
         Some(switch) => finding.set(target, switch, "ON"),
         None => finding,
     })
+}
+
+/// MariaDB's switch for tablespaces encrypts the system tablespace and undo by background threads: without any, they stay in
+/// clear.
+fn without_threads(target: &ServerFacts, switch: &str, name: &str) -> Option<Finding> {
+    let threads = variable::INNODB_ENCRYPTION_THREADS;
+    let stays_clear = switch == variable::MARIADB_TABLESPACES && target.number(threads) == Some(0);
+    let evidence = || format!("{name} is not encrypted while {threads} is 0, and it is at the source");
+    stays_clear.then(|| Finding::block(Side::Target, evidence()).set(target, threads, "4"))
 }
 
 #[cfg(test)]
@@ -76,5 +88,7 @@ mod tests {
         finds(&CHECK, &facts, Effect::Block, "the undo log is not encrypted");
         facts.target.variables = [("innodb_encrypt_tables".to_owned(), "ON".to_owned())].into();
         assert_eq!(found(&CHECK, &facts), []);
+        facts.target.variables.insert(variable::INNODB_ENCRYPTION_THREADS.to_owned(), "0".to_owned());
+        finds(&CHECK, &facts, Effect::Block, "innodb_encryption_threads is 0");
     }
 }

@@ -1,6 +1,6 @@
 //! No table is less encrypted at the target than at the source.
 
-use server::Flavor;
+use server::{Flavor, dialect::variable::MARIADB_TABLESPACES};
 
 use super::prelude::*;
 use crate::{catalog::Encrypt, encryption};
@@ -25,16 +25,34 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
     let less = encryption::planned(&tables.source, facts.request.encrypt, &facts.storage)
         .into_iter()
         .filter(encryption::TableEncryption::is_less);
-    less.map(|entry| {
+    let less = less.map(|entry| {
         Finding::block(entry.table, "it is encrypted at the source, and would not be at the target")
             .advice("a table without its own encryption cannot be migrated from an encrypted one")
-    })
-    .collect()
+    });
+    less.chain(words_in_clear(facts, tables)).collect()
+}
+
+/// Tables whose full-text indexes would be in clear. MySQL encrypts the tablespaces of such indexes like the table; MariaDB
+/// creates them with the default encryption, whatever the table has (`fts_create_one_index_table` in `fts0fts.cc`).
+fn words_in_clear(facts: &Facts, tables: &Tables) -> Vec<Finding> {
+    let [from_mysql, to_mysql] = facts.servers().map(|server| server.identity.version.flavor.is_mysql_like());
+    if !from_mysql || to_mysql || facts.target.is_on(MARIADB_TABLESPACES) {
+        return Vec::new();
+    }
+    let evidence = "it has a full-text index, whose words MariaDB encrypts only by innodb_encrypt_tables";
+    let has_words = |table: &&Table| {
+        let structure = tables.source.structure.get(&table.full_name());
+        let mut objects = structure.into_iter().flat_map(|structure| structure.objects.values());
+        objects.any(|attributes| attributes.get("type").is_some_and(|kind| kind == "FULLTEXT"))
+    };
+    let found = tables.source.tables.iter().filter(|table| facts.request.encrypt.requires(table)).filter(has_words);
+    found.map(|table| Finding::block(table.label(), evidence).set(&facts.target, MARIADB_TABLESPACES, "ON")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Structure;
     use crate::preflight::testing::{facts, finds, found, with_tables};
 
     #[test]
@@ -44,6 +62,21 @@ mod tests {
         assert_eq!(found(&CHECK, &facts), []);
         facts.source.identity.version.flavor = Flavor::MariaDb;
         finds(&CHECK, &facts, Effect::Block, "clear in part");
+    }
+
+    #[test]
+    fn words_of_full_text_indexes_need_an_encrypted_default_of_mariadb() {
+        let mut facts = with_tables(|tables| {
+            let words = [("type".to_owned(), "FULLTEXT".to_owned())].into();
+            let structure = Structure { objects: [("index body".to_owned(), words)].into() };
+            let table = tables.source.tables[0].full_name();
+            tables.source.structure.insert(table, structure);
+        });
+        assert_eq!(found(&CHECK, &facts), []);
+        facts.target.identity.version.flavor = Flavor::MariaDb;
+        finds(&CHECK, &facts, Effect::Block, "full-text index");
+        facts.target.variables.insert(MARIADB_TABLESPACES.to_owned(), "ON".to_owned());
+        assert_eq!(found(&CHECK, &facts), []);
     }
 
     #[test]

@@ -55,8 +55,12 @@ fn of_schema(tables: &Tables, schema: &Schema) -> Option<Finding> {
     Some(Finding::block(&schema.name, format!("its default collation is {what}")).advice(advice))
 }
 
-/// The collation, and that the target has neither it nor another one in its place.
+/// The collation, and that the target has neither it nor another one in its place, or another one of this name.
 fn missing(tables: &Tables, collation: &str) -> Option<String> {
+    // Those of MySQL are MariaDB's `_croatian_mysql561_ci`.
+    if collation.ends_with("_croatian_ci") {
+        return Some(format!("{collation}, which compares otherwise in the other fork"));
+    }
     let is_missing = collation_at(collation, &tables.target_collations).is_none();
     is_missing.then(|| format!("{collation}, which the target does not have"))
 }

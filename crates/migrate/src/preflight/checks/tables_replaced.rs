@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::prelude::*;
-use crate::catalog::{Structure, collation_at, is_exact};
+use crate::catalog::{Structure, collation_at, inexact, is_exact};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.replaced",
@@ -38,7 +38,11 @@ fn collations(tables: &Tables) -> Vec<Finding> {
     let of_columns = columns.filter_map(|column| column.collation.as_deref());
     let used: BTreeSet<&str> = of_schemas.chain(of_tables).chain(of_columns).collect();
     let known = used.into_iter().filter_map(|name| Some((name, collation_at(name, &tables.target_collations)?)));
-    known.filter(|(name, there)| name != there).map(|(name, there)| replaced(name, there)).collect()
+    let compared = known.filter_map(|(name, there)| match name == there {
+        true => Some((name, inexact(name)?)),
+        false => Some((name, there)),
+    });
+    compared.map(|(name, there)| replaced(name, there)).collect()
 }
 
 fn replaced(name: &str, there: &str) -> Finding {
@@ -74,7 +78,8 @@ mod tests {
     #[test]
     fn a_collation_that_becomes_another_one_is_named() {
         const FOURTEEN: &str = "utf8mb4_uca1400_nopad_ai_ci";
-        assert_eq!(found(&CHECK, &to_mariadb(&[NINE, FOURTEEN], |_| {})), []);
+        let renamed = to_mariadb(&[NINE, FOURTEEN], |_| {});
+        finds(&CHECK, &renamed, Effect::Ask, "utf8mb4_0900_ai_ci: becomes utf8mb4_uca1400_nopad_ai_ci");
         let mut facts = to_mariadb(&[FOURTEEN], |_| {});
         finds(&CHECK, &facts, Effect::Ask, "utf8mb4_0900_ai_ci: becomes utf8mb4_uca1400_nopad_ai_ci");
         facts.target.identity.version.flavor = server::Flavor::MySql;
@@ -91,7 +96,7 @@ mod tests {
     #[test]
     fn json_that_becomes_a_text_is_asked_about() {
         let json = Column { data_type: "json".to_owned(), ..column("doc") };
-        let facts = to_mariadb(&[NINE], |table| table.columns.push(json));
+        let facts = to_mariadb(&[], |table| table.columns.push(json));
         finds(&CHECK, &facts, Effect::Ask, "shop.orders: JSON of doc becomes what it is in MariaDB");
     }
 }
