@@ -85,7 +85,7 @@ mod tests {
         facts.target.identity.version.flavor = server::Flavor::MySql;
         assert_eq!(found(&CHECK, &facts), []);
         let collation = Some("utf8mb4_0900_bin".to_owned());
-        let bin = to_mariadb(&[NINE, "utf8mb4_nopad_bin"], |table| {
+        let bin = to_mariadb(&["utf8mb4_nopad_bin"], |table| {
             table.columns.push(Column { collation, ..column("c") });
         });
         finds(&CHECK, &bin, Effect::Tell, "compares all texts alike");
