@@ -28,7 +28,7 @@ impl WrongClock {
 /// long as each pause of the command should be, which lasts a thousandth of that. The time of day, sockets and other
 /// processes are not affected.
 pub(crate) struct MovedClock {
-    library: PathBuf,
+    shared_object: PathBuf,
     /// Nanoseconds by which the test has moved the clock, then those of the pauses.
     moved: File,
     path: PathBuf,
@@ -40,12 +40,12 @@ impl MovedClock {
         let path = directory.join("moved-clock");
         fs::write(&path, [0; 16]).expect("written");
         let moved = File::options().read(true).write(true).open(&path).expect("a file");
-        Self { library: compile(directory, "moved-clock", MOVED), moved, path }
+        Self { shared_object: compile(directory, "moved-clock", MOVED), moved, path }
     }
 
     /// Gives the clock to one command; the pauses of several would add up.
     pub(crate) fn set<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.env("LD_PRELOAD", &self.library).env("CLOCK_FILE", &self.path)
+        command.env("LD_PRELOAD", &self.shared_object).env("CLOCK_FILE", &self.path)
     }
 
     pub(crate) fn advance(&self, time: Duration) {
