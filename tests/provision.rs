@@ -116,7 +116,7 @@ fn an_encrypted_mysql_gets_a_replica() {
                 FROM performance_schema.replication_connection_configuration";
     assert_eq!(new.value(link).expect("it answers"), "YESYES1");
 
-    source.sql("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").expect("purged");
+    purge(&source);
     let later = builder("keyring2").datadir_seed(desk.path("copy")).start().expect("the copy starts");
     refuses(&desk, &source, &later, "has purged the binary logs since the copy");
     later.sql("CREATE DATABASE after_join").expect("written");

@@ -141,8 +141,8 @@ pub(crate) fn with_stream<T>(
         if let Some(log) = &mut target_log {
             threads.spawn(|| shared.watched(|| log.follow()));
         }
+        let _end = EndOfThreads(&shared);
         let result = body(&mut active);
-        shared.end();
         (active.phase == Phase::Switched, result)
     });
     let ended = match (shared.failure().filter(|_| !is_switched), result) {
@@ -159,6 +159,15 @@ pub(crate) fn with_stream<T>(
         _ => {}
     }
     ended
+}
+
+/// Ends the threads when the work ends, also by a panic: the scope would wait for them for ever.
+struct EndOfThreads<'a>(&'a Shared);
+
+impl Drop for EndOfThreads<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 /// Locks out other migrations to the target for as long as the connection lasts.
