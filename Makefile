@@ -8,7 +8,7 @@ ADVISORY_DB ?= https://github.com/rustsec/advisory-db
 PREFIX ?= /usr/local
 RELEASE = $(or $(BINARY),$${CARGO_TARGET_DIR:-target}/release/sealant)
 
-.PHONY: help demo test test-build check servers build install deb optimized release release-check lint deny advisories-refresh docs docs-check fuzz bench soak soak-tests clean
+.PHONY: help demo test test-long test-build check servers build install deb optimized release release-check lint deny advisories-refresh docs docs-check fuzz bench soak soak-tests clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,8 +18,11 @@ demo: ## Start real servers, audit them, leave a report in demo/
 	tests/beside '$(SERVERS) tools mysql97 mariadb1011' cargo build --package sealant --bin sealant --package sealant-harness --example demo
 	"$${CARGO_TARGET_DIR:-target}/debug/examples/demo"
 
-test: test-build ## Run all tests against real servers
+test: test-build ## Run the tests against real servers
 	PATH="$(TOOLS)/bin:$$PATH" tests/suite
+
+test-long: test-build ## Run the tests that `make test` leaves out because they take minutes; see .config/nextest.toml
+	PATH="$(TOOLS)/bin:$$PATH" tests/suite --ignore-default-filter --filterset 'not default()'
 
 test-build: $(TOOLS)/bin/cargo-nextest ## Compile the tests, install their servers
 	tests/beside '$(SERVERS) all' cargo test --workspace --no-run --quiet
@@ -99,10 +102,10 @@ scale: ## List, plan a prune and check with the receipts of a million objects, o
 	SEALANT_SCALE_OBJECTS=1000000 SEALANT_SCALE_HOSTS=1 cargo test --release --package sealant-backup --test scale -- --nocapture
 	SEALANT_SCALE_GIB=10240 cargo test --release --package sealant-backup --lib -- --nocapture _of_terabytes_
 
-soak-tests: test-build ## Run all tests ten times; fail if one of them fails, or is flaky in two runs
+soak-tests: test-build ## Run all tests ten times, the long ones too; fail if one of them fails, or is flaky in two runs
 	PATH="$(TOOLS)/bin:$$PATH" tests/soak-tests 10
 
-soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
+soak: $(TOOLS)/bin/cargo-fuzz test-long ## What takes hours: the long tests, faults at many random moments, an hour of fuzzing for every parser
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_faults::
 	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_faults:: backup_failures::a_run_killed
 	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_store_kills:: backup_spool::a_killed_store_

@@ -301,16 +301,18 @@ fn two_machines_that_write_at_once_as_one_host_lose_nothing() {
     let is_refused =
         |output: &Output| !output.status.success() && failed(output).contains("another machine writes as db1: backup");
     let mut was_refused = false;
+    let of_this = backups.path("backup.toml");
+    let (of_other, configuration) = (backups.path("other.toml"), fs::read_to_string(&of_this).expect("it was written"));
+    let run = |configuration: &Path| {
+        let mut command = sealant();
+        command.args(["backup", "run", "--full", "--config"]).arg(configuration);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
     for round in 0..10 {
-        let states = ["/state\"".to_owned(), format!("/other-state-{round}\"")];
-        let one = backups.command(&["run", "--full"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        // It has read its configuration, and the newest backup, before it stores anything.
-        sleep(Duration::from_millis(50));
-        backups.configure(&states[0], &states[1]);
-        let other = backups.command(&["run", "--full"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        sleep(Duration::from_millis(50));
-        let ended = [one, other].map(|run| run.expect("it starts").wait_with_output().expect("it ends"));
-        backups.configure(&states[1], &states[0]);
+        let state = format!("/other-state-{round}\"");
+        fs::write(&of_other, configuration.replacen("/state\"", &state, 1)).expect("room");
+        let runs = [run(&of_this), run(&of_other)];
+        let ended = runs.map(|run| run.wait_with_output().expect("it ends"));
         assert!(ended.iter().any(|output| output.status.success()), "{ended:?}");
         was_refused = ended.iter().any(is_refused);
         if was_refused {

@@ -286,7 +286,9 @@ fn what_mariadb_lacks_of_mysql_is_refused() {
     for (name, _, what) in tables {
         assert!(found.iter().any(|one| one.starts_with(&format!("shop.{name}: {what}"))), "{name}: {found:#?}");
     }
-    assert_eq!(found.len(), tables.len(), "{found:#?}");
+    let is_of_words = |one: &String| one.starts_with("shop.parsed: it has a full-text index, whose words");
+    let others: Vec<_> = found.iter().filter(|one| !is_of_words(one)).collect();
+    assert_eq!((found.len(), others.len()), (tables.len() + 1, tables.len()), "{found:#?}");
 }
 
 /// The newest collations of MariaDB are its own.
