@@ -158,7 +158,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn a_killed_migration_goes_on() {
-    goes_on(Kinds::MYSQL_97, 8000, &COPYING, &[]);
+    goes_on(Kinds::MYSQL_97, 4000, &COPYING, &[]);
 }
 
 /// Before the migration begins.
