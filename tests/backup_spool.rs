@@ -486,6 +486,9 @@ fn what_a_former_server_left_is_stored() {
     case.backups.backup(&["binlogs", "--once"]).is(1).says("the binary logs that wait on this host cannot be found");
     assert!(case.stored() > stored);
     fs::rename(&aside, &spool).expect("moved back");
+    // As of a follower that was killed before it saved its state.
+    let unlisted = spool.join(format!("{}.age", "0".repeat(64)));
+    fs::write(&unlisted, "a part").expect("written");
     replica.sql("INSERT INTO shop.orders VALUES ('secret-marker-later')").expect("inserted");
 
     // The store takes only what is of the new server.
@@ -499,6 +502,7 @@ fn what_a_former_server_left_is_stored() {
     case.wait("the spool is stored", || case.spooled().is_empty());
     assert_eq!(stop(follower), Some(0), "{}", case.says());
     case.has_empty_spool();
+    assert!(unlisted.with_extension("age.unlisted").exists() && case.says().contains("the ending .unlisted"));
     assert_eq!(case.has_everything_of(&replica, "all")["segments"], 0, "nothing was left to store");
 }
 

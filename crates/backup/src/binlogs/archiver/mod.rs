@@ -153,7 +153,7 @@ pub fn archive(
     let mut former = Former::default();
     for other in StateFile::servers(&directory)?.iter().filter(|other| *other != id) {
         let mut other = open(other)?;
-        let stored = other.finish_earlier();
+        let stored = other.finish_earlier(source.is_ok());
         former.add(other, stored)?;
     }
     let source = source?;
@@ -230,14 +230,17 @@ impl<'a> Former<'a> {
 }
 
 impl Archiver<'_> {
-    /// Stores what an earlier run left in the archive of this server, which was replaced. Returns whether everything is
-    /// stored; the store may fail.
-    fn finish_earlier(&mut self) -> Result<bool, Error> {
-        if !self.is_backlogged() && self.state.archive.pending.is_empty() {
-            return Ok(true);
+    /// Stores what an earlier run left in the archive of this server. Returns whether everything is stored; the store may
+    /// fail. If another server has replaced it, it is not expected to send the events of other parts again.
+    fn finish_earlier(&mut self, is_replaced: bool) -> Result<bool, Error> {
+        let is_stored = !self.is_backlogged() && self.state.archive.pending.is_empty();
+        if !is_stored {
+            self.recover()?;
         }
-        self.recover()?;
-        self.store_all()
+        if is_replaced {
+            self.set_aside()?;
+        }
+        if is_stored { Ok(true) } else { self.store_all() }
     }
 
     /// Stores more of what replaced servers have left, once everything of the current server is stored.
