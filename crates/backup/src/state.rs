@@ -9,7 +9,7 @@
 //!                       000123-MILLISECONDS.part/   of a run without a receipt: `run::journal`
 //!                       000123/         of backup 123
 //!                              receipt.json  receipt.json.sig
-//!                              manifest.zst  JSON lines, as in the repository, but for this host alone
+//!                              manifest.zst  JSON lines, as in the repository, but for this host alone, with zstd's checksum
 //!                              files.json    for each entry: page size, hash of its key, offset of its hashes
 //!                              hashes        of the pages: 8 bytes of a keyed hash of each page's subtree in BLAKE3
 //!                              oldest        when its first pack was stored at the earliest
@@ -318,11 +318,15 @@ impl Base {
 
     /// The parts of a file, in packs that may be used, that have bytes between two offsets.
     pub(crate) fn runs(&self, file: usize, from: u64, end: u64) -> io::Result<Vec<Run>> {
-        let uses = |run: &Run| usize::try_from(run.pack).ok().and_then(|pack| self.uses_pack.get(pack)) == Some(&true);
         let Some(stored) = self.manifest.files.get(file) else { return Ok(Vec::new()) };
         let mut runs = stored.runs.overlapping(from, end)?;
-        runs.retain(uses);
+        runs.retain(|run| self.uses(run));
         Ok(runs)
+    }
+
+    /// Whether a part is in a pack that may be used.
+    pub(crate) fn uses(&self, run: &Run) -> bool {
+        usize::try_from(run.pack).ok().and_then(|pack| self.uses_pack.get(pack)) == Some(&true)
     }
 }
 
@@ -428,6 +432,8 @@ pub(crate) fn newest_position(directory: &Path) -> Result<Option<CopyPosition>, 
 fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), Error> {
     let failed = |source| Error::Io { path: path.to_owned(), doing: "cannot be written", source };
     let mut out = zstd::Encoder::new(BufWriter::new(create(path, false)?), 1).map_err(failed)?;
+    // A damaged location of a page would be in every later backup.
+    out.include_checksum(true).map_err(failed)?;
     manifest.write(&mut out)?;
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
     file.and_then(|file| file.sync_all()).map_err(failed)
