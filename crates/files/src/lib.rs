@@ -30,5 +30,5 @@ pub use directory::{LOST_AND_FOUND, MANIFEST, STAGING, create_directory, open_di
 pub use fill::{fill, read_wiped};
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
 pub use space::{free_bytes, free_bytes_at};
-pub use unnamed::{unnamed_file, without_name};
+pub use unnamed::{is_unnamed_unsupported, unnamed_file, without_name};
 pub use zero::all_zero;
