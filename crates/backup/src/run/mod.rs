@@ -111,7 +111,8 @@ pub fn run(
     let draft = state.begin(predecessor.number)?;
     let (base, plan) = (predecessor.base.as_ref(), &plan);
     let first_pack = base.map_or(0, |base| base.manifest.packs.len());
-    let attempts = Attempts::read(repository, &config.host, &state, scope, &recipients, first_pack)?;
+    let mut attempts = Attempts::read(repository, &config.host, &state, scope, &recipients, first_pack)?;
+    let journal_fault = attempts.fault.take();
     let files = &Files::read(plan, keys, config, (base, &attempts), &state, looked)?;
     let buffers = buffers(config, plan, first_pack, &attempts);
     let journal = Journal::begin(&draft, recipients, plan, files)?;
@@ -157,6 +158,7 @@ pub fn run(
         waited,
         limited_by,
         phases,
+        journal_fault,
         state_fault,
     })
 }
