@@ -395,6 +395,7 @@ impl Draft {
         for name in [JOURNAL, JOURNAL_FILES] {
             fs::remove_file(self.directory.join(name)).map_err(failed(&self.directory))?;
         }
+        files::sync_parent(&self.directory.join(RECEIPT)).map_err(failed(&self.directory))?;
         let renamed = fs::rename(&self.directory, &self.target).and_then(|()| files::sync_parent(&self.target));
         renamed.map_err(failed(&self.target))
     }
