@@ -455,7 +455,7 @@ fn archiving_waits_until_its_state_can_be_written() {
     case.has_everything("all");
 }
 
-/// What waits of a server that was replaced meanwhile is stored beside the archive of the new one.
+/// What waits of a server that was replaced meanwhile is stored beside the archive of the new one, which does not need it.
 #[test]
 fn what_a_former_server_left_is_stored() {
     let Some(mut case) = Case::new() else { return };
@@ -478,11 +478,23 @@ fn what_a_former_server_left_is_stored() {
     let socket = |server: &Server| format!("socket = {:?}", server.socket());
     case.backups.configure(&socket(&case.server), &socket(&replica));
 
+    // The new server is archived although the spool of the former one is not mounted.
+    let (spool, aside) = (case.spooled()[0].parent().expect("a directory").to_owned(), case.backups.path("aside"));
+    fs::rename(&spool, &aside).expect("moved");
+    case.set_down(false);
+    let stored = case.stored();
+    case.backups.backup(&["binlogs", "--once"]).is(1).says("the binary logs that wait on this host cannot be found");
+    assert!(case.stored() > stored);
+    fs::rename(&aside, &spool).expect("moved back");
+    // As of a follower that was killed before it saved its state.
+    let unlisted = spool.join(format!("{}.age", "0".repeat(64)));
+    fs::write(&unlisted, "a part").expect("written");
+    replica.sql("INSERT INTO shop.orders VALUES ('secret-marker-later')").expect("inserted");
+
     // The store takes only what is of the new server.
     case.set(Outage::Of(format!("/binlogs/{uuid}/")));
     let stored = case.stored();
     let follower = case.follow();
-    case.wait("it takes over", || case.says().contains("the server took over from"));
     case.wait("the new server is archived", || case.stored() > stored);
     let waiting = case.spooled();
     assert!(!waiting.is_empty() && waiting.iter().all(|path| path.to_string_lossy().contains(&uuid)), "{waiting:?}");
@@ -490,6 +502,7 @@ fn what_a_former_server_left_is_stored() {
     case.wait("the spool is stored", || case.spooled().is_empty());
     assert_eq!(stop(follower), Some(0), "{}", case.says());
     case.has_empty_spool();
+    assert!(unlisted.with_extension("age.unlisted").exists() && case.says().contains("the ending .unlisted"));
     assert_eq!(case.has_everything_of(&replica, "all")["segments"], 0, "nothing was left to store");
 }
 

@@ -56,7 +56,8 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// What fits: at most these threads and this length. Each thread has a pack, as has each of `uploads`; a buffer is
+    /// What fits: at most these threads and this length. Each thread has a pack, as has each of `uploads`, or two where the
+    /// store copies it, which then counts as two of them; a buffer is
     /// `margin_bytes` longer than a pack.
     pub(crate) fn fitting(self, lists: Lists, uploads: u16, margin_bytes: u64) -> Self {
         let buffer_bytes = |pack_bytes: u64| pack_bytes.saturating_add(margin_bytes);
@@ -177,6 +178,8 @@ mod tests {
             before = fitting;
         }
         assert_eq!(WANTED.fitting(files(1 << 20), 2, 1 << 20), WANTED, "no buffers fit");
+        let copied = WANTED.fitting(lists(GIB), 4, 1 << 20);
+        assert!(copied.streams >= 2 && copied.pack_bytes < WANTED.pack_bytes, "a store that copies packs: {copied:?}");
         let short = Buffers { streams: 1, pack_bytes: 4 << 20 };
         assert_eq!(short.fitting(lists(GIB), 2, 1 << 20), short);
         let many = Buffers { streams: 16, ..WANTED };

@@ -9,7 +9,7 @@
 //!                       000123-MILLISECONDS.part/   of a run without a receipt: `run::journal`
 //!                       000123/         of backup 123
 //!                              receipt.json  receipt.json.sig
-//!                              manifest.zst  JSON lines, as in the repository, but for this host alone
+//!                              manifest.zst  JSON lines, as in the repository, but for this host alone, with zstd's checksum
 //!                              files.json    for each entry: page size, hash of its key, offset of its hashes
 //!                              hashes        of the pages: 8 bytes of a keyed hash of each page's subtree in BLAKE3
 //!                              oldest        when its first pack was stored at the earliest
@@ -318,11 +318,15 @@ impl Base {
 
     /// The parts of a file, in packs that may be used, that have bytes between two offsets.
     pub(crate) fn runs(&self, file: usize, from: u64, end: u64) -> io::Result<Vec<Run>> {
-        let uses = |run: &Run| usize::try_from(run.pack).ok().and_then(|pack| self.uses_pack.get(pack)) == Some(&true);
         let Some(stored) = self.manifest.files.get(file) else { return Ok(Vec::new()) };
         let mut runs = stored.runs.overlapping(from, end)?;
-        runs.retain(uses);
+        runs.retain(|run| self.uses(run));
         Ok(runs)
+    }
+
+    /// Whether a part is in a pack that may be used.
+    pub(crate) fn uses(&self, run: &Run) -> bool {
+        usize::try_from(run.pack).ok().and_then(|pack| self.uses_pack.get(pack)) == Some(&true)
     }
 }
 
@@ -391,6 +395,7 @@ impl Draft {
         for name in [JOURNAL, JOURNAL_FILES] {
             fs::remove_file(self.directory.join(name)).map_err(failed(&self.directory))?;
         }
+        files::sync_parent(&self.directory.join(RECEIPT)).map_err(failed(&self.directory))?;
         let renamed = fs::rename(&self.directory, &self.target).and_then(|()| files::sync_parent(&self.target));
         renamed.map_err(failed(&self.target))
     }
@@ -428,6 +433,8 @@ pub(crate) fn newest_position(directory: &Path) -> Result<Option<CopyPosition>, 
 fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), Error> {
     let failed = |source| Error::Io { path: path.to_owned(), doing: "cannot be written", source };
     let mut out = zstd::Encoder::new(BufWriter::new(create(path, false)?), 1).map_err(failed)?;
+    // A damaged location of a page would be in every later backup.
+    out.include_checksum(true).map_err(failed)?;
     manifest.write(&mut out)?;
     let file = out.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
     file.and_then(|file| file.sync_all()).map_err(failed)

@@ -29,6 +29,6 @@ pub use checksum::sha256_hex;
 pub use directory::{LOST_AND_FOUND, MANIFEST, STAGING, create_directory, open_directory_without_links};
 pub use fill::{fill, read_wiped};
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
-pub use space::{free_bytes, free_bytes_at};
-pub use unnamed::{unnamed_file, without_name};
+pub use space::{free_bytes, free_bytes_at, is_disk_full};
+pub use unnamed::{is_unnamed_unsupported, unnamed_file, without_name};
 pub use zero::all_zero;

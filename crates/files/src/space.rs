@@ -1,6 +1,10 @@
 //! Free space of file systems.
 
-use std::{io, os::fd::AsFd, path::Path};
+use std::{
+    io::{self, ErrorKind},
+    os::fd::AsFd,
+    path::Path,
+};
 
 use rustix::fs::{StatVfs, fstatvfs, statvfs};
 
@@ -20,6 +24,15 @@ pub fn free_bytes_at(file: impl AsFd) -> io::Result<u64> {
     Ok(available(&fstatvfs(file)?))
 }
 
+/// Whether something cannot be written because the file system has no space left, for this user at least.
+#[must_use]
+pub fn is_disk_full(error: &io::Error) -> bool {
+    // A writer that knows no such error writes nothing.
+    const FULL: [ErrorKind; 3] = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::WriteZero];
+    let cause = || error.get_ref()?.downcast_ref::<io::Error>();
+    FULL.contains(&error.kind()) || cause().is_some_and(is_disk_full)
+}
+
 fn available(system: &StatVfs) -> u64 {
     system.f_bavail.saturating_mul(system.f_frsize)
 }
@@ -27,6 +40,17 @@ fn available(system: &StatVfs) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_recognised_also_as_the_cause() {
+        let full = [rustix::io::Errno::NOSPC, rustix::io::Errno::DQUOT].map(io::Error::from);
+        for error in full.into_iter().chain([ErrorKind::WriteZero.into()]) {
+            assert!(is_disk_full(&error) && is_disk_full(&io::Error::other(error)));
+        }
+        for error in [io::Error::from(rustix::io::Errno::IO), io::Error::other("full"), ErrorKind::NotFound.into()] {
+            assert!(!is_disk_full(&error), "{error}");
+        }
+    }
 
     #[test]
     fn a_path_and_its_open_file_have_the_same_file_system() {

@@ -61,6 +61,10 @@ pub fn binlog_note(note: &Note<'_>) -> Option<Message> {
             count(*parts, "part"),
             visible(&directory.to_string_lossy())
         ))),
+        Note::FormerMissing(error) => Some(Message::warning(format!(
+            "of a server that was replaced: {}; the current one is archived meanwhile",
+            visible(&error.to_string())
+        ))),
         Note::Retry(error, pause) => {
             Some(Message::warning(format!("{}; trying again in {} s", visible(&error.to_string()), pause.as_secs())))
         }

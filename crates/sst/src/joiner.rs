@@ -144,8 +144,7 @@ fn position_of(received: &Received) -> Result<GaleraState, Error> {
 }
 
 fn is_disk_full(error: &TransferError) -> bool {
-    matches!(error, TransferError::Target { source, .. }
-        if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    matches!(error, TransferError::Target { source, .. } if files::is_disk_full(source))
 }
 
 /// Removes leftovers of an earlier attempt. A partial transfer is resumed, but a partly installed

@@ -197,6 +197,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether [`Self::put_new`] has a copy of the whole body in memory.
+    fn copies_bodies(&self) -> bool {
+        false
+    }
+
     /// The store's address, for messages.
     fn location(&self) -> String;
 

@@ -50,6 +50,7 @@ wrapper! {
     fn lock_end(&self, name: &Name) -> Result<Option<Timestamp>, Error>;
     fn now(&self) -> Timestamp;
     fn reads_before_sending(&self) -> bool;
+    fn copies_bodies(&self) -> bool;
     fn location(&self) -> String;
     fn warnings(&self) -> Vec<String>;
 }

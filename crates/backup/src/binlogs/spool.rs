@@ -143,8 +143,9 @@ impl Spool {
         Ok(free > object.bytes.saturating_add(RESERVE_BYTES))
     }
 
-    /// Refuses to go on without the list that the state names: the file system of the spool may not be mounted, and the
-    /// parts be intact. A list that is only damaged is no reason: it shows that this is the right directory.
+    /// Refuses to go on without the list that the state names, or without the first part if the state lists the parts
+    /// itself: the file system of the spool may not be mounted, and the parts be intact. A list or part that is only damaged
+    /// is no reason: it shows that this is the right directory.
     ///
     /// # Errors
     /// [`Error::SpoolMissing`].
@@ -295,6 +296,14 @@ mod tests {
         // An empty list says that the parts are lost.
         fs::write(waiting.list_path(spool.directory()).unwrap(), "").unwrap();
         spool.check_presence(&waiting).unwrap();
+        // In the state of an older release, which lists the parts itself, so does an empty file of the first part.
+        let old = Waiting::from(vec![part]);
+        let object = old.first().unwrap().segment.object;
+        let Error::SpoolMissing { path } = spool.check_presence(&old).unwrap_err() else { panic!() };
+        assert_eq!(path, spool.path(&object.sha256));
+        fs::write(path, "").unwrap();
+        spool.check_presence(&old).unwrap();
+        assert!(spool.read(object).unwrap().is_none());
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Error {
             Self::Reencrypt { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file"
             }
-            Self::Lists(_) => {
+            Self::Lists(source) if files::is_disk_full(source) => {
                 "a run keeps it in the directory of the state, a restore in the file system of its target or in TMPDIR: \
                  make room there"
             }
@@ -204,5 +204,23 @@ fn transfer_hint(error: &TransferError) -> Option<Cow<'static, str>> {
             Some("move it away and give the same command again: what was restored is kept".into())
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn room_for_the_lists_is_asked_for_only_if_the_disk_is_full() {
+        for errno in [Errno::NOSPC, Errno::DQUOT] {
+            assert!(Error::Lists(errno.into()).hint().is_some_and(|hint| hint.contains("make room")));
+            assert!(Error::Lists(io::Error::other(io::Error::from(errno))).hint().is_some());
+        }
+        assert_eq!(Error::Lists(Errno::IO.into()).hint(), None);
     }
 }

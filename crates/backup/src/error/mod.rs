@@ -380,7 +380,7 @@ pub enum Error {
     /// The list of the spool that the state names is missing.
     #[error("{}: it is missing, so the binary logs that wait on this host cannot be found", path.display())]
     SpoolMissing {
-        /// Path of the list.
+        /// Path of the list, or of the first part if the state of an older release lists the parts itself.
         path: PathBuf,
     },
     /// A file of the spool was damaged or removed.

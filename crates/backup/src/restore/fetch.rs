@@ -32,7 +32,6 @@ use super::{
     missing::MissingChunks,
     pack_runs::{PackRun, PackRuns},
     ranges::{HEAD_BYTES, ranges},
-    scratch::scratch,
 };
 use crate::{
     Error, Repository,
@@ -118,7 +117,7 @@ impl<'f> Fetch<'f> {
     pub(super) fn run(&self, resumed: bool, reading: Reading) -> Result<Fetched, Error> {
         let missing = self.all_missing(resumed)?;
         let is_missing = |file: usize, run: &Run| missing.get(file).is_some_and(|missing| missing.overlaps(run));
-        let by_pack = PackRuns::sort(self.manifest, scratch(&self.options.into)?, &is_missing).map_err(Error::Lists)?;
+        let by_pack = PackRuns::sort(self.manifest, self.staging.scratch()?, &is_missing).map_err(Error::Lists)?;
         let next = AtomicUsize::new(0);
         let work = || {
             let mut writer = Writer::new(self);

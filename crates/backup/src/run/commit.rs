@@ -171,6 +171,8 @@ impl Commit<'_> {
         manifest.write(&mut out)?;
         let summing = out.finish().and_then(Encryptor::finish).map_err(failed)?;
         let (mut file, sha256, bytes) = summing.finish();
+        // A file system may notice only now that it cannot store it, and would give zeros to be sent.
+        file.sync_data().map_err(failed)?;
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let object =
             self.put_once(&names::manifest(&self.config.host, self.number), &mut file, Object { sha256, bytes })?;
@@ -271,9 +273,9 @@ impl UsedPacks {
     fn find((files, plan): (&Files, &Plan), stored: &StoredPacks, contents: &Contents) -> io::Result<Self> {
         let mut live = vec![0_u64; stored.packs.len()];
         contents.each_run(plan, files, &mut |_, run| {
-            if let Some(bytes) = live.get_mut(usize::try_from(run.pack).unwrap_or(usize::MAX)) {
-                *bytes = bytes.saturating_add(run.bytes);
-            }
+            let live = usize::try_from(run.pack).ok().and_then(|pack| live.get_mut(pack));
+            let live = live.ok_or(io::ErrorKind::InvalidData)?;
+            *live = live.saturating_add(run.bytes);
             Ok(())
         })?;
         let needed = live.iter().filter(|bytes| **bytes > 0).count();
@@ -306,9 +308,11 @@ fn stored_files(
         stored.push(StoredFile { entry, hash, head, chunks, runs: List::default() });
     }
     contents.each_run(plan, files, &mut |number, run| {
-        let Some(file) = stored.get_mut(number) else { return Ok(()) };
-        let pack = usize::try_from(run.pack).ok().and_then(|pack| numbers.get(pack)).copied().unwrap_or(u32::MAX);
-        runs.push(&mut file.runs, &FileRun { pack, ..run }).map(drop)
+        let file = stored.get_mut(number).ok_or(io::ErrorKind::InvalidData)?;
+        let pack = usize::try_from(run.pack).ok().and_then(|pack| numbers.get(pack)).copied();
+        let run = FileRun { pack: pack.ok_or(io::ErrorKind::InvalidData)?, ..run };
+        // The parts of a file follow each other.
+        if runs.push(&mut file.runs, &run)? { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     })?;
     runs.finish(stored.iter_mut().map(|file| &mut file.runs))?;
     Ok(stored)

@@ -4,7 +4,7 @@
 //! ```text
 //! 000123-1764376000123.part/    of run 123, with the milliseconds of its start
 //!     journal-files.json        fingerprints of the recipients; for each entry: path in hexadecimal, and state as in files.json
-//!     journal                   for each stored pack, a line of JSON: length, hash, parts of files
+//!     journal                   for each stored pack, a line: BLAKE3 of the rest in hexadecimal, JSON: length, hash, parts of files
 //!     hashes                    of the pages read so far
 //! ```
 //!
@@ -16,7 +16,7 @@ use std::{
     collections::{BTreeSet, HashMap},
     fs::{self, File},
     io::{self, BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -101,11 +101,8 @@ impl Journal {
         };
         let Object { sha256, bytes } = pack;
         let line = PackLine { sha256, bytes, keys: keys.clone(), parts: parts.iter().map(part).collect() };
-        let text = serde_json::to_vec(&line).map_err(io::Error::from);
-        let written = text.and_then(|mut text| {
-            text.push(b'\n');
-            (&self.file).write_all(&text)
-        });
+        let text = serde_json::to_string(&line).map_err(io::Error::from);
+        let written = text.and_then(|text| (&self.file).write_all(checked_line(&text).as_bytes()));
         written.map_err(Error::io(&self.path, "cannot be written"))
     }
 }
@@ -119,6 +116,8 @@ pub(super) struct Attempts {
     /// MariaDB keys that their pages need.
     pub(super) keys: BTreeSet<(u32, u32)>,
     files: HashMap<RelativePath, Vec<Arc<StoredParts>>>,
+    /// Why what a run has stored cannot be used, and is stored again.
+    pub(super) fault: Option<Error>,
 }
 
 /// A file of which a run without a receipt has stored parts.
@@ -154,9 +153,11 @@ impl Attempts {
         let mut attempts = Self::default();
         // The oldest first: a salvage takes what the pack with the highest number has of a page.
         for attempt in &found {
-            // What cannot be read is stored again.
             let map = UnitMap::new(state.scratch()?);
-            let _ = attempts.add(attempt, map, recipients, first_pack, &is_there);
+            match attempts.add(attempt, map, recipients, first_pack, &is_there) {
+                Err(Error::Lists(source)) => return Err(Error::Lists(source)),
+                added => attempts.fault = attempts.fault.take().or(added.err()),
+            }
         }
         Ok(attempts)
     }
@@ -176,22 +177,31 @@ impl Attempts {
         recipients: &BTreeSet<String>,
         first_pack: usize,
         is_there: &dyn Fn(&Digest, u64) -> bool,
-    ) -> Option<()> {
-        let list: FileList = serde_json::from_slice(&fs::read(attempt.directory.join(JOURNAL_FILES)).ok()?).ok()?;
-        let FileList { files, .. } = Some(list).filter(|list| list.recipients == *recipients)?;
-        let pages = Arc::new(File::open(attempt.directory.join(PAGES)).ok()?);
-        let journal = BufReader::new(File::open(attempt.directory.join(JOURNAL)).ok()?);
+    ) -> Result<(), Error> {
+        let [list, pages, lines] = [JOURNAL_FILES, PAGES, JOURNAL].map(|name| attempt.directory.join(name));
+        let text = fs::read(&list).map_err(Error::io(&list, "cannot be read"))?;
+        let parsed: Result<FileList, _> = serde_json::from_slice(&text).map_err(io::Error::from);
+        let FileList { files, recipients: of_run } = parsed.map_err(Error::io(&list, "cannot be used"))?;
+        if of_run != *recipients {
+            return Ok(());
+        }
+        let pages = Arc::new(File::open(&pages).map_err(Error::io(&pages, "cannot be read"))?);
+        let journal = BufReader::new(File::open(&lines).map_err(Error::io(&lines, "cannot be read"))?);
         let (packs_before, mut stored) = (self.packs.len(), BTreeSet::new());
-        // A kill may have cut the last line off.
-        let lines = journal.lines().map_while(|line| serde_json::from_str::<PackLine>(&line.ok()?).ok());
-        for PackLine { sha256, bytes, keys, parts } in lines.filter(|line| is_there(&line.sha256, line.bytes)) {
-            let pack = u32::try_from(first_pack.saturating_add(self.packs.len())).ok()?;
+        for line in journal.split(b'\n') {
+            let line = line.map_err(Error::io(&lines, "cannot be read"))?;
+            // A kill may have cut the last line off.
+            let Some(PackLine { sha256, bytes, keys, parts }) = parse_line(&line) else { break };
+            if !is_there(&sha256, bytes) {
+                continue;
+            }
+            let pack = u32::try_from(first_pack.saturating_add(self.packs.len())).unwrap_or(u32::MAX);
             self.packs.push(Object { sha256, bytes });
             self.keys.extend(keys);
             for part in parts {
                 let Some(Some((_, state))) = files.get(part.f) else { continue };
                 stored.insert(part.f);
-                part.runs(pack).try_for_each(|run| map.put(state, &run)).ok()?;
+                part.runs(pack).try_for_each(|run| map.put(state, &run)).map_err(|error| not_put(&lines, error))?;
             }
         }
         for file in stored {
@@ -209,8 +219,28 @@ impl Attempts {
         if self.packs.len() > packs_before {
             self.began = self.began.into_iter().chain([attempt.began]).min();
         }
-        Some(())
+        Ok(())
     }
+}
+
+/// Why a part of a journal is not in the map: it is no part of this format, or the map cannot be written.
+fn not_put(journal: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Error::io(journal, "cannot be used")(error),
+        _ => Error::Lists(error),
+    }
+}
+
+/// A line that shows whether it is damaged: a wrong location would be in the backup.
+fn checked_line(text: &str) -> String {
+    format!("{} {text}\n", blake3::hash(text.as_bytes()).to_hex())
+}
+
+/// The pack of a line; `None` if the line is damaged or cut off.
+fn parse_line(line: &[u8]) -> Option<PackLine> {
+    let (hash, text) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    let is_sound = blake3::hash(text.as_bytes()).to_hex().as_str() == hash;
+    is_sound.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 impl PartLine {
@@ -221,5 +251,56 @@ impl PartLine {
             *end = end.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
             Some(FileRun { at, bytes, pack, offset, frame_at, frame_bytes })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack() -> PackLine {
+        let parts = vec![PartLine { f: 0, z: 700, zn: 90, runs: vec![(0, 16 << 10)] }];
+        PackLine { sha256: Digest::compute(b"pack"), bytes: 9, keys: BTreeSet::new(), parts }
+    }
+
+    fn state() -> FileState {
+        serde_json::from_str(r#"{"unit_bytes":16384,"context":0,"pages_at":0}"#).unwrap()
+    }
+
+    /// Reads the journal of a run; `text` has its lines.
+    fn read(text: &str, files: &str) -> (Attempts, Result<(), Error>) {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in [(JOURNAL, text), (JOURNAL_FILES, files), (PAGES, "")] {
+            fs::write(directory.path().join(name), text).unwrap();
+        }
+        let attempt = Attempt { directory: directory.path().to_owned(), began: Timestamp::UNIX_EPOCH };
+        let (mut attempts, map) = (Attempts::default(), UnitMap::new(tempfile::tempfile().unwrap()));
+        let added = attempts.add(&attempt, map, &BTreeSet::new(), 0, &|_, _| true);
+        (attempts, added)
+    }
+
+    #[test]
+    fn a_damaged_line_of_a_journal_is_not_used() {
+        let list = FileList { recipients: BTreeSet::new(), files: vec![Some((HEXLOWER.encode(b"t.ibd"), state()))] };
+        let files = serde_json::to_string(&list).unwrap();
+        let line = checked_line(&serde_json::to_string(&pack()).unwrap());
+        let parts = |text: &str| {
+            let (attempts, added) = read(text, &files);
+            added.unwrap();
+            (attempts.packs.len(), attempts.of(&RelativePath::parse(b"t.ibd").unwrap(), &state()).len())
+        };
+        assert_eq!(parts(&line), (1, 1));
+        assert_eq!(parts(&format!("{line}{}", &line[..line.len() / 2])), (1, 1), "cut off by a kill");
+        assert_eq!(parts(&line.replace("\"z\":700", "\"z\":701")), (0, 0), "another location");
+    }
+
+    #[test]
+    fn it_is_said_why_a_journal_cannot_be_used() {
+        let (attempts, added) = read("", "{");
+        assert!(attempts.packs.is_empty());
+        let fault = added.unwrap_err().to_string();
+        assert!(fault.contains(JOURNAL_FILES) && fault.contains("cannot be used"), "{fault}");
+        let list = FileList { recipients: BTreeSet::from(["another".to_owned()]), files: Vec::new() };
+        read("", &serde_json::to_string(&list).unwrap()).1.expect("only for other recipients");
     }
 }

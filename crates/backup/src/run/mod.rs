@@ -111,9 +111,10 @@ pub fn run(
     let draft = state.begin(predecessor.number)?;
     let (base, plan) = (predecessor.base.as_ref(), &plan);
     let first_pack = base.map_or(0, |base| base.manifest.packs.len());
-    let attempts = Attempts::read(repository, &config.host, &state, scope, &recipients, first_pack)?;
+    let mut attempts = Attempts::read(repository, &config.host, &state, scope, &recipients, first_pack)?;
+    let journal_fault = attempts.fault.take();
     let files = &Files::read(plan, keys, config, (base, &attempts), &state, looked)?;
-    let buffers = buffers(config, plan, first_pack, &attempts);
+    let buffers = buffers(config, plan, first_pack, &attempts, repository.store().copies_bodies());
     let journal = Journal::begin(&draft, recipients, plan, files)?;
     let contents = Contents::new(state.scratch()?, state.scratch()?);
     let packs = Packs::new(repository, config, base.map(|base| &base.manifest), &attempts, journal, (files, contents));
@@ -157,18 +158,26 @@ pub fn run(
         waited,
         limited_by,
         phases,
+        journal_fault,
         state_fault,
     })
 }
 
 /// Threads and packs that leave room for what the run knows of all files and packs: those of the last backup and of
-/// interrupted runs, and new ones, as if nothing could be compressed.
-fn buffers(config: &Config, plan: &transfer::plan::Plan, first_pack: usize, attempts: &Attempts) -> Buffers {
+/// interrupted runs, and new ones, as if nothing could be compressed. `are_copied`: an upload takes a second buffer.
+fn buffers(
+    config: &Config,
+    plan: &transfer::plan::Plan,
+    first_pack: usize,
+    attempts: &Attempts,
+    are_copied: bool,
+) -> Buffers {
     let known = (first_pack as u64).saturating_add(attempts.packs.len() as u64);
     let new = plan.allocated_bytes.div_ceil(config.pack_bytes.max(1));
     let lists = Lists { files: plan.entries.len() as u64, packs: known.saturating_add(new) };
     let wanted = Buffers { streams: config.streams, pack_bytes: config.pack_bytes };
-    wanted.fitting(lists, uploads::THREADS, uploads::MARGIN_BYTES)
+    let uploads = if are_copied { uploads::THREADS.saturating_mul(2) } else { uploads::THREADS };
+    wanted.fitting(lists, uploads, uploads::MARGIN_BYTES)
 }
 
 /// Fingerprints of the recipients for whom nobody has proven possession of the identity.

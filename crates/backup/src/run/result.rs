@@ -50,6 +50,8 @@ pub struct Backup {
     pub limited_by: Bottleneck,
     /// Duration of the parts of the run.
     pub phases: Phases,
+    /// Why what an interrupted run has stored was stored again.
+    pub journal_fault: Option<Error>,
     /// Why the state of this host does not record that the backup is complete; the next run does it.
     pub state_fault: Option<Error>,
 }

@@ -164,13 +164,8 @@ impl<'r, 'j> Worker<'r, 'j> {
             (at..end).step_by(file.unit_bytes).map(|at| (at, page_bytes.min(end - at))).collect();
         let first = at.checked_div(page_bytes).unwrap_or(0);
         let hashes = hashes_at(&base.pages, &before.state, first, pages.len());
-        let (runs, mut kept) = (base.runs(before.number, at, end).map_err(Error::Lists)?, Vec::new());
-        // A hole has no hash, and is not stored; what is stored counts even if its hash is damaged.
-        let mut is_stored =
-            |(hash, (at, bytes)): (&u64, &(u64, u64))| keep(&runs, *at, *bytes, &mut kept) || *hash == 0;
-        if hashes.len() != pages.len() || !hashes.iter().zip(&pages).all(&mut is_stored) {
-            return Ok(false);
-        }
+        let runs = stored.runs.overlapping(at, end).map_err(Error::Lists)?;
+        let Some(kept) = all_stored(&runs, |run| base.uses(run), &pages, &hashes) else { return Ok(false) };
         space.count_unchanged(pages.len() as u64, &mut self.judged);
         space.add(&mut self.judged);
         self.write(file, first, &hashes)?;
@@ -319,6 +314,26 @@ fn hashes_at(pages: &File, state: &FileState, first: u64, count: usize) -> Vec<u
     hashes.iter().map(|hash| u64::from_be_bytes(*hash)).collect()
 }
 
+/// The parts that store all of these pages, given by offset and length; `None` if that is not known of each, or some part is
+/// not to be used. A hole is in no part and has the hash 0; what is stored counts even if its hash is damaged.
+fn all_stored(
+    runs: &[FileRun],
+    uses: impl Fn(&FileRun) -> bool,
+    pages: &[(u64, u64)],
+    hashes: &[u64],
+) -> Option<Vec<FileRun>> {
+    let mut kept = Vec::new();
+    let is_in_no_part = |at: u64, bytes: u64| {
+        let next = runs.get(runs.partition_point(|run| run.end() <= at));
+        next.is_none_or(|next| next.at >= at.saturating_add(bytes))
+    };
+    let mut is_known = |((at, bytes), hash): (&(u64, u64), &u64)| {
+        keep(runs, *at, *bytes, &mut kept) || (*hash == 0 && is_in_no_part(*at, *bytes))
+    };
+    let are_known = pages.len() == hashes.len() && runs.iter().all(uses) && pages.iter().zip(hashes).all(&mut is_known);
+    are_known.then_some(kept)
+}
+
 /// Records the former location of a unit, if the unit is stored there completely; returns whether it is.
 fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool {
     let end = at.saturating_add(bytes);
@@ -340,5 +355,34 @@ impl crate::state::State {
     /// A keyed hash: it distinguishes secrets, and reveals nothing without the state's secret.
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         keyed(&self.secret, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u64 = 16 << 10;
+
+    fn run(page: u64, pages: u64, pack: u32) -> FileRun {
+        FileRun { at: page * PAGE, bytes: pages * PAGE, pack, offset: 0, frame_at: 9, frame_bytes: 9 }
+    }
+
+    #[test]
+    fn a_page_whose_hash_is_damaged_is_no_hole() {
+        let pages: Vec<(u64, u64)> = (0..4).map(|page| (page * PAGE, PAGE)).collect();
+        // The third page is a hole.
+        let runs = [run(0, 2, 0), run(3, 1, 1)];
+        let stored =
+            |uses: &dyn Fn(u32) -> bool, hashes: [u64; 4]| all_stored(&runs, |run| uses(run.pack), &pages, &hashes);
+        assert_eq!(stored(&|_| true, [1, 2, 0, 4]).unwrap(), runs);
+        assert_eq!(stored(&|_| true, [1, 0, 0, 0]).unwrap(), runs, "damaged, but stored");
+        assert!(stored(&|_| true, [1, 2, 3, 4]).is_none(), "not stored");
+        for hashes in [[1, 2, 0, 4], [1, 2, 0, 0]] {
+            assert!(stored(&|pack| pack == 0, hashes).is_none(), "in a pack that is not used any more");
+        }
+        assert!(all_stored(&runs, |_| true, &pages, &[1, 2, 0]).is_none(), "a hash is missing");
+        let partial = [FileRun { bytes: PAGE / 2, ..run(0, 1, 0) }];
+        assert!(all_stored(&partial, |_| true, &pages[..1], &[0]).is_none());
     }
 }

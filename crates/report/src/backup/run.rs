@@ -239,6 +239,12 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         )));
     }
     messages.extend(made.base.zip(made.base_keys.as_ref()).and_then(|(base, check)| lost_keys_message(base, check)));
+    if let Some(fault) = &made.journal_fault {
+        messages.push(Message::warning(format!(
+            "{}: what an interrupted run has stored was stored again",
+            visible(&fault.to_string())
+        )));
+    }
     if let Some(fault) = &made.state_fault {
         messages.push(Message::warning(format!(
             "backup {} is complete, but this host could not record that: {fault}; the next run does",

@@ -236,6 +236,10 @@ impl Store for Cloud {
         }
     }
 
+    fn copies_bodies(&self) -> bool {
+        true
+    }
+
     fn location(&self) -> String {
         self.address.to_string()
     }

@@ -80,6 +80,9 @@ pub enum Note<'n> {
     /// So many parts that waited on this host are kept in this directory: the state does not know them, and the server
     /// may have lost their events.
     SetAside(u64, &'n Path),
+    /// What waits on this host of a replaced server cannot be found. The current server is archived all the same; the run
+    /// ends with this error.
+    FormerMissing(&'n Error),
     /// Server or store failed; the next attempt follows after this pause.
     Retry(&'n Error, Duration),
 }
@@ -140,19 +143,18 @@ pub fn archive(
             pauses: PAUSES,
             next_attempt: Instant::now(),
             has_failed: false,
-            former: Vec::new(),
+            former: Former::default(),
             archived: Archived { server: server.to_owned(), ..Archived::default() },
             written: Instant::now(),
         })
     };
     // A server that was archived before may not come back.
     let id = source.as_ref().map_or("", |source| source.id.as_str());
-    let mut former = Vec::new();
+    let mut former = Former::default();
     for other in StateFile::servers(&directory)?.iter().filter(|other| *other != id) {
         let mut other = open(other)?;
-        if !other.finish_earlier()? {
-            former.push(other);
-        }
+        let stored = other.finish_earlier(source.is_ok());
+        former.add(other, stored)?;
     }
     let source = source?;
     let mut archiver = Archiver { former, ..open(&source.id)? };
@@ -197,38 +199,72 @@ struct Archiver<'a> {
     next_attempt: Instant,
     /// Whether the last attempt has failed.
     has_failed: bool,
-    /// Archives of replaced servers of which something still waits for the store.
-    former: Vec<Self>,
+    former: Former<'a>,
+}
+
+/// Archives of replaced servers.
+#[derive(Default)]
+struct Former<'a> {
+    /// Those of which something still waits for the store.
+    waiting: Vec<Archiver<'a>>,
+    /// The first fault of those whose spool is missing.
+    missing: Option<Error>,
+}
+
+impl<'a> Former<'a> {
+    /// Adds an archive after an attempt to store what is left of it, which says whether nothing is.
+    fn add(&mut self, archiver: Archiver<'a>, stored: Result<bool, Error>) -> Result<(), Error> {
+        match stored {
+            // Another host may have continued it.
+            Ok(true) | Err(Error::OtherArchiver { .. } | Error::OldState { .. }) => {}
+            Ok(false) => self.waiting.push(archiver),
+            // What waits there is safe until it is mounted again, but the server may remove its logs.
+            Err(error @ Error::SpoolMissing { .. }) => {
+                (archiver.note)(&Note::FormerMissing(&error));
+                self.missing.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
 }
 
 impl Archiver<'_> {
-    /// Stores what an earlier run left in the archive of this server, which was replaced. Returns whether everything is
-    /// stored; the store may fail.
-    fn finish_earlier(&mut self) -> Result<bool, Error> {
-        if !self.is_backlogged() && self.state.archive.pending.is_empty() {
-            return Ok(true);
+    /// Stores what an earlier run left in the archive of this server. Returns whether everything is stored; the store may
+    /// fail. If another server has replaced it, it is not expected to send the events of other parts again.
+    fn finish_earlier(&mut self, is_replaced: bool) -> Result<bool, Error> {
+        let is_stored = !self.is_backlogged() && self.state.archive.pending.is_empty();
+        if !is_stored {
+            self.recover()?;
         }
-        self.recover()?;
-        is_ended(self.store_all())
+        if is_replaced {
+            self.set_aside()?;
+        }
+        if is_stored { Ok(true) } else { self.store_all() }
     }
 
     /// Stores more of what replaced servers have left, once everything of the current server is stored.
     fn go_on_with_former(&mut self) -> Result<(), Error> {
-        if self.former.is_empty() || self.is_backlogged() {
+        if self.is_backlogged() {
             return Ok(());
         }
-        for mut former in std::mem::take(&mut self.former) {
-            if Instant::now() < former.next_attempt || !is_ended(former.store_some())? {
-                self.former.push(former);
-            }
+        for mut former in std::mem::take(&mut self.former.waiting) {
+            let stored = if Instant::now() < former.next_attempt { Ok(false) } else { former.store_some() };
+            self.former.add(former, stored)?;
         }
         Ok(())
     }
 
     /// Stores everything that replaced servers have left.
+    ///
+    /// # Errors
+    /// [`Error::SpoolMissing`] if something of it is missing; everything else is stored.
     fn finish_former(&mut self) -> Result<(), Error> {
-        let former = std::mem::take(&mut self.former);
-        former.into_iter().try_for_each(|mut former| is_ended(former.finish().map(|()| true)).map(drop))
+        for mut former in std::mem::take(&mut self.former.waiting) {
+            let stored = former.finish().map(|()| true);
+            self.former.add(former, stored)?;
+        }
+        self.former.missing.take().map_or(Ok(()), Err)
     }
 
     /// Archives until the end is reached or a stop is requested.
@@ -292,14 +328,6 @@ impl Archiver<'_> {
         while Instant::now() < until && !self.is_stopped() {
             thread::sleep(Duration::from_millis(100));
         }
-    }
-}
-
-/// Whether nothing is left of a former server's archive, which another host may have continued.
-fn is_ended(stored: Result<bool, Error>) -> Result<bool, Error> {
-    match stored {
-        Err(Error::OtherArchiver { .. } | Error::OldState { .. }) => Ok(true),
-        stored => stored,
     }
 }
 

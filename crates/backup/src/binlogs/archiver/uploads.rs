@@ -1,9 +1,6 @@
 //! Stores parts, or writes them to the spool while the store fails, so that the server's log is read on.
 
-use std::{
-    io::ErrorKind,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use archive::{binlog::Segment, receipt::Object};
 use jiff::Timestamp;
@@ -300,8 +297,6 @@ impl Archiver<'_> {
     }
 }
 
-/// Whether a file system has no space left, for this user at least.
 fn is_full(error: &Error) -> bool {
-    let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
-    matches!(error, Error::Io { source, .. } if full.contains(&source.kind()))
+    matches!(error, Error::Io { source, .. } if files::is_disk_full(source))
 }

@@ -270,11 +270,14 @@ impl Staging {
     }
 
     /// An empty unnamed file for writing and reading. Its space is free again when it is closed.
-    pub(crate) fn scratch(&self) -> Result<File, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Target`].
+    pub fn scratch(&self) -> Result<File, Error> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = self.forget(&[SCRATCH]).and_then(|()| openat(&self.staging, SCRATCH, flags, PRIVATE_FILE));
         let unnamed = made.and_then(|file| self.forget(&[SCRATCH]).map(|()| file.into()));
-        unnamed.map_err(|error| self.failed("a file for hashes cannot be made in it")(error.into()))
+        unnamed.map_err(|error| self.failed("a temporary file cannot be made in it")(error.into()))
     }
 
     /// Creates the directories and links of a list, and files of several chunks with their length
