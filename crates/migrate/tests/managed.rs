@@ -12,6 +12,7 @@ use harness::{
     certs::{Authority, Profile},
     limit, wait_until,
 };
+use jiff::Timestamp;
 use migrate::{
     Attestation, Error, Fencing, LastingFence, Preparation, ProofVerdict, Settings, Side,
     catalog::{Encrypt, Filter},
@@ -255,7 +256,8 @@ fn attestation(server: &Server) -> Attestation {
         r#"{{"DBInstances": [{{"Endpoint": {{"Address": "127.0.0.1", "Port": {}}}, "StorageEncrypted": true}}]}}"#,
         server.port()
     );
-    Attestation::parse(document.as_bytes(), "db2.json".to_owned()).unwrap()
+    // The tests have no server of the service's name.
+    Attestation::parse(document.as_bytes(), "db2.json".to_owned(), Timestamp::now(), |_| true).unwrap()
 }
 
 /// The plan after both administrators have given what it asks for.
