@@ -290,6 +290,8 @@ fn rds_to_azure() {
     let Some(migration) = Migration::prepare(End::Rds84, End::Azure, Encrypt::AsSource) else { return };
     let kept = migration.plan.checks.iter().find(|check| check.id == "log.retention").unwrap();
     assert!(kept.remedy.as_ref().unwrap().action.to_string().contains("rds_set_configuration"), "{kept:?}");
+    let tables = migration.plan.checks.iter().find(|check| check.id == "encryption.tables").unwrap();
+    assert!(tables.result == CheckState::Found && tables.evidence.contains("storage that the service"), "{tables:?}");
     migration.switch_by_accounts();
 }
 
