@@ -995,7 +995,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from plan" -l format -d 'Output format' -r -f -a "table\t'For people'
@@ -1031,7 +1031,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from run" -l until -d 'How far to go' -r -f -a "copied\t'Every row is copied, and every change since then applied once'
@@ -1071,7 +1071,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from status" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1105,7 +1105,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from pause" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1139,7 +1139,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from resume" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1173,7 +1173,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from verify" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'
@@ -1209,7 +1209,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from cutover" -l fence -d 'How to stop writes to the source; `lock-tables,accounts` and `lock-tables,external` are two fences, of which the first ends with the command' -r -f -a "read-only\t'SET GLOBAL super_read_only = ON; read_only on MariaDB'
@@ -1257,7 +1257,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from fallback" -l max-blocked -d 'Longest time that writes are stopped; then give up, and make the target writable again' -r
@@ -1295,7 +1295,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from report" -l html -d 'Also write an HTML report to this file' -r -F
@@ -1331,7 +1331,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from finish" -l proof -d 'Write the proof to this file, as JSON Lines, before the state is removed' -r -F
@@ -1367,7 +1367,7 @@ as-source\t'Only those that are encrypted at the source'
 storage\t'None by itself: the service encrypts the target\'s storage, which --attest proves'"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l accounts -d 'What to do with the accounts and roles of the source; a cut-over creates them' -r -f -a "report\t'A plan names them; none is created'
 create\t'The cut-over creates them at the target, locked until the switch'"
-complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters`, JSON' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l attest -d 'With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or `describe-db-clusters` of the last day, JSON' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l min-tls -d 'Oldest version of TLS to allow on both connections' -r -f -a "1.3\t''
 1.2\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand migrate; and __fish_seen_subcommand_from abort" -l insecure-unverified-source -d 'Do not verify the server\'s certificate: anyone on the network can then read and change all rows'

@@ -109,7 +109,7 @@ pub(crate) fn with_stream<T>(
         state::unverify(&mut target)?;
         return Err(error);
     }
-    journal::note(&mut target, "opened", &opened(settings, &source))?;
+    journal::note(&mut target, journal::OPENED, &opened(settings, &source))?;
     if let Some(evidence) = encryption.as_ref().and_then(TargetEncryption::storage) {
         journal::note(&mut target, journal::STORAGE, evidence)?;
     }

@@ -14,6 +14,8 @@ pub(crate) const TABLES: [&str; 3] = [
     "`_sealant`.`journal` (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, at TIMESTAMP(3) NOT NULL, \
      event VARCHAR(32) NOT NULL, detail VARBINARY(4000) NOT NULL)",
 ];
+/// The event by which each process begins.
+pub(crate) const OPENED: &str = "opened";
 /// The event with the evidence about the storage on which the tables rest.
 pub(crate) const STORAGE: &str = "storage";
 /// Longest detail of an event in bytes; the rest is cut off.

@@ -104,7 +104,7 @@ pub use settings::{BatchLimits, MAX_BLOCKED, Settings, Until};
 pub use side::Side;
 pub use state::Phase;
 pub use status::{FallbackStatus, Status, TableStatus, status};
-pub use storage::{Attestation, NotProven};
+pub use storage::{Attestation, NotProven, is_of_amazon};
 
 /// The schema at the target in which a migration keeps its state.
 pub const STATE_SCHEMA: &str = "_sealant";

@@ -8,7 +8,7 @@ use server::{Connection, Rows};
 use crate::{
     Error, Phase, Server, Side, Status, TableStatus,
     catalog::{self, Filter},
-    journal::STORAGE,
+    journal::{OPENED, STORAGE},
     link, state,
     status::of_connection,
 };
@@ -149,8 +149,7 @@ pub(crate) fn read(target: &mut Connection, server: &Server) -> Result<Proof, Er
     let rows = ask(target, &sql)?;
     let text = |name| rows.value(0, name).unwrap_or_default().to_owned();
     let journal = entries(target)?;
-    let on_storage = journal.iter().any(|entry| entry.what == STORAGE);
-    let tables = tables(target, server, on_storage)?;
+    let tables = tables(target, server, rests_on_storage(&journal))?;
     let source_end = if run.phase == Phase::Switched { run.source_end } else { String::new() };
     Ok(Proof {
         at: text("at"),
@@ -162,6 +161,13 @@ pub(crate) fn read(target: &mut Connection, server: &Server) -> Result<Proof, Er
         tables,
         journal,
     })
+}
+
+/// Whether the tables rest on attested storage: what the last process has found, which is that of the cut-over once it is done.
+/// What was attested to an earlier one says nothing about the tables that the target has now.
+fn rests_on_storage(journal: &[JournalEntry]) -> bool {
+    let last = journal.rsplit(|entry| entry.what == OPENED).next();
+    last.is_some_and(|entries| entries.iter().any(|entry| entry.what == STORAGE))
 }
 
 fn ask(target: &mut Connection, sql: &str) -> Result<Rows, Error> {
@@ -233,4 +239,21 @@ fn entries(target: &mut Connection) -> Result<Vec<JournalEntry>, Error> {
         JournalEntry { at: text("at"), what: text("event"), detail: text("detail") }
     };
     Ok((0..rows.rows.len()).map(entry).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_was_attested_to_the_last_process() {
+        let rests = |events: &[&str]| {
+            let entry =
+                |what: &&str| JournalEntry { at: String::new(), what: (*what).to_owned(), detail: String::new() };
+            rests_on_storage(&events.iter().map(entry).collect::<Vec<_>>())
+        };
+        assert!(rests(&[OPENED, "copied", OPENED, STORAGE, "fenced", "switched"]));
+        assert!(!rests(&[OPENED, STORAGE, "copied", OPENED, "fenced", "switched"]));
+        assert!(!rests(&[]));
+    }
 }

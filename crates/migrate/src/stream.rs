@@ -588,12 +588,14 @@ fn operations(
     Ok(match (&change.before, &change.after) {
         (None, None) => Vec::new(),
         (None, Some(after)) => vec![insert(after)?],
-        (Some(before), None) => vec![Operation::Delete(row_condition(table, before, doubles)?)],
+        (Some(before), None) => {
+            vec![Operation::Delete { condition: row_condition(table, before, doubles)?, updates: false }]
+        }
         (Some(before), Some(after)) => {
             let (condition, assignments) =
                 (row_condition(table, before, doubles)?, batch::assignments(table, after, doubles)?);
             if !cascades && condition.len().saturating_add(assignments.len()) > longest {
-                vec![Operation::Delete(condition), insert(after)?]
+                vec![Operation::Delete { condition, updates: true }, insert(after)?]
             } else {
                 vec![Operation::Update { assignments, condition }]
             }
@@ -619,6 +621,7 @@ pub(crate) const fn lost() -> binlog::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preflight::testing;
 
     /// The bytes of an event with this type and these flags.
     fn bytes(kind: u8, flags: u16, content: &[u8]) -> Vec<u8> {
@@ -633,6 +636,18 @@ mod tests {
 
     fn found(kind: u8, flags: u16, content: &[u8]) -> Option<&'static str> {
         obstacle(&Decoder::new(LIMITS).decode_inside(&bytes(kind, flags, content)).unwrap())
+    }
+
+    #[test]
+    fn a_long_update_may_not_miss_its_row() {
+        let table = MovedTable::new(0, &testing::table("t"));
+        let row = || Some(vec![Some(Value::Null)]);
+        let made =
+            |change: RowChange<'_>, longest| operations(&table, &change, (false, longest), WholeDoubles::AsIntegers);
+        let update = made(RowChange { before: row(), after: row() }, 0).unwrap();
+        assert!(matches!(update.as_slice(), [Operation::Delete { updates: true, .. }, Operation::Insert(_)]));
+        let delete = made(RowChange { before: row(), after: None }, 0).unwrap();
+        assert!(matches!(delete.as_slice(), [Operation::Delete { updates: false, .. }]));
     }
 
     #[test]

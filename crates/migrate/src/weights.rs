@@ -11,6 +11,7 @@ use server::{Connection, Rows};
 
 use crate::{
     Error, Server, Side,
+    catalog::current_name,
     key::{Key, KeyColumn, KeyColumns},
     link,
 };
@@ -116,11 +117,8 @@ fn collated(column: &KeyColumn, text: &[u8]) -> CollatedText {
 
 /// The sort key of a text, in hexadecimal digits.
 fn expression(column: &KeyColumn, text: &[u8]) -> String {
-    // Old servers call it `utf8`, and newer ones know its collations by the new name alone.
-    let collation = match column.collation().strip_prefix("utf8_") {
-        Some(rest) => format!("utf8mb3_{rest}"),
-        None => column.collation().to_owned(),
-    };
+    // Newer servers know the collations of utf8mb3 by their present names alone.
+    let collation = current_name(column.collation());
     format!("HEX(WEIGHT_STRING({} COLLATE {collation}))", column.text_literal(text))
 }
 

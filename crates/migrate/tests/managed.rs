@@ -12,6 +12,7 @@ use harness::{
     certs::{Authority, Profile},
     limit, wait_until,
 };
+use jiff::Timestamp;
 use migrate::{
     Attestation, Error, Fencing, LastingFence, Preparation, ProofVerdict, Settings, Side,
     catalog::{Encrypt, Filter},
@@ -255,7 +256,8 @@ fn attestation(server: &Server) -> Attestation {
         r#"{{"DBInstances": [{{"Endpoint": {{"Address": "127.0.0.1", "Port": {}}}, "StorageEncrypted": true}}]}}"#,
         server.port()
     );
-    Attestation::parse(document.as_bytes(), "db2.json".to_owned()).unwrap()
+    // The tests have no server of the service's name.
+    Attestation::parse(document.as_bytes(), "db2.json".to_owned(), Timestamp::now(), |_| true).unwrap()
 }
 
 /// The plan after both administrators have given what it asks for.
@@ -288,6 +290,8 @@ fn rds_to_azure() {
     let Some(migration) = Migration::prepare(End::Rds84, End::Azure, Encrypt::AsSource) else { return };
     let kept = migration.plan.checks.iter().find(|check| check.id == "log.retention").unwrap();
     assert!(kept.remedy.as_ref().unwrap().action.to_string().contains("rds_set_configuration"), "{kept:?}");
+    let tables = migration.plan.checks.iter().find(|check| check.id == "encryption.tables").unwrap();
+    assert!(tables.result == CheckState::Found && tables.evidence.contains("storage that the service"), "{tables:?}");
     migration.switch_by_accounts();
 }
 

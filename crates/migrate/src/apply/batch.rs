@@ -79,7 +79,12 @@ pub(crate) enum Operation {
         condition: Vec<u8>,
     },
     /// Deletes a row that fulfils a condition.
-    Delete(Vec<u8>),
+    Delete {
+        /// The condition.
+        condition: Vec<u8>,
+        /// Whether it is a part of an update, and the row follows with its new values.
+        updates: bool,
+    },
 }
 
 /// Changes that are not applied yet.
@@ -113,7 +118,7 @@ impl ChangeBatch {
     pub(crate) fn push(&mut self, change: ExactChange) {
         let bytes = match &change.operation {
             Operation::Insert(image) => image.len(),
-            Operation::Delete(condition) => condition.len(),
+            Operation::Delete { condition, .. } => condition.len(),
             Operation::Update { assignments, condition } => assignments.len().saturating_add(condition.len()),
         };
         self.count(bytes.saturating_add(OVERHEAD_BYTES));

@@ -180,7 +180,7 @@ impl<'m> Writer<'m> {
                 Image::Literals(literals) => literals,
                 Image::Line(line) => {
                     let affected = self.load(table, "REPLACE ", line)?;
-                    self.note_replaced(table, affected, 1);
+                    self.note_replaced(table, affected, 1)?;
                     continue;
                 }
             };
@@ -202,17 +202,24 @@ impl<'m> Writer<'m> {
     /// Stores so many rows by `REPLACE`.
     fn replace(&mut self, table: &MovedTable, statement: &[u8], (rows, enum_zeros): (u64, u64)) -> Result<(), Error> {
         let affected = self.store(table, statement, enum_zeros)?;
-        self.note_replaced(table, affected, rows);
-        Ok(())
+        self.note_replaced(table, affected, rows)
     }
 
     /// Notes how many rows were removed and stored to store so many. While rows are copied, `REPLACE` can remove another row
     /// with the same unique value, whose newer image follows in the log. After that it removes one only if the rows differ, so
     /// the table is compared again.
-    fn note_replaced(&mut self, table: &MovedTable, affected: u64, rows: u64) {
+    ///
+    /// # Errors
+    /// [`Error::ApplyWarnings`] if a row was left out: for `LOAD DATA LOCAL` what forbids it, such as a CHECK, is only a warning,
+    /// of which as many are permitted as the row has ENUMs with the number 0.
+    fn note_replaced(&mut self, table: &MovedTable, affected: u64, rows: u64) -> Result<(), Error> {
+        if affected < rows {
+            return Err(Error::ApplyWarnings { table: table.shown.clone(), warnings: 1 });
+        }
         if table.has_more_unique_keys && affected > rows {
             self.replaced.insert(table.number);
         }
+        Ok(())
     }
 
     /// Applies changes of tables that were copied whole, one after the other; insertions that follow each other together.
@@ -235,7 +242,7 @@ impl<'m> Writer<'m> {
                     let one = [head.as_bytes(), &assignments.text, b" WHERE ", condition, b" LIMIT 1"].concat();
                     (one, assignments.enum_zeros)
                 }
-                Operation::Delete(condition) => {
+                Operation::Delete { condition, .. } => {
                     let head = format!("DELETE FROM {} WHERE ", table.quoted);
                     ([head.as_bytes(), condition, b" LIMIT 1"].concat(), 0)
                 }
@@ -247,7 +254,7 @@ impl<'m> Writer<'m> {
             }
             // MySQL logs the deletion of a parent and its children by one statement as it is written, although the first
             // deletion has removed the children (bug 80821). The table is compared after a cascade.
-            let is_gone = matches!(operation, Operation::Delete(_))
+            let is_gone = matches!(operation, Operation::Delete { updates: false, .. })
                 && table.group.first().is_some_and(|first| cascaded.contains(first));
             if executed.affected_rows == 0 && !is_gone {
                 self.require_row(table, operation)?;

@@ -5,6 +5,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use super::structure::current_name;
+
 /// A collation of MySQL, MariaDB's in its place, and whether both compare all texts alike.
 type Counterpart = (&'static str, &'static str, bool);
 
@@ -22,13 +24,11 @@ const COLLATIONS: [Counterpart; 4] = [
 const JSON: [(&str, &str); 4] =
     [("column_type", "longtext"), ("data_type", "longtext"), ("charset", "utf8mb4"), ("collation", "utf8mb4_bin")];
 
-/// The name of a collation at a server that has those in `known`; `None` if it has neither the collation nor another one in
-/// its place.
-pub(crate) fn collation_at<'n>(name: &'n str, known: &BTreeSet<String>) -> Option<&'n str> {
-    if known.contains(name) {
-        return Some(name);
-    }
-    counterpart(name).map(|(_, there, _)| there).filter(|there| known.contains(*there))
+/// The name of a collation at a server that has those in `known`: its own, its present one, or that of another collation in
+/// its place; `None` if the server has none of them.
+pub(crate) fn collation_at<'k>(name: &str, known: &'k BTreeSet<String>) -> Option<&'k str> {
+    let own = known.get(name).or_else(|| known.get(&current_name(name)));
+    own.or_else(|| known.get(counterpart(name)?.1)).map(String::as_str)
 }
 
 /// Whether MariaDB's collation in place of this one compares all texts alike.
@@ -74,6 +74,7 @@ mod tests {
         assert_eq!(collation_at("utf8mb4_0900_ai_ci", &new), Some("utf8mb4_0900_ai_ci"));
         assert_eq!(collation_at("utf8mb4_bin", &old), Some("utf8mb4_bin"));
         assert_eq!(collation_at("utf8mb4_0900_as_cs", &old), None);
+        assert_eq!(collation_at("utf8_bin", &known(&["utf8mb3_bin"])), Some("utf8mb3_bin"));
         assert_eq!(collation_at("gb18030_chinese_ci", &old), None);
         assert!(is_exact("utf8mb4_0900_bin") && !is_exact("utf8mb4_0900_ai_ci") && !is_exact("utf8mb4_bin"));
     }

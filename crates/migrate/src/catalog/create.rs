@@ -84,7 +84,7 @@ struct There {
 
 impl There {
     /// The name of a collation there. One that it does not have stays, and is refused.
-    fn collation<'n>(&self, name: &'n str) -> &'n str {
+    fn collation<'n>(&'n self, name: &'n str) -> &'n str {
         let there = self.collations.as_ref().and_then(|known| counterparts::collation_at(name, known));
         there.unwrap_or(name)
     }

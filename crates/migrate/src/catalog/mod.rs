@@ -29,7 +29,7 @@ pub(crate) use {
     create::{RESTRICTED, less_encrypted},
     order::{Order, is_ordered_by_servers},
     read::{base_table_names, collations},
-    structure::EMPTY_DEFAULT,
+    structure::{EMPTY_DEFAULT, current_name},
 };
 
 /// Schema and name of a table.

@@ -87,13 +87,18 @@ impl Order {
     }
 }
 
-/// Whether only servers can compare the identity of a table, so that both have to be of the same fork.
+/// Whether servers of the two forks can order the identity of a table otherwise: texts that only servers can compare, and a
+/// CHAR whose trailing spaces count, which MariaDB pads in its indexes all the same (seen on 10.11.19).
 #[must_use]
 pub(crate) fn is_ordered_by_servers(table: &Table) -> bool {
     let identity = table.identity.as_ref().filter(|identity| identity.comparable);
-    let columns = identity.into_iter().flat_map(|identity| &identity.columns);
-    let mut orders = columns.filter_map(|at| Order::from_column(table.columns.get(*at)?));
-    orders.any(|order| matches!(order, Order::SortKey { .. }))
+    let positions = identity.into_iter().flat_map(|identity| &identity.columns);
+    let mut columns = positions.filter_map(|at| table.columns.get(*at));
+    columns.any(|column| match Order::from_column(column) {
+        Some(Order::SortKey { .. }) => true,
+        Some(Order::Text { pads }) => !pads && column.data_type == "char",
+        _ => false,
+    })
 }
 
 /// The number in `binary(16)`.

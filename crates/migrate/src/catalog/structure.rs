@@ -109,6 +109,12 @@ fn unescaped(text: &str) -> String {
     found
 }
 
+/// A character set or collation by its present name: MySQL before 8.0.30 calls utf8mb3, or its collations, `utf8`.
+pub(crate) fn current_name(name: &str) -> String {
+    let rest = name.strip_prefix("utf8").filter(|rest| rest.is_empty() || rest.starts_with('_'));
+    rest.map_or_else(|| name.to_owned(), |rest| format!("utf8mb3{rest}"))
+}
+
 /// The value as the newest versions spell it.
 fn normal(attribute: &str, value: &str) -> String {
     match attribute {
@@ -120,8 +126,7 @@ fn normal(attribute: &str, value: &str) -> String {
         "extra" => value.replace(", ", " "),
         // InnoDB treats both alike. MySQL before 8.0 shows RESTRICT where the definition names no action.
         "on_update" | "on_delete" if value == "RESTRICT" => "NO ACTION".to_owned(),
-        "charset" if value == "utf8" => "utf8mb3".to_owned(),
-        "collation" => value.strip_prefix("utf8_").map_or_else(|| value.to_owned(), |rest| format!("utf8mb3_{rest}")),
+        "charset" | "collation" => current_name(value),
         _ => value.to_owned(),
     }
 }

@@ -73,7 +73,7 @@ impl<'m> Loader<'m> {
         }
         let loaded = self.send(part, "")?;
         if loaded.affected_rows != part.rows || !is_exact(part, loaded) {
-            let warning = self.first_warning(part)?;
+            let warning = self.first_warning(part, loaded)?;
             return Err(refused(part, loaded, warning));
         }
         self.set_strict(true)?;
@@ -125,8 +125,9 @@ impl<'m> Loader<'m> {
     /// Loads a chunk that collides with a row outside of it: that row has given up a unique value at the source, but
     /// the change was not applied yet. Replaces the row; its newer image follows in the log.
     fn replace(&mut self, content: &ChunkRows<'_>, plain: Executed) -> Result<(), Error> {
-        let warning = self.first_warning(content)?;
-        if warning.code != error_code::DUPLICATE_ENTRY {
+        let warning = self.first_warning(content, plain)?;
+        let is_left_out = warning.is_not_kept(plain) && plain.affected_rows < content.rows;
+        if warning.code != error_code::DUPLICATE_ENTRY && !is_left_out {
             return Err(refused(content, plain, warning));
         }
         self.query("ROLLBACK")?;
@@ -135,7 +136,7 @@ impl<'m> Loader<'m> {
         if loaded.affected_rows >= content.rows && is_exact(content, loaded) {
             return Ok(());
         }
-        let warning = self.first_warning(content)?;
+        let warning = self.first_warning(content, loaded)?;
         Err(refused(content, loaded, warning))
     }
 
@@ -172,14 +173,15 @@ impl<'m> Loader<'m> {
         self.target.load_data(statement.as_bytes(), &content.file).map_err(Error::at(Side::Target))
     }
 
-    /// The first warning; if there are any of another kind, not one of those that an ENUM with the number 0 causes.
-    fn first_warning(&mut self, content: &ChunkRows<'_>) -> Result<Warning, Error> {
+    /// The first warning; if there are any of another kind, not one of those that an ENUM with the number 0 causes. No code
+    /// if the target keeps only such ones, but has warned more often.
+    fn first_warning(&mut self, content: &ChunkRows<'_>, loaded: Executed) -> Result<Warning, Error> {
         let rows = self.target.query("SHOW WARNINGS").map_err(Error::at(Side::Target))?;
-        let code = |row: &usize| rows.value(*row, "Code").and_then(|code| code.parse::<u16>().ok()).unwrap_or(0);
-        let is_of_zero = |row: &usize| content.enum_zeros > 0 && code(row) == error_code::TRUNCATED;
-        let row = (0..rows.rows.len()).find(|row| !is_of_zero(row)).unwrap_or(0);
+        let code = |row: usize| rows.value(row, "Code").and_then(|code| code.parse().ok()).unwrap_or(0);
+        let codes: Vec<u16> = (0..rows.rows.len()).map(code).collect();
+        let Some(row) = first_telling(&codes, content.enum_zeros > 0, loaded) else { return Ok(Warning::default()) };
         let message = rows.value(row, "Message").unwrap_or_default();
-        Ok(Warning { code: code(&row), column: named_column(content.table, message) })
+        Ok(Warning { code: code(row), column: named_column(content.table, message) })
     }
 
     /// Sets whether the session refuses values that a column cannot hold, or only warns of them.
@@ -197,9 +199,25 @@ impl<'m> Loader<'m> {
 }
 
 /// A warning of the target. Its message is left out, since it can contain a value.
+#[derive(Default)]
 struct Warning {
+    /// 0 if it is not known.
     code: u16,
     column: Option<String>,
+}
+
+impl Warning {
+    /// Whether the target has warned, but has not kept this warning.
+    const fn is_not_kept(&self, loaded: Executed) -> bool {
+        self.code == 0 && loaded.warnings > 0
+    }
+}
+
+/// The first of the kept warnings that tells why a load is not exact.
+fn first_telling(codes: &[u16], has_enum_zeros: bool, loaded: Executed) -> Option<usize> {
+    let of_another_kind = codes.iter().position(|code| !has_enum_zeros || *code != error_code::TRUNCATED);
+    let are_all_kept = codes.len() >= usize::from(loaded.warnings);
+    of_another_kind.or_else(|| (are_all_kept && !codes.is_empty()).then_some(0))
 }
 
 /// Whether the target has warned of nothing but ENUMs with the number 0, of each of which it warns once.
@@ -254,6 +272,19 @@ mod tests {
         ] {
             assert_eq!(named_column(&table, message).as_deref(), column, "{message}");
         }
+    }
+
+    #[test]
+    fn a_warning_that_was_not_kept_is_not_named() {
+        const TRUNCATED: u16 = error_code::TRUNCATED;
+        let first =
+            |codes: &[u16], zeros, warnings| first_telling(codes, zeros, Executed { affected_rows: 3, warnings });
+        assert_eq!(first(&[TRUNCATED, TRUNCATED, error_code::DUPLICATE_ENTRY], true, 3), Some(2));
+        assert_eq!(first(&[TRUNCATED, TRUNCATED], true, 2), Some(0));
+        assert_eq!(first(&[TRUNCATED, TRUNCATED], true, 3), None);
+        assert_eq!(first(&[TRUNCATED], false, 3), Some(0));
+        assert_eq!(first(&[], false, 0), None);
+        assert!(Warning::default().is_not_kept(Executed { affected_rows: 3, warnings: 3 }));
     }
 
     #[test]

@@ -177,8 +177,8 @@ pub enum Error {
     },
     /// The target refused rows of a chunk, or changed their values.
     #[error(
-        "{table}: {sent} rows{range} were sent, {stored} stored, with {warnings} warnings (first code {code}{})",
-        of_column(column.as_ref())
+        "{table}: {sent} rows{range} were sent, {stored} stored, with {warnings} warnings{}",
+        first_warning(*code, column.as_ref())
     )]
     Load {
         /// `schema.table`.
@@ -191,7 +191,7 @@ pub enum Error {
         stored: u64,
         /// Number of warnings.
         warnings: u16,
-        /// The server's error number of the first warning; 0 if there is no warning.
+        /// The server's error number of the first warning; 0 if there is none, or the server has not kept it.
         code: u16,
         /// The column that this warning names.
         column: Option<String>,
@@ -431,8 +431,12 @@ pub enum Error {
     Stopped,
 }
 
-fn of_column(column: Option<&String>) -> String {
-    column.map_or_else(String::new, |column| format!(" for column {column}"))
+fn first_warning(code: u16, column: Option<&String>) -> String {
+    match column {
+        _ if code == 0 => String::new(),
+        Some(column) => format!(" (first code {code} for column {column})"),
+        None => format!(" (first code {code})"),
+    }
 }
 
 impl Error {

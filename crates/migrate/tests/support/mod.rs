@@ -73,7 +73,9 @@ const FENCE_GRANTS_57: &str = "GRANT SUPER ON *.* TO mig@'%';";
 
 const TARGET_GRANTS: &str = "CREATE USER mig@'%' IDENTIFIED BY 'secret' REQUIRE SSL;
 GRANT ALL ON shop.* TO mig@'%'; GRANT ALL ON `\\_sealant`.* TO mig@'%';
-GRANT REPLICATION CLIENT, PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
+GRANT REPLICATION CLIENT, PROCESS ON *.* TO mig@'%'; SET GLOBAL local_infile = ON;";
+/// To keep the default collation of MySQL 5.7.
+const SESSION_GRANT: &str = "GRANT SESSION_VARIABLES_ADMIN ON *.* TO mig@'%'";
 
 /// Statements that print the rows of each table as text, without any conversion that could hide a difference.
 const DUMPS: [&str; 11] = [
@@ -179,6 +181,9 @@ impl Pair {
             target.sql("SET GLOBAL innodb_redo_log_encrypt = ON").unwrap();
         }
         target.sql(if kinds.target.is_mariadb() { MARIADB_TARGET_GRANTS } else { TARGET_GRANTS }).unwrap();
+        if kinds.source == Kind::MySql57 {
+            target.sql(SESSION_GRANT).unwrap();
+        }
         Some(Self::of_servers(source, target, &authority, directory))
     }
 

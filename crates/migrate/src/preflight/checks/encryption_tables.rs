@@ -29,7 +29,24 @@ fn judge(facts: &Facts, tables: &Tables) -> Vec<Finding> {
         Finding::block(entry.table, "it is encrypted at the source, and would not be at the target")
             .advice("a table without its own encryption cannot be migrated from an encrypted one")
     });
-    less.chain(words_in_clear(facts, tables)).collect()
+    less.chain(below_a_service(facts, tables)).chain(words_in_clear(facts, tables)).collect()
+}
+
+/// Tables that are clear by themselves, but that the source's service may encrypt with its storage, which SQL does not show.
+fn below_a_service(facts: &Facts, tables: &Tables) -> Option<Finding> {
+    let clear = tables.source.tables.iter().filter(|table| !table.encrypted).count();
+    if facts.request.encrypt != Encrypt::AsSource
+        || facts.source.service.is_none()
+        || facts.storage.is_ok()
+        || clear == 0
+    {
+        return None;
+    }
+    let evidence = format!(
+        "the tables without encryption of their own ({clear}) can be on storage that the service encrypts, and would be clear \
+         at the target, of whose storage nothing is known"
+    );
+    Some(Finding::ask(Side::Source, evidence).option("--encrypt all, or --attest FILE"))
 }
 
 /// Tables whose full-text indexes would be in clear. MySQL encrypts the tablespaces of such indexes like the table; MariaDB
@@ -51,6 +68,8 @@ fn words_in_clear(facts: &Facts, tables: &Tables) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use server::dialect::managed::ManagedService;
+
     use super::*;
     use crate::catalog::Structure;
     use crate::preflight::testing::{facts, finds, found, with_tables};
@@ -62,6 +81,24 @@ mod tests {
         assert_eq!(found(&CHECK, &facts), []);
         facts.source.identity.version.flavor = Flavor::MariaDb;
         finds(&CHECK, &facts, Effect::Block, "clear in part");
+    }
+
+    #[test]
+    fn tables_on_storage_of_a_service_do_not_become_clear_unasked() {
+        let mut facts = with_tables(|tables| tables.source.tables[0].encrypted = false);
+        facts.request.encrypt = Encrypt::AsSource;
+        assert_eq!(found(&CHECK, &facts), []);
+        facts.source.service = Some(ManagedService::Rds);
+        finds(&CHECK, &facts, Effect::Ask, "source: the tables without encryption of their own (1)");
+        for change in [
+            |facts: &mut Facts| facts.storage = Ok("attested".to_owned()),
+            |facts: &mut Facts| facts.request.encrypt = Encrypt::All,
+            |facts: &mut Facts| facts.tables.as_mut().unwrap().source.tables[0].encrypted = true,
+        ] {
+            let mut facts = facts.clone();
+            change(&mut facts);
+            assert_eq!(found(&CHECK, &facts), []);
+        }
     }
 
     #[test]

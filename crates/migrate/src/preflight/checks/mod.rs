@@ -9,6 +9,7 @@ mod encryption_storage;
 mod encryption_tables;
 mod encryption_tmpdir;
 mod grants_both;
+mod grants_events;
 mod link_tls;
 mod link_verified;
 mod log_filters;
@@ -59,6 +60,7 @@ pub const CHECKS: &[Check] = &[
     pair_two_servers::CHECK,
     pair_cluster::CHECK,
     grants_both::CHECK,
+    grants_events::CHECK,
     log_on::CHECK,
     log_rows::CHECK,
     log_order::CHECK,

@@ -1,7 +1,7 @@
 //! Settings that change which results programs get from the same rows are equal.
 
 use super::prelude::*;
-use crate::catalog::collation_at;
+use crate::catalog::{collation_at, current_name};
 
 pub(super) const CHECK: Check = Check {
     id: "server.settings",
@@ -52,7 +52,11 @@ fn judge(facts: &Facts) -> Vec<Finding> {
         _ => facts.source.variable(known_as(&facts.source, name)).to_owned(),
     };
     let named = SETTINGS.iter().map(|(name, quoted)| (*name, known_as(&facts.target, name), quoted));
-    let differ = named.filter(|(name, of_target, _)| wanted(name) != facts.target.variable(of_target));
+    let is_other = |(name, of_target, _): &(&str, &str, &bool)| {
+        let (source, target) = (wanted(name), facts.target.variable(of_target));
+        current_name(&source) != current_name(target)
+    };
+    let differ = named.filter(is_other);
     differ
         .map(|(name, of_target, quoted)| {
             let (source, target) = (wanted(name), facts.target.variable(of_target));
@@ -81,11 +85,17 @@ fn modes(source: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preflight::testing::{finds, with};
+    use crate::preflight::testing::{finds, found, with};
 
     #[test]
     fn other_settings_are_told() {
         finds(&CHECK, &with(Side::Source, "sql_mode", "ANSI"), Effect::Tell, "sql_mode is '', and 'ANSI'");
+        let mut renamed = with(Side::Source, "character_set_server", "utf8");
+        renamed.source.variables.insert("collation_server".to_owned(), "utf8_general_ci".to_owned());
+        for (name, value) in [("character_set_server", "utf8mb3"), ("collation_server", "utf8mb3_general_ci")] {
+            renamed.target.variables.insert(name.to_owned(), value.to_owned());
+        }
+        assert_eq!(found(&CHECK, &renamed), []);
         let old = with(Side::Source, "sql_mode", "NO_ZERO_DATE,NO_AUTO_CREATE_USER");
         finds(&CHECK, &old, Effect::Tell, "and 'NO_ZERO_DATE' at the source");
     }

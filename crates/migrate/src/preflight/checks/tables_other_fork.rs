@@ -245,7 +245,7 @@ mod tests {
         let mut facts = facts();
         facts.target.identity.version.flavor = Flavor::MariaDb;
         let tables = facts.tables.as_mut().unwrap();
-        tables.target_collations = ["utf8mb4_uca1400_nopad_ai_ci".to_owned()].into();
+        tables.target_collations = ["utf8mb4_uca1400_nopad_ai_ci", "utf8mb4_nopad_bin"].map(str::to_owned).into();
         let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let structure = Structure { objects: BTreeMap::from([(object.to_owned(), attributes)]) };
         tables.source.structure.insert(("shop".to_owned(), "orders".to_owned()), structure);
@@ -274,6 +274,14 @@ mod tests {
         let vector = with(&|table| table.columns.push(typed("vector")));
         finds(&CHECK, &vector, Effect::Block, "column c has the type VECTOR");
         assert_eq!(found(&CHECK, &with(&|table| table.columns.push(typed("json")))), []);
+        let with_key = |kind: &str| {
+            with(&|table| {
+                let (charset, collation) = (Some("utf8mb4".to_owned()), Some("utf8mb4_0900_bin".to_owned()));
+                table.columns = vec![Column { charset, collation, ..typed(kind) }];
+            })
+        };
+        finds(&CHECK, &with_key("char"), Effect::Block, "the texts of PRIMARY may be ordered otherwise");
+        assert_eq!(found(&CHECK, &with_key("varchar")), []);
         for (create, what) in [
             ("CREATE TABLE `t` (`j` longtext, CONSTRAINT `c` CHECK (json_valid(`j`))) ENGINE=InnoDB", "a CHECK"),
             (

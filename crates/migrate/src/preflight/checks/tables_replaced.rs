@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::prelude::*;
-use crate::catalog::{Structure, collation_at, inexact, is_exact};
+use crate::catalog::{Structure, collation_at, current_name, inexact, is_exact};
 
 pub(super) const CHECK: Check = Check {
     id: "tables.replaced",
@@ -38,7 +38,7 @@ fn collations(tables: &Tables) -> Vec<Finding> {
     let of_columns = columns.filter_map(|column| column.collation.as_deref());
     let used: BTreeSet<&str> = of_schemas.chain(of_tables).chain(of_columns).collect();
     let known = used.into_iter().filter_map(|name| Some((name, collation_at(name, &tables.target_collations)?)));
-    let compared = known.filter_map(|(name, there)| match name == there {
+    let compared = known.filter_map(|(name, there)| match current_name(name) == there {
         true => Some((name, inexact(name)?)),
         false => Some((name, there)),
     });
@@ -89,6 +89,9 @@ mod tests {
             table.columns.push(Column { collation, ..column("c") });
         });
         finds(&CHECK, &bin, Effect::Tell, "compares all texts alike");
+        let older = Some("utf8_bin".to_owned());
+        let same = to_mariadb(&["utf8mb3_bin"], |table| table.columns.push(Column { collation: older, ..column("c") }));
+        assert_eq!(found(&CHECK, &same), []);
         // That it is missing is the finding of another check.
         assert_eq!(found(&CHECK, &to_mariadb(&[], |_| {})), []);
     }

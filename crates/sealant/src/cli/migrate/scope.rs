@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ::migrate::accounts::Accounts;
 use ::migrate::catalog::{Encrypt, Filter};
 use ::migrate::preflight::Request;
-use ::migrate::{Attestation, Server, Settings};
+use ::migrate::{Attestation, Server, Settings, is_of_amazon};
 use clap::Args;
 use glob::{Pattern, PatternError};
 use jiff::Timestamp;
@@ -30,7 +30,7 @@ pub(crate) struct Scope {
     #[arg(long, value_name = "WHAT", default_value = "report", value_parser = value::word(ACCOUNTS))]
     accounts: Accounts,
     /// With --encrypt storage: what the service says about the target, as the output of `aws rds describe-db-instances` or
-    /// `describe-db-clusters`, JSON
+    /// `describe-db-clusters` of the last day, JSON
     #[arg(long, value_name = "FILE")]
     attest: Option<PathBuf>,
     /// Oldest version of TLS to allow on both connections
@@ -101,13 +101,12 @@ impl Scope {
 fn attestation(path: &Path) -> Result<Attestation, Failure> {
     let name = path.display();
     let failed = |why: String| Failure::usage(format!("{name}: {why}"));
-    let (document, metadata) = (fs::read(path), fs::metadata(path));
-    let document = document.map_err(|error| failed(error.to_string()))?;
-    let modified =
-        metadata.and_then(|metadata| metadata.modified()).ok().and_then(|time| Timestamp::try_from(time).ok());
-    let date = modified.map_or_else(String::new, |time| format!(" of {time:.0}"));
-    let described = format!("{name}{date} (SHA-256 {})", files::sha256_hex(&document));
-    Attestation::parse(&document, described).map_err(failed)
+    let document = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+    let modified = modified.map_err(|error| failed(error.to_string()))?;
+    let written = Timestamp::try_from(modified).map_err(|error| failed(error.to_string()))?;
+    let described = format!("{name} of {written:.0} (SHA-256 {})", files::sha256_hex(&document));
+    Attestation::parse(&document, described, written, is_of_amazon).map_err(failed)
 }
 
 fn pattern(text: &str) -> Result<Pattern, PatternError> {
