@@ -59,6 +59,6 @@ mod tests {
         let (by_path, by_file) = (free_bytes(directory.path()).unwrap(), free_bytes_at(&open).unwrap());
         // Others write to it meanwhile.
         assert!(by_path > 0 && by_path.abs_diff(by_file) < 1 << 30);
-        assert_eq!(free_bytes(&directory.path().join("missing")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(free_bytes(&directory.path().join("missing")).unwrap_err().kind(), ErrorKind::NotFound);
     }
 }

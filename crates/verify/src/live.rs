@@ -35,10 +35,13 @@ impl OpenFiles {
         Self { files }
     }
 
-    /// Whether another process has this file open or locked.
+    /// Whether another process has this file open or locked, or has removed it since it was opened here: it may be
+    /// newer than the list of open files.
     pub(crate) fn has(&self, file: &File) -> bool {
-        let open = file.metadata().is_ok_and(|metadata| self.files.contains(&(metadata.dev(), metadata.ino())));
-        open || is_locked(file)
+        let is_in_use = file
+            .metadata()
+            .is_ok_and(|metadata| metadata.nlink() == 0 || self.files.contains(&(metadata.dev(), metadata.ino())));
+        is_in_use || is_locked(file)
     }
 }
 
@@ -68,6 +71,15 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     use super::*;
+
+    #[test]
+    fn a_file_that_was_removed_meanwhile_was_in_use() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let opened = File::open(file.path()).unwrap();
+        assert!(!OpenFiles::default().has(&opened));
+        drop(file);
+        assert!(OpenFiles::default().has(&opened));
+    }
 
     #[test]
     fn only_a_descriptor_for_writing_counts() {

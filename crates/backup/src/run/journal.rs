@@ -156,7 +156,7 @@ impl Attempts {
             let map = UnitMap::new(state.scratch()?);
             match attempts.add(attempt, map, recipients, first_pack, &is_there) {
                 Err(Error::Lists(source)) => return Err(Error::Lists(source)),
-                added => attempts.fault = attempts.fault.take().or(added.err()),
+                added => attempts.fault = attempts.fault.take().or_else(|| added.err()),
             }
         }
         Ok(attempts)
