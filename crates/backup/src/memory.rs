@@ -56,9 +56,8 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// What fits: at most these threads and this length. Each thread has a pack, as has each of `uploads`, or two where the
-    /// store copies it, which then counts as two of them; a buffer is
-    /// `margin_bytes` longer than a pack.
+    /// What fits: at most these threads and this length. Each thread has a pack, and so has each of `uploads`, which counts
+    /// an upload twice if the store copies what it sends. A buffer is `margin_bytes` longer than a pack.
     pub(crate) fn fitting(self, lists: Lists, uploads: u16, margin_bytes: u64) -> Self {
         let buffer_bytes = |pack_bytes: u64| pack_bytes.saturating_add(margin_bytes);
         let remaining = lists.remaining(self.streams, buffer_bytes(self.pack_bytes).saturating_add(THREAD_BYTES));
